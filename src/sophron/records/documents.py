@@ -1,0 +1,170 @@
+"""Documents that cross a rule boundary: read strictly, validated against `schemas/`, errors with file, line and key."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sophron.records.errors import UserError
+from sophron.records.resources import resource
+
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
+    from jsonschema.protocols import Validator
+
+MAX_BYTES = 4_000_000
+Key = str | int
+
+
+@dataclass(frozen=True)
+class Document:
+    """Plain data with the file it came from and the line of each key (path of keys -> line, from 1)."""
+
+    data: Any
+    path: Path
+    lines: Mapping[tuple[Key, ...], int] = field(default_factory=dict)
+
+    def where(self, keys: Sequence[Key]) -> str:
+        """`file:line: key.path` of the deepest known part of `keys`."""
+        known = tuple(keys)
+        while known and known not in self.lines:
+            known = known[:-1]
+        line = self.lines.get(known)
+        place = f"{self.path}:{line}" if line else str(self.path)
+        return f"{place}: {dotted(keys)}" if keys else place
+
+
+def dotted(keys: Sequence[Key]) -> str:
+    """`("stages", "build", 0)` as `stages.build[0]`."""
+    text = ""
+    for key in keys:
+        text += f"[{key}]" if isinstance(key, int) else f".{key}" if text else str(key)
+    return text
+
+
+def _read(path: Path) -> bytes:
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise UserError(f"{path}: larger than {MAX_BYTES // 1_000_000} MB; a document of Sophron is small text")
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise UserError(f"{path}: there is no such file") from None
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
+
+
+def load_yaml(path: Path) -> Document:
+    """A YAML file as plain JSON data with line numbers; UserError where it is not plain, strict YAML."""
+    from sophron.records.strict_yaml import parse
+
+    data, lines = parse(_read(path), str(path))
+    return Document(data, path, lines)
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def load_json(path: Path) -> Any:
+    """A JSON file as plain data; UserError where it is no JSON (NaN is none)."""
+    try:
+        return json.loads(_read(path), parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise UserError(
+            f"{path}: is not valid JSON ({error}); restore it, or remove it to have it made again"
+        ) from None
+
+
+@cache
+def _validator(schema_name: str, pointer: str) -> "Validator":
+    from jsonschema import Draft202012Validator
+
+    path = resource("schemas", *f"{schema_name}.schema.yaml".split("/"))
+    schema = load_yaml(path).data
+    if pointer:
+        schema = {"$schema": schema.get("$schema"), "$defs": schema["$defs"], "$ref": f"#/$defs/{pointer}"}
+    return Draft202012Validator(schema)
+
+
+def schema(schema_name: str) -> Any:
+    """The schema `schemas/<schema_name>.schema.yaml` as plain data."""
+    return load_yaml(resource("schemas", *f"{schema_name}.schema.yaml".split("/"))).data
+
+
+def validate(document: Document, schema_name: str, pointer: str = "", at: Sequence[Key] = ()) -> None:
+    """Check `document` (or its part at `at`) against a schema, or against `$defs/<pointer>` of it.
+
+    Raises UserError for the first fault in document order, naming file, line, key and remedy.
+    """
+    part = document.data
+    for key in at:
+        part = part[key]
+    errors = list(_validator(schema_name, pointer).iter_errors(part))
+    if errors:
+        first = min(errors, key=lambda error: _order(document, (*at, *error.absolute_path)))
+        raise UserError(_sentence(document, first, tuple(at)))
+
+
+def _order(document: Document, keys: tuple[Key, ...]) -> tuple[int, int]:
+    known = keys
+    while known and known not in document.lines:
+        known = known[:-1]
+    return document.lines.get(known, 0), -len(keys)
+
+
+def _sentence(document: Document, error: "ValidationError", at: tuple[Key, ...]) -> str:
+    from jsonschema.exceptions import best_match
+
+    while error.context:
+        error = best_match([error]) or error
+        if not error.context:
+            break
+        error = min(error.context, key=lambda inner: -len(inner.absolute_path))
+    keys: tuple[Key, ...] = (*at, *error.absolute_path)
+    if error.validator == "additionalProperties" and isinstance(error.instance, Mapping):
+        return _unknown_key(document, keys, error)
+    if error.validator == "required" and isinstance(error.instance, Mapping):
+        required: Any = error.validator_value
+        missing = next(name for name in required if name not in error.instance)
+        return f'{document.where(keys)}: the key "{missing}" is missing; add it'
+    return f"{document.where(keys)}: {_fault(error)}"
+
+
+def _unknown_key(document: Document, keys: tuple[Key, ...], error: "ValidationError") -> str:
+    schema_part: Any = error.schema
+    instance: Any = error.instance
+    known = list(schema_part.get("properties", {}))
+    unknown = next(name for name in instance if name not in known)
+    near = get_close_matches(str(unknown), known, n=1, cutoff=0.5)
+    hint = f'did you mean "{near[0]}"?' if near else f"known are {', '.join(known)}"
+    return f"{document.where((*keys, unknown))}: unknown key; {hint}"
+
+
+def _fault(error: "ValidationError") -> str:
+    value = _short(error.instance)
+    wanted: Any = error.validator_value
+    sentences = {
+        "type": f"{value} is not of type {wanted if isinstance(wanted, str) else ' or '.join(map(str, wanted))}",
+        "enum": f"{value} is not one of {', '.join(map(_short, wanted)) if isinstance(wanted, list) else wanted}",
+        "const": f"{value} must be {_short(wanted)}",
+        "minimum": f"{value} is below the least allowed value {wanted}",
+        "maximum": f"{value} is above the largest allowed value {wanted}",
+        "exclusiveMinimum": f"{value} must be above {wanted}",
+        "exclusiveMaximum": f"{value} must be below {wanted}",
+        "pattern": f"{value} does not have the form {wanted}",
+        "minItems": f"has fewer than {wanted} entries",
+        "maxItems": f"has more than {wanted} entries",
+        "minLength": "must not be empty",
+        "minProperties": "must not be empty",
+        "propertyNames": f"has a key that is not a plain name ({value})",
+    }
+    reason = sentences.get(str(error.validator), " ".join(error.message.split())[:200])
+    return f"{reason}; correct the value"
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=True, default=str)
+    return text if len(text) <= 60 else text[:57] + "..."
