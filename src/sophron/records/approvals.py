@@ -1,0 +1,175 @@
+"""The gate: approval records on disk and `require_approved`, the one function that says whether a step may run.
+
+Standard library only, and no look at the user's configuration, which compute nodes lack. The cost of a check is
+one `ssh-keygen` and the reading of the code and of the list of step identities.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sophron.records import signatures, steps, usage
+from sophron.records.code import code_digest
+from sophron.records.errors import Refused
+
+FOLDER = "approvals"
+GATE_NAME = "gate.json"
+JOURNAL_NAME = "journal.json"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a step says it is, taken from its own command line.
+
+    argv: the words after the program name. cores, memory_mb, runtime_min: what was reserved for this try.
+    """
+
+    rule: str
+    digest: str
+    stage: str
+    wildcards: Mapping[str, str] = field(default_factory=dict)
+    argv: Sequence[str] = ()
+    cores: int = 1
+    memory_mb: int = 0
+    runtime_min: int = 0
+
+
+@dataclass(frozen=True)
+class Approval:
+    """A valid approval. record: the signed content; hash: hex sha256 of the signed bytes."""
+
+    record: Mapping[str, Any]
+    hash: str
+    root: Path
+
+
+def gate_path(root: Path) -> Path:
+    """The gate file of a campaign."""
+    return root / FOLDER / GATE_NAME
+
+
+def campaign_root(gate: Path) -> Path:
+    """The campaign folder that a gate file belongs to; Refused for a gate file that lies elsewhere."""
+    absolute = Path.cwd() / gate
+    if absolute.name != GATE_NAME or absolute.parent.name != FOLDER:
+        raise Refused(f"{gate}: is not the gate file of a campaign; it must be {FOLDER}/{GATE_NAME} in its folder")
+    return absolute.parent.parent
+
+
+def _read_gate(root: Path) -> tuple[bytes, str]:
+    gate = gate_path(root)
+    if gate.is_symlink() or gate.parent.is_symlink():
+        raise Refused(f"{gate}: is a symbolic link; remove the link and sign here: sophron approve")
+    if not gate.is_file():
+        raise Refused(
+            f"{root.name}: the plan is not approved yet; look at it and sign: sophron review, sophron approve"
+        )
+    try:
+        content = json.loads(gate.read_bytes())
+        return content["record"].encode(), str(content["signature"])
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise Refused(f"{gate}: is not a gate file any more; sign again: sophron approve") from None
+
+
+def signed_gate(root: Path) -> Approval:
+    """The approval in the gate file, its signature checked, its content not yet compared with anything."""
+    data, signature = _read_gate(root)
+    try:
+        record = json.loads(data)
+        approver, campaign, time = str(record["approver"]), str(record["campaign"]), str(record["time"])
+    except (ValueError, KeyError, TypeError):
+        raise Refused(f"{gate_path(root)}: holds no approval record; sign again: sophron approve") from None
+    signatures.verify(
+        data,
+        signature,
+        approvals=root / FOLDER,
+        approver=approver,
+        campaign=campaign,
+        signed_at=_keygen_time(time),
+    )
+    return Approval(record, hashlib.sha256(data).hexdigest(), root)
+
+
+def _keygen_time(time: str) -> str:
+    from datetime import UTC, datetime
+
+    try:
+        moment = datetime.fromisoformat(time)
+    except ValueError:
+        raise Refused("the approval record has no valid time; sign again: sophron approve") from None
+    return moment.astimezone(UTC).strftime("%Y%m%d%H%M%SZ")
+
+
+def valid_approval(root: Path) -> Approval:
+    """The approval that is in force: signed by a trusted key, for this spec, this code and these signers."""
+    journal = root / FOLDER / JOURNAL_NAME
+    if journal.exists():
+        raise Refused(f"{root.name}: a signed amendment is half applied; finish it with: sophron review")
+    approval = signed_gate(root)
+    record = approval.record
+    if file_sha256(root / FOLDER / signatures.SIGNERS_NAME) != record["signers"]:
+        raise Refused("the list of trusted signers was changed since the approval; a trusted signer must sign again")
+    _check_spec(root, record)
+    if code_digest(root) != record["code"]:
+        raise Refused("the rules or the code changed since the approval; look at it and sign: sophron review, approve")
+    return approval
+
+
+def file_sha256(path: Path) -> str:
+    """Hex sha256 of a file, or of nothing where it is missing."""
+    return hashlib.sha256(path.read_bytes() if path.is_file() else b"").hexdigest()
+
+
+def _check_spec(root: Path, record: Mapping[str, Any]) -> None:
+    path = root / "campaign.yaml"
+    if file_sha256(path) == record["spec_file"]:
+        return
+    # Comments and layout may change freely; only then is the YAML reader worth its import.
+    from sophron.records.canonical import digest
+    from sophron.records.documents import load_yaml
+
+    data = load_yaml(path).data
+    if isinstance(data, dict) and data.get("campaign") != record["campaign"]:
+        raise Refused(f"the approval is for the campaign {record['campaign']}, not for this one: sophron approve")
+    if digest(data) != record["spec"]:
+        raise Refused(f"campaign.yaml was changed since version {record['version']} was signed: sophron amend")
+
+
+def require_approved(claim: Claim, root: Path) -> Approval:
+    """Let a step begin, or raise Refused with one sentence that says what changed and which command comes next."""
+    approval = valid_approval(root)
+    record = approval.record
+    name = steps.step_name(claim.rule, claim.wildcards)
+    shell = record["rules"].get(claim.rule)
+    if shell is None:
+        raise Refused(f"the rule {claim.rule} is not in the signed plan: sophron review, sophron approve")
+    if not steps.matches(shell, claim.argv):
+        raise Refused(f"the step {name} was called with another shell line than the signed one; use the rule as it is")
+    listing = root / FOLDER / "plans" / f"{record['steps']}.steps"
+    if file_sha256(listing) != record["steps"]:
+        raise Refused(f"{listing}: the signed list of steps is missing or changed; sign again: sophron approve")
+    if not steps.contains(listing, steps.identity(claim.rule, shell, claim.digest, claim.wildcards)):
+        raise Refused(f"the step {name} is not in the signed plan: sophron review, sophron amend")
+    _check_reserved(claim, name, record)
+    _check_envelope(root, name, record)
+    return approval
+
+
+def _check_reserved(claim: Claim, name: str, record: Mapping[str, Any]) -> None:
+    ceilings = record["ceilings"].get(claim.stage, {})
+    wanted = {"cores": claim.cores, "memory_mb": claim.memory_mb, "runtime_min": claim.runtime_min}
+    for key, value in wanted.items():
+        if key in ceilings and value > ceilings[key]:
+            raise Refused(f"the step {name} reserves {key} {value}, above the signed ceiling {ceilings[key]}; lower it")
+
+
+def _check_envelope(root: Path, name: str, record: Mapping[str, Any]) -> None:
+    used, limit = usage.core_hours(root), record["envelope"]["core_hours"]
+    if used >= limit:
+        raise Refused(
+            f"the step {name} would begin after {used:.3f} core-hours, beyond the signed envelope of {limit}; "
+            "raise limits.core_hours with: sophron amend"
+        )

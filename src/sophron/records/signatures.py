@@ -1,0 +1,91 @@
+"""SSH signatures over exact bytes (`ssh-keygen -Y`). Standard library only."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from sophron.records.errors import Refused, UserError
+
+SIGNERS_NAME = "allowed_signers"
+REVOKED_NAME = "revoked_keys"
+
+
+def namespace(campaign: str) -> str:
+    """Signature namespace of one campaign: a signature for it says nothing about another."""
+    return f"{campaign}@sophron"
+
+
+def _keygen() -> str:
+    program = shutil.which("ssh-keygen")
+    if program is None:
+        raise UserError("ssh-keygen is not on PATH; install the OpenSSH client")
+    return program
+
+
+def sign(data: bytes, key: Path, campaign: str) -> str:
+    """Armored signature of `data` with a private key file (or a public one whose private half an agent holds)."""
+    command = [_keygen(), "-Y", "sign", "-q", "-f", str(key), "-n", namespace(campaign)]
+    done = subprocess.run(command, input=data, capture_output=True, check=False)
+    if done.returncode != 0:
+        reason = " ".join(done.stderr.decode(errors="replace").split()) or "no reason given"
+        raise UserError(f"{key}: could not sign ({reason}); give a readable SSH private key with --key")
+    return done.stdout.decode()
+
+
+def public_key(key: Path) -> str:
+    """`type base64` of a key file, private or public."""
+    public = key if key.suffix == ".pub" else Path(f"{key}.pub")
+    if public.is_file():
+        words = public.read_text().split()
+        if len(words) > 1:
+            return " ".join(words[:2])
+    done = subprocess.run([_keygen(), "-y", "-f", str(key)], capture_output=True, check=False, text=True)
+    if done.returncode != 0:
+        raise UserError(f"{key}: is not a readable SSH key; give one with --key (make one with ssh-keygen -t ed25519)")
+    return " ".join(done.stdout.split()[:2])
+
+
+def _memory_file(text: str) -> int:
+    handle = os.memfd_create("signature")
+    os.write(handle, text.encode())
+    os.lseek(handle, 0, os.SEEK_SET)
+    return handle
+
+
+def verify(
+    data: bytes, signature: str, *, approvals: Path, approver: str, campaign: str, signed_at: str | None = None
+) -> None:
+    """Check a signature against `allowed_signers` and `revoked_keys` in the approvals folder.
+
+    signed_at: `YYYYMMDDHHMMSSZ`; expiry counts then, revocation counts now. Raises Refused.
+    """
+    signers, revoked = approvals / SIGNERS_NAME, approvals / REVOKED_NAME
+    if not signers.is_file():
+        raise Refused(f"{signers}: there is no list of trusted signers; restore it, or sign with `sophron approve`")
+    handle = _memory_file(signature)
+    command = [_keygen(), "-Y", "verify", "-f", str(signers), "-I", approver, "-n", namespace(campaign)]
+    command += ["-s", f"/dev/fd/{handle}"]
+    if revoked.is_file():
+        command += ["-r", str(revoked)]
+    if signed_at:
+        command += [f"-Overify-time={signed_at}"]
+    try:
+        done = subprocess.run(command, input=data, capture_output=True, check=False, pass_fds=[handle])
+    finally:
+        os.close(handle)
+    if done.returncode != 0:
+        raise Refused(_refusal(done.stderr.decode(errors="replace") + done.stdout.decode(errors="replace"), approver))
+
+
+def _refusal(output: str, approver: str) -> str:
+    text = output.lower()
+    if "revoked" in text:
+        return f"the key of {approver} is revoked; sign again with a trusted key: sophron approve"
+    if "expired" in text or "not yet valid" in text:
+        return f"the key of {approver} had expired (or was not yet valid) when it signed; sign again: sophron approve"
+    if "key is not permitted for use in signature namespace" in text or "namespace" in text:
+        return f"the signature of {approver} was made for another campaign; sign this one: sophron approve"
+    if "could not verify" in text or "incorrect signature" in text or "verification failed" in text:
+        return f"the signature of {approver} does not fit what was signed, or its key is not trusted: sophron approve"
+    return f"the signature of {approver} is not valid ({' '.join(output.split())[:120]}); sign again: sophron approve"

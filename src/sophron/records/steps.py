@@ -1,0 +1,57 @@
+"""The identity of a step: rule, unformatted shell line, stage digest, wildcards; never paths, threads or resources.
+
+Standard library only: every step computes its own identity before it begins.
+"""
+
+import hashlib
+import json
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+IDENTITY_LENGTH = 64
+FIELD = re.compile(r"\{[^{}]+\}")
+
+
+def identity(rule: str, shell: str, digest: str, wildcards: Mapping[str, str]) -> str:
+    """Hex sha256 of the canonical JSON of the four parts.
+
+    All parts are strings with ASCII keys, for which this `json.dumps` is RFC 8785 (a test compares the two).
+    """
+    parts = [rule, shell, digest, dict(sorted(wildcards.items()))]
+    text = json.dumps(parts, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def step_name(rule: str, wildcards: Mapping[str, str]) -> str:
+    """Name of a step in records and messages, e.g. `produce-3`."""
+    return "-".join([rule, *wildcards.values()])
+
+
+def contains(steps_file: Path, wanted: str) -> bool:
+    """Whether the sorted list of identities holds `wanted`, by bisection (18 reads for 200,000 steps)."""
+    record = IDENTITY_LENGTH + 1
+    with steps_file.open("rb") as stream:
+        low, high = 0, stream.seek(0, 2) // record
+        while low < high:
+            middle = (low + high) // 2
+            stream.seek(middle * record)
+            found = stream.read(IDENTITY_LENGTH).decode("ascii", "replace")
+            if found == wanted:
+                return True
+            low, high = (middle + 1, high) if found < wanted else (low, middle)
+    return False
+
+
+def matches(shell: str, argv: Sequence[str]) -> bool:
+    """Whether `argv` (without the program) can be a formatted form of the signed, unformatted shell line.
+
+    Each literal word must stand where the line has it; a `{field}` stands for any words. So a host that
+    overrides the shell line of one of our rules is found by the step itself.
+    """
+    pattern = ""
+    for word in shlex.split(shell)[1:]:
+        literal = [re.escape(part) for part in FIELD.split(word)]
+        pattern += "(?s:.*)".join(literal) + "\0"
+    return re.fullmatch(pattern, "".join(f"{word}\0" for word in argv)) is not None

@@ -1,0 +1,33 @@
+"""What was used of the envelope: core-seconds of all tries, one running sum. Standard library only."""
+
+import json
+from pathlib import Path
+
+from sophron.records.atomic import write_json
+from sophron.records.locks import FileLock
+
+
+def _path(root: Path) -> Path:
+    return root / "records" / "usage.json"
+
+
+def core_hours(root: Path) -> float:
+    """Core-hours used so far: the sum over all ended tries of reserved cores x elapsed time."""
+    try:
+        return float(json.loads(_path(root).read_bytes())["core_seconds"]) / 3600
+    except FileNotFoundError:
+        return _from_tries(root) / 3600
+
+
+def _from_tries(root: Path) -> float:
+    total = 0.0
+    for path in (root / "records").glob("*/*/try.json"):
+        total += float(json.loads(path.read_bytes()).get("core_seconds") or 0.0)
+    return total
+
+
+def charge(root: Path, core_seconds: float) -> None:
+    """Add an ended try."""
+    with FileLock(root / "records" / "usage.lock"):
+        used = core_hours(root) * 3600 + core_seconds
+        write_json(_path(root), {"core_seconds": round(used, 3)})
