@@ -1,0 +1,149 @@
+"""Amendments: drafted by a person or an agent, signed by a person. What changes, and which stages that invalidates."""
+
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sophron.campaign import amendment_journal
+from sophron.campaign.draft import DRAFT_SPEC_NAME, Draft
+from sophron.campaign.spec import SPEC_NAME, Spec, load
+from sophron.records import approvals
+from sophron.records.atomic import write_text
+from sophron.records.errors import UserError
+
+
+def draft(root: Path, rationale: str, settings: Sequence[str] = (), withdraw: int | None = None) -> Draft:
+    """Draft the next version and put it into the approvals folder.
+
+    settings: `path.to.key=value` (YAML values), on top of campaign.yaml as it stands; without any, the edited
+    campaign.yaml itself is the draft. withdraw: take back version N, by its predecessor's content.
+    Raises UserError where nothing changes, where the result is no valid spec, or where nothing is signed yet.
+    """
+    base = approvals.signed_gate(root)
+    version = int(base.record["version"])
+    if not rationale.strip():
+        raise UserError("an amendment needs its reason: --rationale 'why'")
+    text = _withdrawn(root, withdraw) if withdraw is not None else (root / SPEC_NAME).read_text(encoding="utf-8")
+    if settings:
+        text = _with_settings(text, settings)
+    text = re.sub(r"^version:.*$", f"version: {version + 1}", text, count=1, flags=re.MULTILINE)
+    path = root / approvals.FOLDER / DRAFT_SPEC_NAME
+    write_text(path, text)
+    try:
+        new = load(path)
+        old = _signed_spec(root, base.hash)
+        changes = list(differences(old.data, new.data))
+        if not changes:
+            raise UserError("the amendment changes nothing that was signed; change something, or leave it")
+        if new.campaign != old.campaign:
+            raise UserError(
+                f"{path}: the campaign id {old.campaign} cannot change; `sophron new` starts another campaign"
+            )
+    except UserError:
+        path.unlink()
+        raise
+    drafted = Draft(base.hash, version + 1, changes, rationale.strip(), invalidated(old, new), text)
+    drafted.write(root)
+    return drafted
+
+
+def _signed_spec(root: Path, record_hash: str) -> Spec:
+    folder = root / approvals.FOLDER / amendment_journal.LOG
+    for path in folder.glob("[0-9]*.json"):
+        if approvals.file_sha256(path) == record_hash:
+            return load(path.with_name(f"{path.stem}.{SPEC_NAME}"))
+    raise UserError(f"{folder}: the approval in force is not in the log; restore the folder")
+
+
+def _withdrawn(root: Path, version: int) -> str:
+    """The spec text in force before `version` was signed."""
+    folder = root / approvals.FOLDER / amendment_journal.LOG
+    texts: dict[int, str] = {}
+    for path in sorted(folder.glob("[0-9]*.json")):
+        text = path.with_name(f"{path.stem}.{SPEC_NAME}").read_text(encoding="utf-8")
+        found = re.search(r"^version:\s*(\d+)", text, flags=re.MULTILINE)
+        texts[int(found.group(1)) if found else 0] = text
+    if version not in texts or version - 1 not in texts:
+        known = ", ".join(str(one) for one in sorted(texts) if one - 1 in texts) or "none"
+        raise UserError(f"version {version} cannot be withdrawn; versions with a predecessor: {known}")
+    return texts[version - 1]
+
+
+def _with_settings(text: str, settings: Sequence[str]) -> str:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    editor = YAML()
+    editor.preserve_quotes = True
+    editor.width = 4096
+    editor.indent(mapping=2, sequence=4, offset=2)
+    try:
+        content = editor.load(text)
+        for setting in settings:
+            _assign(content, setting, YAML(typ="safe", pure=True))
+    except YAMLError as error:
+        raise UserError(f"--set: is not YAML ({' '.join(str(error).split())[:120]}); write path.to.key=value") from None
+    buffer = io.StringIO()
+    editor.dump(content, buffer)
+    return buffer.getvalue()
+
+
+def _assign(content: Any, setting: str, reader: Any) -> None:
+    path, equals, value = setting.partition("=")
+    if not equals:
+        raise UserError(f"--set {setting}: has no value; write path.to.key=value")
+    keys = path.strip().split(".")
+    place = content
+    for key in keys[:-1]:
+        place = _step_into(place, key, setting)
+    last: Any = int(keys[-1]) if isinstance(place, list) and keys[-1].isdigit() else keys[-1]
+    if isinstance(place, list) and (not isinstance(last, int) or last >= len(place)):
+        raise UserError(f"--set {setting}: there is no entry {last}; entries count from 0")
+    if not isinstance(place, dict | list):
+        raise UserError(f"--set {setting}: {'.'.join(keys[:-1])} holds no keys")
+    place[last] = reader.load(value)
+
+
+def _step_into(place: Any, key: str, setting: str) -> Any:
+    if isinstance(place, dict) and key in place:
+        return place[key]
+    if isinstance(place, list) and key.isdigit() and int(key) < len(place):
+        return place[int(key)]
+    if isinstance(place, list):  # criteria and assumptions are found by their id too
+        for item in place:
+            if isinstance(item, dict) and item.get("id") == key:
+                return item
+    known = ", ".join(map(str, place)) if isinstance(place, dict) else "none"
+    raise UserError(f'--set {setting}: there is no "{key}"; known here: {known}')
+
+
+def differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
+    """What changed, one line a key: `stages.produce.definition.steps: 1000 -> 2000`. The version itself does not count."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        for key in sorted({*old, *new}):
+            where = f"{path}.{key}" if path else str(key)
+            if where == "version":
+                continue
+            if key not in new:
+                yield f"{where}: removed (was {old[key]})"
+            elif key not in old:
+                yield f"{where}: added {new[key]}"
+            else:
+                yield from differences(old[key], new[key], where)
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for index, (before, after) in enumerate(zip(old, new, strict=True)):
+            yield from differences(before, after, f"{path}[{index}]")
+    elif old != new or type(old) is not type(new):
+        yield f"{path}: {old} -> {new}"
+
+
+def invalidated(old: Spec, new: Spec) -> list[str]:
+    """Stages whose definition changed, or an ancestor's: the closure of changed digests in the stage graph."""
+    names = {stage.name for stage in old.stages}
+    kept = [stage.name for stage in new.stages if stage.name in names]
+    changed = [name for name in kept if old.definition_digest(name) != new.definition_digest(name)]
+    removed = sorted(names - {stage.name for stage in new.stages})
+    closure = set(new.descendants(changed)) | set(old.descendants(changed)) | set(removed)
+    return [stage.name for stage in old.stages if stage.name in closure]

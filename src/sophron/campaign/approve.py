@@ -1,0 +1,147 @@
+"""Signing: the statement that a person looks at, and the record that is signed and put into force."""
+
+import getpass
+import hashlib
+import json
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sophron.campaign import amendment_journal, draft, trust
+from sophron.campaign.amendment_journal import Journal
+from sophron.campaign.plan import Plan, make
+from sophron.campaign.spec import SPEC_NAME, load
+from sophron.records import approvals, clock, process, signatures
+from sophron.records.atomic import write_text
+from sophron.records.errors import Refused, UserError
+
+SHOWN_DIGITS = 12
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What would be signed now. statement: the exact text shown; plan: what it stands for."""
+
+    root: Path
+    plan: Plan
+    statement: str
+    amendment: draft.Draft | None
+
+    @property
+    def digest(self) -> str:
+        """Hex sha256 of the shown bytes; its first 12 digits are what a person types."""
+        return hashlib.sha256(self.statement.encode()).hexdigest()
+
+
+def propose(root: Path, snakefile: Path | None = None) -> Proposal:
+    """The proposal for what is in the folder: a first plan, the same plan again, or a drafted amendment.
+
+    Raises UserError for a spec that was changed without a draft.
+    """
+    drafted = draft.read(root)
+    in_force = _in_force(root)
+    if drafted and (in_force is None or drafted.base != in_force.hash):
+        raise UserError("the draft amends an approval that is no longer in force; draft it again: sophron amend")
+    spec = load(root / approvals.FOLDER / draft.DRAFT_SPEC_NAME if drafted else root / SPEC_NAME)
+    if in_force and not drafted and spec.digest != in_force.record["spec"]:
+        raise UserError(
+            f"{root / SPEC_NAME}: was changed since version {in_force.record['version']} was signed; "
+            "draft the change: sophron amend --rationale 'why'"
+        )
+    plan = make(root, spec, snakefile)
+    statement = plan.statement(root) | {
+        "previous": in_force.hash if in_force else None,
+        "amendment": _amendment(drafted) if drafted else None,
+    }
+    return Proposal(root, plan, json.dumps(statement, indent=2, sort_keys=True) + "\n", drafted)
+
+
+def _amendment(drafted: draft.Draft) -> dict[str, Any]:
+    return {
+        "version": drafted.version,
+        "changes": drafted.changes,
+        "rationale": drafted.rationale,
+        "invalidated_stages": drafted.invalidated_stages,
+    }
+
+
+def _in_force(root: Path) -> approvals.Approval | None:
+    gate = approvals.gate_path(root)
+    if gate.is_symlink() or gate.is_file():
+        return approvals.signed_gate(root)
+    if any((root / approvals.FOLDER / amendment_journal.LOG).glob("[0-9]*.json")):
+        raise Refused(f"{gate}: is missing although the approval log is not empty; restore it from your copy")
+    return None
+
+
+def closed(proposal: Proposal) -> list[str]:
+    """Why the gate must stay closed, one sentence each; empty where it may be signed."""
+    reasons = [
+        f"the assumption {name} is UNVERIFIED; verify it and say so in {SPEC_NAME}"
+        for name in proposal.plan.spec.unverified()
+    ]
+    return reasons + proposal.plan.excess()
+
+
+def sign(proposal: Proposal, key: Path, approver: str | None = None) -> Mapping[str, Any]:
+    """Sign a proposal with an SSH key and put it into force; the record. The caller holds `locks.signing`.
+
+    Raises Refused for a key that is not among the trusted signers, is revoked or has expired.
+    """
+    root, campaign = proposal.root, proposal.plan.spec.campaign
+    principal = _principal(root, key, approver, campaign)
+    signers = (root / approvals.FOLDER / signatures.SIGNERS_NAME).read_text(encoding="utf-8")
+    _refuse_new_signer_alone(root, key)
+    time = clock.isoformat()
+    record = json.loads(proposal.statement)
+    if record["amendment"]:
+        record["amendment"] |= {"approved_by": principal, "timestamp": time}
+    record |= {"approver": principal, "time": time, "nonce": secrets.token_hex(16), "shown": proposal.digest}
+    record["signers"] = hashlib.sha256(signers.encode()).hexdigest()
+    text = json.dumps(record, indent=2, sort_keys=True) + "\n"
+    signature = signatures.sign(text.encode(), key, campaign)
+    folder = root / approvals.FOLDER
+    signatures.verify(text.encode(), signature, approvals=folder, approver=principal, campaign=campaign)
+    proposal.plan.store(root)
+    spec_text = proposal.plan.spec.document.path.read_text(encoding="utf-8")
+    amendment_journal.begin(root, Journal(text, signature, spec_text, signers))
+    trust.remember(approvals.signed_gate(root))
+    return record
+
+
+def _principal(root: Path, key: Path, approver: str | None, campaign: str) -> str:
+    """The name under which this key is trusted. The first approval of a campaign trusts its own key."""
+    path = root / approvals.FOLDER / signatures.SIGNERS_NAME
+    public = signatures.public_key(key)
+    if not path.is_file():
+        name = approver or f"{getpass.getuser()}@{process.host()}"
+        write_text(path, signer_line(name, public, campaign))
+        return name
+    for line in path.read_text(encoding="utf-8").splitlines():
+        words = line.split()
+        if public in " ".join(words) and (approver is None or words[0] == approver):
+            return words[0]
+    raise Refused(
+        f"{key}: is not among the trusted signers of this campaign; a trusted one adds it: sophron signer add"
+    )
+
+
+def signer_line(name: str, public: str, campaign: str) -> str:
+    """A line of `allowed_signers` that trusts a key for one campaign alone."""
+    if not name or any(character.isspace() or character in ',"*?!#' for character in name):
+        raise UserError(f'"{name}" cannot name a signer; use letters, digits, ".", "-", "_" and "@"')
+    return f'{name} namespaces="{signatures.namespace(campaign)}" {public}\n'
+
+
+def _refuse_new_signer_alone(root: Path, key: Path) -> None:
+    """A key that came into the list since the last approval cannot be the one that approves the list."""
+    in_force = _in_force(root)
+    if in_force is None:
+        return
+    signed = amendment_journal.signed_text(root, in_force.hash, signatures.SIGNERS_NAME)
+    if signatures.public_key(key) not in signed:
+        raise Refused(
+            f"{key}: was not trusted when the last approval was signed; a signer trusted then must sign first"
+        )

@@ -1,0 +1,121 @@
+"""Who works on a campaign: one driver, or one signer, never both; and one process on each step's scratch."""
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sophron.records import process
+from sophron.records.errors import UserError
+from sophron.records.locks import FileLock, LockHeldError
+
+PATIENCE_S = 5.0
+DRIVER_LOCK = Path("records") / "driver.lock"
+STEPS_LOCK = Path("records") / "steps.lock"
+
+
+def driver_lock(root: Path) -> FileLock:
+    """Take the campaign for this process, until it ends; UserError while another has it."""
+    lock = FileLock(root / DRIVER_LOCK, blocking=False)
+    try:
+        lock.acquire()
+    except LockHeldError:
+        holder = _holder(root / DRIVER_LOCK)
+        raise UserError(
+            f"{root.name}: another process works on this campaign ({holder}); wait for it or end it"
+        ) from None
+    lock.note(json.dumps(_me()))
+    return lock
+
+
+@contextmanager
+def signing(root: Path) -> Iterator[None]:
+    """Hold the campaign to sign or amend: no driver, no step may run meanwhile."""
+    _refuse_inside_workflow()
+    with driver_lock(root):
+        steps = FileLock(root / STEPS_LOCK, blocking=False)
+        try:
+            steps.acquire()
+        except LockHeldError:
+            raise UserError(f"{root.name}: steps of this campaign are running; sign when they have ended") from None
+        with steps:
+            yield
+
+
+def _refuse_inside_workflow() -> None:
+    for pid in _ancestors(os.getpid()):
+        if "snakemake" in _command(pid):
+            raise UserError("a step of a workflow cannot sign; a person signs, outside of it: sophron approve")
+
+
+def _me() -> dict[str, object]:
+    pid = os.getpid()
+    driver = next((one for one in _ancestors(pid) if "snakemake" in _command(one)), None)
+    entry: dict[str, object] = {"pid": pid, "pid_start": process.start_of(pid), "host": process.host()}
+    if driver is not None:
+        entry["driver"] = {"pid": driver, "pid_start": process.start_of(driver), "host": process.host()}
+    return entry
+
+
+def _holder(path: Path) -> str:
+    try:
+        note = json.loads(path.read_text())
+        return f"process {note['pid']} on {note['host']}"
+    except (OSError, ValueError, KeyError):
+        return "unknown process"
+
+
+def _command(pid: int) -> str:
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return ""
+    return " ".join(Path(word.decode(errors="replace")).name for word in words[:4])
+
+
+def _ancestors(pid: int) -> Iterator[int]:
+    while pid > 1:
+        try:
+            status = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return
+        pid = int(status.rpartition(")")[2].split()[1])
+        if pid > 1:
+            yield pid
+
+
+@contextmanager
+def step_scratch(folder: Path) -> Iterator[None]:
+    """Hold a step's scratch folder. An orphan whose driver died is ended first; a living one is waited for."""
+    path = folder.with_name(folder.name + ".lock")
+    lock = FileLock(path, blocking=False)
+    try:
+        lock.acquire()
+    except LockHeldError:
+        _end_orphan(path)
+        lock = FileLock(path)
+        lock.acquire()
+    with lock:
+        lock.note(json.dumps(_me()))
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+
+
+def _end_orphan(path: Path) -> None:
+    try:
+        note = json.loads(path.read_text())
+        pid, driver = int(note["pid"]), note.get("driver")
+    except (OSError, ValueError, KeyError):
+        return
+    if not process.alive(note) or driver is None or process.alive(driver) is not False:
+        return
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if not process.alive(note):
+            return
+        os.kill(pid, number)
+        until = time.monotonic() + PATIENCE_S
+        while process.alive(note) and time.monotonic() < until:
+            time.sleep(0.05)

@@ -1,0 +1,91 @@
+"""What is mechanical in a stage: ranks, threads, memory, time; overlays chosen from the signed choices.
+
+`mechanical.yaml` is a log: a list of `{stage, key, value, by, timestamp, reason}`, of which the last one for a
+key counts. A value that the spec does not list among its choices is refused, whoever wrote it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+from sophron.records import documents
+from sophron.records.errors import UserError
+
+OVERLAYS_NAME = "mechanical.yaml"
+
+
+@dataclass(frozen=True)
+class Mechanical:
+    """Shape of a stage's steps. memory in MB, time in minutes; ceilings bound one try, whatever grows."""
+
+    memory_mb: int
+    runtime_min: int
+    ranks: int = 1
+    threads: int = 1
+    accelerator: str = "none"
+    retries: int = 2
+    unsandboxed_fragments: bool = False
+    ceiling_cores: int = 1
+    ceiling_memory_mb: int = 1000
+    ceiling_runtime_min: int = 60
+
+    @classmethod
+    def of(cls, block: Mapping[str, Any]) -> Self:
+        """From the `mechanical` block of a valid spec."""
+        plain = {key: value for key, value in block.items() if key not in ("choices", "ceilings")}
+        ceilings = {f"ceiling_{key}": value for key, value in block["ceilings"].items()}
+        return cls(**plain, **ceilings)
+
+    @property
+    def cores(self) -> int:
+        """Reserved cores: ranks x threads."""
+        return self.ranks * self.threads
+
+    def memory_at(self, attempt: int) -> int:
+        """Memory in MB of try `attempt` (from 1): grows linearly, up to the ceiling."""
+        return min(self.memory_mb * attempt, self.ceiling_memory_mb)
+
+    def runtime_at(self, attempt: int) -> int:
+        """Minutes of try `attempt` (from 1): grows linearly, up to the ceiling."""
+        return min(self.runtime_min * attempt, self.ceiling_runtime_min)
+
+    def core_hours(self) -> float:
+        """Upper bound for one step: ceiling cores x ceiling runtime x attempts."""
+        return self.ceiling_cores * self.ceiling_runtime_min / 60 * (self.retries + 1)
+
+
+def check_mechanical(document: documents.Document, stage: str) -> None:
+    """Refuse a block whose own values or choices break its ceilings."""
+    keys = ("stages", stage, "mechanical")
+    block = document.data["stages"][stage]["mechanical"]
+    ceilings, choices = block["ceilings"], block.get("choices", {})
+    most = {
+        "cores": max([block.get("ranks", 1), *choices.get("ranks", [])])
+        * max([block.get("threads", 1), *choices.get("threads", [])]),
+        "memory_mb": max([block["memory_mb"], *choices.get("memory_mb", [])]),
+        "runtime_min": max([block["runtime_min"], *choices.get("runtime_min", [])]),
+    }
+    for name, value in most.items():
+        if value > ceilings[name]:
+            where = document.where((*keys, "ceilings", name))
+            raise UserError(f"{where}: the stage may ask for {value}, above its ceiling {ceilings[name]}; raise it")
+
+
+def overlaid(block: Mapping[str, Any], stage: str, root: Path) -> Mechanical:
+    """The mechanical block of a stage with the overlays of `mechanical.yaml`; UserError for one never signed."""
+    mechanical = Mechanical.of(block)
+    path = root / OVERLAYS_NAME
+    if not path.is_file():
+        return mechanical
+    document = documents.load_yaml(path)
+    documents.validate(document, "mechanical")
+    for index, overlay in enumerate(document.data):
+        if overlay["stage"] != stage:
+            continue
+        key, value = overlay["key"], overlay["value"]
+        if value not in block.get("choices", {}).get(key, []):
+            where = document.where([index, "value"])
+            raise UserError(f"{where}: {value} is not among the signed choices of {stage}.{key}; remove the entry")
+        mechanical = replace(mechanical, **{key: value})
+    return mechanical

@@ -1,0 +1,108 @@
+"""Results by key: where the finished steps of a campaign lie, and whether they are what the spec means.
+
+A finished step leaves `records/<step>/published.json` with the place of its outcome; other steps ask here, so that
+a host may put outputs where it likes. An outcome embeds its definition digest: one that says another is refused.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sophron.campaign.spec import Spec
+from sophron.interfaces.kind import StageKind, UpstreamStep, Wildcards
+from sophron.records import documents
+from sophron.records.atomic import write_json
+from sophron.records.canonical import file_digest
+from sophron.records.errors import Refused, UserError
+from sophron.records.steps import step_name
+
+PUBLISHED_NAME = "published.json"
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A finished step: its outcome, where it lies, and the digest of its bytes."""
+
+    step: str
+    wildcards: Wildcards
+    path: Path
+    outcome: Mapping[str, Any]
+    digest: str
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """Output name -> path."""
+        return {name: self.path.parent / entry["file"] for name, entry in self.outcome["files"].items()}
+
+
+def record_folder(root: Path, step: str) -> Path:
+    """The folder of a step below `records/`."""
+    return root / "records" / step
+
+
+def publish(root: Path, step: str, outcome: Path) -> None:
+    """Note where the outcome of a step lies; relative to the campaign where it lies inside."""
+    path = os.path.relpath(outcome, root) if outcome.is_relative_to(root) else str(outcome)
+    write_json(record_folder(root, step) / PUBLISHED_NAME, {"outcome": path})
+
+
+def published(root: Path, step: str) -> Path | None:
+    """Where the outcome of a step lies, if it was ever finished and is still there."""
+    note = record_folder(root, step) / PUBLISHED_NAME
+    if not note.is_file():
+        return None
+    path = root / documents.load_json(note)["outcome"]
+    return path if path.is_file() else None
+
+
+def finished(root: Path, spec: Spec, stage: str, wildcards: Wildcards) -> Finished:
+    """The outcome of a step. UserError where it is missing, Refused where it was made for another definition."""
+    step = step_name(stage, wildcards)
+    path = published(root, step)
+    if path is None:
+        raise UserError(f"{step}: there is no outcome of it; run it first: snakemake")
+    outcome = documents.load_json(path)
+    wanted = spec.definition_digest(stage)
+    if not isinstance(outcome, dict) or outcome.get("definition_digest") != wanted:
+        raise Refused(f"{path}: was made for another definition of {stage}; move it away and run again: snakemake")
+    return Finished(step, wildcards, path, outcome, file_digest(path))
+
+
+def all_finished(root: Path, spec: Spec, stage: str) -> list[Finished]:
+    """The outcomes of all steps of a stage."""
+    return [finished(root, spec, stage, wildcards) for wildcards in spec.steps(stage)]
+
+
+def upstream(root: Path, spec: Spec, stage: StageKind, wildcards: Wildcards) -> dict[str, list[Finished]]:
+    """For each stage that `stage` builds on: its finished steps that share this step's wildcards.
+
+    Refused where one of them failed or where a data file is not the one its outcome speaks of.
+    """
+    gathered: dict[str, list[Finished]] = {}
+    for name in stage.depends_on:
+        wanted = [
+            other
+            for other in spec.steps(name)
+            if all(wildcards[key] == value for key, value in other.items() if key in wildcards)
+        ]
+        gathered[name] = [_usable(finished(root, spec, name, other)) for other in wanted]
+    return gathered
+
+
+def _usable(step: Finished) -> Finished:
+    if step.outcome["status"] != "done":
+        raise Refused(f"{step.path}: {step.step} failed ({step.outcome['reason']}); nothing can build on it")
+    for name, path in step.files.items():
+        if not path.is_file() or file_digest(path) != step.outcome["files"][name]["sha256"]:
+            raise Refused(f"{path}: is missing or is not the file that its outcome speaks of; run again: snakemake -R")
+    return step
+
+
+def as_upstream(steps: Mapping[str, list[Finished]]) -> dict[str, list[UpstreamStep]]:
+    """The same as stage functions see it."""
+    return {
+        name: [UpstreamStep(name, one.wildcards, one.outcome["result"], one.files) for one in found]
+        for name, found in steps.items()
+    }

@@ -1,0 +1,109 @@
+"""What rule files ask of a campaign: digests, paths and resources. Rules stay thin; this is their only window."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from sophron.campaign import amendment_journal
+from sophron.campaign.draft import spec_file
+from sophron.campaign.mechanical import Mechanical, overlaid
+from sophron.campaign.spec import Spec, load
+from sophron.interfaces.kind import Wildcards
+from sophron.records.approvals import gate_path
+
+RESULTS = "<results>"
+
+
+@dataclass(frozen=True)
+class RuleView:
+    """A campaign as its rules see it. folder: as the host wrote it; root: the same, absolute."""
+
+    folder: Path
+    root: Path
+    spec: Spec
+
+    @classmethod
+    def open(cls, folder: str) -> Self:
+        """Read the campaign in `folder`; a signed amendment that a kill left half applied is finished first."""
+        root = Path(folder).absolute()
+        amendment_journal.finish(root)
+        return cls(Path(folder), root, load(spec_file(root)))
+
+    @property
+    def gate(self) -> str:
+        """Path of the gate file, relative where the host gave a relative folder."""
+        return str(gate_path(self.folder))
+
+    @property
+    def rules(self) -> str:
+        """File name of the kind's rule module."""
+        return self.spec.kind.rules
+
+    @property
+    def stages(self) -> list[str]:
+        """Names of the stages."""
+        return [stage.name for stage in self.spec.stages]
+
+    def has(self, stage: str) -> bool:
+        """Whether this campaign has an optional stage."""
+        return stage in self.stages
+
+    def _paths(self, stage: str, name: str) -> list[str]:
+        return ["/".join([RESULTS, stage, *wildcards.values(), name]) for wildcards in self.spec.steps(stage)]
+
+    def outcomes(self, stage: str) -> list[str]:
+        """Outcome files of all steps of a stage."""
+        return self._paths(stage, "outcome.json")
+
+    def outcomes_of(self, wildcards: Any) -> list[str]:
+        """`outcomes` as an input function over the wildcard `stage`."""
+        return self.outcomes(wildcards.stage)
+
+    def files(self, stage: str, output: str) -> list[str]:
+        """One output file of all steps of a stage."""
+        return self._paths(stage, self.spec.stage(stage).outputs[output])
+
+    def definition_digest(self, stage: str) -> str:
+        """Digest that stands in the param of a compute rule."""
+        return self.spec.definition_digest(stage)
+
+    def definition_digest_of(self, wildcards: Any) -> str:
+        """`definition_digest` as a params function."""
+        return self.spec.definition_digest(wildcards.stage)
+
+    def criteria_digest_of(self, wildcards: Any) -> str:
+        """Digest in the param of a verify rule: how the stage is judged."""
+        return self.spec.criteria_digest(wildcards.stage)
+
+    @property
+    def report_digest(self) -> str:
+        """Digest in the param of the report rule."""
+        return self.spec.report_digest()
+
+    def mechanical(self, stage: str) -> Mechanical:
+        """The mechanical block in force, overlays included."""
+        return overlaid(self.spec.data["stages"][stage]["mechanical"], stage, self.root)
+
+    def cores(self, stage: str) -> int:
+        """Cores that a step reserves."""
+        return self.mechanical(stage).cores
+
+    def retries(self, stage: str) -> int:
+        """Further tries of a step that ended without an outcome."""
+        return self.mechanical(stage).retries
+
+    def memory(self, stage: str) -> Callable[..., int]:
+        """Resource function: MB of a try, growing up to the signed ceiling."""
+        mechanical = self.mechanical(stage)
+        return lambda wildcards, attempt: mechanical.memory_at(attempt)  # noqa: ARG005 - names are Snakemake's
+
+    def runtime(self, stage: str) -> Callable[..., int]:
+        """Resource function: minutes of a try, growing up to the signed ceiling."""
+        mechanical = self.mechanical(stage)
+        return lambda wildcards, attempt: mechanical.runtime_at(attempt)  # noqa: ARG005 - names are Snakemake's
+
+
+def sort_key(wildcards: Wildcards) -> tuple[tuple[int, str], ...]:
+    """Sorts steps as people count: 2 before 10."""
+    return tuple((len(value), value) if value.isdigit() else (0, value) for value in wildcards.values())

@@ -1,0 +1,180 @@
+"""The spec: `campaign.yaml`, read strictly, checked against its schemas and its kind, with its digests."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from sophron.campaign import criteria
+from sophron.campaign.mechanical import Mechanical, check_mechanical
+from sophron.interfaces.kind import Cores, Kind, StageKind, Wildcards
+from sophron.records import documents, registry
+from sophron.records.canonical import digest
+from sophron.records.errors import UserError
+
+SPEC_NAME = "campaign.yaml"
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A valid spec with its kind. `document.data` is the plain content."""
+
+    document: documents.Document
+    kind: Kind
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """The content of campaign.yaml."""
+        content: Mapping[str, Any] = self.document.data
+        return content
+
+    @property
+    def campaign(self) -> str:
+        """Identifier of the campaign."""
+        return str(self.data["campaign"])
+
+    @property
+    def version(self) -> int:
+        """Version of the spec, counted up by every amendment."""
+        return int(self.data["version"])
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of the whole spec; comments and layout are not part of it."""
+        return digest(self.data)
+
+    @cached_property
+    def stages(self) -> tuple[StageKind, ...]:
+        """The kind's stages that this campaign has, in topological order."""
+        return tuple(stage for stage in self.kind.stages if stage.name in self.data["stages"])
+
+    def stage(self, name: str) -> StageKind:
+        """Stage `name`; UserError where this campaign has none."""
+        for stage in self.stages:
+            if stage.name == name:
+                return stage
+        known = ", ".join(stage.name for stage in self.stages)
+        raise UserError(f'{self.document.path}: there is no stage "{name}"; this campaign has {known}')
+
+    def definition(self, name: str) -> Mapping[str, Any]:
+        """The definition of a stage."""
+        block: Mapping[str, Any] = self.data["stages"][name]["definition"]
+        return block
+
+    def criteria(self, name: str) -> Sequence[Mapping[str, str]]:
+        """The criteria of a stage."""
+        block: Sequence[Mapping[str, str]] = self.data["stages"][name]["criteria"]
+        return block
+
+    def mechanical(self, name: str) -> Mechanical:
+        """The signed mechanical block of a stage, before any overlay."""
+        return Mechanical.of(self.data["stages"][name]["mechanical"])
+
+    def definition_digest(self, name: str) -> str:
+        """Digest of what a stage means: kind, name, definition, its place in the graph, and the seed."""
+        parts = ("definition", "depends_on")
+        block = {key: self.data["stages"][name][key] for key in parts}
+        return digest({"kind": self.kind.name, "stage": name, "seed": self.data["seed"], **block})
+
+    def criteria_digest(self, name: str) -> str:
+        """Digest of how a stage is judged."""
+        return digest({"stage": name, "criteria": self.criteria(name)})
+
+    def report_digest(self) -> str:
+        """Digest of what the report says beside the results."""
+        return digest({"question": self.data["question"], "method": self.data["method"]})
+
+    @cached_property
+    def ranges(self) -> Mapping[str, Sequence[str]]:
+        """Wildcard name -> its values."""
+        return self.kind.ranges({name: block["definition"] for name, block in self.data["stages"].items()})
+
+    def steps(self, name: str) -> list[Wildcards]:
+        """The wildcards of each step of a stage, sorted as the ranges are."""
+        names = self.stage(name).wildcards
+        return [dict(zip(names, values, strict=True)) for values in product(*(self.ranges[key] for key in names))]
+
+    def descendants(self, names: Sequence[str]) -> list[str]:
+        """`names` and every stage that builds on one of them, in topological order."""
+        reached = set(names)
+        for stage in self.stages:
+            if reached.intersection(stage.depends_on):
+                reached.add(stage.name)
+        return [stage.name for stage in self.stages if stage.name in reached]
+
+    def seed(self, stage: str, wildcards: Wildcards) -> int:
+        """Seed of one step, 1 to 2**31 - 1, from the spec's seed, the stage and the wildcards."""
+        text = digest([self.data["seed"], stage, dict(wildcards)])
+        return int(hashlib.sha256(text.encode()).hexdigest()[:12], 16) % (2**31 - 1) + 1
+
+    def unverified(self) -> list[str]:
+        """Ids of the assumptions that nobody has verified yet; the gate stays closed while there are any."""
+        return [str(item["id"]) for item in self.data["method"]["assumptions"] if item["status"] == "UNVERIFIED"]
+
+
+def load(path: Path) -> Spec:
+    """Read and check a spec. Raises UserError with file, line and key."""
+    document = documents.load_yaml(path)
+    if not isinstance(document.data, dict):
+        raise UserError(f"{path}:1: is not a campaign (no `key: value` pairs); `sophron new` makes one to start from")
+    documents.validate(document, "campaign")
+    kind = _kind(document)
+    spec = Spec(document, kind)
+    _check_graph(spec)
+    for stage in spec.stages:
+        _check_stage(spec, stage)
+    return spec
+
+
+def _kind(document: documents.Document) -> Kind:
+    try:
+        kind: Kind = registry.load("sophron.kinds", document.data["kind"])
+    except UserError as error:
+        raise UserError(f"{document.where(['kind'])}: {error}") from None
+    return kind
+
+
+def _check_graph(spec: Spec) -> None:
+    named = spec.data["stages"]
+    known = [stage.name for stage in spec.kind.stages]
+    for name in named:
+        if name not in known:
+            where = spec.document.where(["stages", name])
+            raise UserError(f"{where}: the kind {spec.kind.name} has no such stage; known are {', '.join(known)}")
+    for stage in spec.kind.stages:
+        if stage.name not in named:
+            if stage.optional:
+                continue
+            raise UserError(f'{spec.document.where(["stages"])}: the stage "{stage.name}" is missing; add it')
+        where = spec.document.where(["stages", stage.name, "depends_on"])
+        wanted = list(stage.depends_on)
+        if sorted(named[stage.name]["depends_on"]) != sorted(wanted):
+            raise UserError(f"{where}: in the kind {spec.kind.name} this stage depends on {wanted}; write that")
+        for needed in wanted:
+            if needed not in named:
+                raise UserError(f'{where}: the stage "{needed}" is missing; add it, or drop {stage.name}')
+
+
+def _check_stage(spec: Spec, stage: StageKind) -> None:
+    keys = ("stages", stage.name)
+    documents.validate(spec.document, stage.schema, "definition", (*keys, "definition"))
+    result_schema = documents.schema(stage.schema)["$defs"]["result"]
+    seen: set[str] = set()
+    for index, criterion in enumerate(spec.criteria(stage.name)):
+        where = spec.document.where([*keys, "criteria", index, "expression"])
+        if criterion["id"] in seen:
+            raise UserError(f'{where}: the id "{criterion["id"]}" stands here twice; give each criterion its own')
+        seen.add(criterion["id"])
+        try:
+            criteria.check(criterion["expression"], result_schema)
+        except criteria.CriterionError as error:
+            raise UserError(f"{where}: {error}") from None
+    check_mechanical(spec.document, stage.name)
+
+
+def cores_of(mechanical: Mechanical) -> Cores:
+    """The mechanical block as the cores that a stage function sees."""
+    return Cores(mechanical.ranks, mechanical.threads, mechanical.accelerator)

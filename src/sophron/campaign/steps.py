@@ -1,0 +1,233 @@
+"""One compute step from start to outcome: approval, lock, scratch, engine, outcome, results put in place.
+
+A step works in `scratch/<definition digest>/<step>/`, which survives kills; it leaves a typed outcome whatever the
+engine did, and it never computes twice what stands finished in its scratch for the same definition and inputs.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sophron import __version__
+from sophron.campaign import locks, results
+from sophron.campaign.mechanical import overlaid
+from sophron.campaign.spec import SPEC_NAME, Spec, cores_of, load
+from sophron.campaign.state import project
+from sophron.interfaces.kind import EngineFailure, StageKind, StepContext, StepResult, Wildcards
+from sophron.records import approvals, atomic, clock, documents, events, process, usage
+from sophron.records.canonical import digest, file_digest
+from sophron.records.errors import Refused
+from sophron.records.locks import FileLock
+from sophron.records.steps import step_name
+
+OUTCOME_NAME = "outcome.json"
+DONE_NAME = "done.json"
+StageFunction = Callable[[StepContext], StepResult]
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a step was called with. outcome: where its outcome belongs, the other outputs beside it."""
+
+    claim: approvals.Claim
+    gate: Path
+    outcome: Path
+    log: Path | None = None
+
+
+@dataclass(frozen=True)
+class _Work:
+    """A step that may run: everything `_compute` needs."""
+
+    order: Order
+    root: Path
+    spec: Spec
+    stage: StageKind
+    upstream: Mapping[str, list[results.Finished]]
+    scratch: Path
+
+    @property
+    def step(self) -> str:
+        return step_name(self.stage.name, self.wildcards)
+
+    @property
+    def wildcards(self) -> Wildcards:
+        return self.order.claim.wildcards
+
+    @property
+    def inputs(self) -> dict[str, str]:
+        """Step name -> digest of its outcome, for everything this step builds on."""
+        return {one.step: one.digest for found in self.upstream.values() for one in found}
+
+    @property
+    def key(self) -> str:
+        """Content key of the result: definition, inputs and seed, whatever the machine."""
+        seed = self.spec.seed(self.stage.name, self.wildcards)
+        return digest([self.order.claim.digest, self.inputs, seed])
+
+
+def execute(order: Order, function: Callable[[str], StageFunction]) -> int:
+    """Run one step. function: loads the stage's function from its name. The exit code of the step.
+
+    0 with an outcome, done or failed; 1 where more memory or time can cure the failure. Raises Refused, UserError.
+    """
+    root = approvals.campaign_root(order.gate)
+    try:
+        approvals.require_approved(order.claim, root)
+        work = _prepare(order, root)
+    except Refused as error:
+        events.append(root, "sophron", "refused", step=_name(order), reason=str(error))
+        raise
+    with FileLock(root / locks.STEPS_LOCK, shared=True), locks.step_scratch(work.scratch):
+        if not _stands_finished(work):
+            _set_aside_foreign(work)
+            code = _try(work, function(work.stage.run))
+            if code != 0:
+                return code
+        _publish(work)
+    return 0
+
+
+def _name(order: Order) -> str:
+    return step_name(order.claim.stage, order.claim.wildcards)
+
+
+def _prepare(order: Order, root: Path) -> _Work:
+    spec = load(root / SPEC_NAME)
+    stage = spec.stage(order.claim.stage)
+    if spec.definition_digest(stage.name) != order.claim.digest:
+        raise Refused(f"{_name(order)}: campaign.yaml has another definition of {stage.name}; use the rule as it is")
+    upstream = results.upstream(root, spec, stage, order.claim.wildcards)
+    scratch = root / "scratch" / order.claim.digest[:16] / _name(order)
+    return _Work(order, root, spec, stage, upstream, scratch)
+
+
+def _stands_finished(work: _Work) -> bool:
+    done = work.scratch / DONE_NAME
+    return done.is_file() and documents.load_json(done).get("key") == work.key
+
+
+def _set_aside_foreign(work: _Work) -> None:
+    """Scratch left by the same definition on other inputs is no start for this step: keep it, out of the way."""
+    note = work.scratch / "key.json"
+    if note.is_file() and documents.load_json(note).get("key") != work.key:
+        folder = work.scratch.with_name(f"{work.scratch.name}.set-aside-{time.time_ns()}")
+        work.scratch.rename(folder)
+        work.scratch.mkdir()
+    atomic.write_json(note, {"key": work.key})
+
+
+def _new_try(work: _Work) -> Path:
+    folder = results.record_folder(work.root, work.step)
+    numbers = [int(path.name) for path in folder.glob("[0-9]*") if path.name.isdigit()]
+    path = folder / str(max(numbers, default=0) + 1)
+    path.mkdir(parents=True)
+    return path
+
+
+def _try(work: _Work, function: StageFunction) -> int:
+    _close_killed(work)
+    folder, claim = _new_try(work), work.order.claim
+    me = {"pid": os.getpid(), "pid_start": process.start_of(os.getpid()), "host": process.host()}
+    note = {"step": work.step, "digest": claim.digest, "cores": claim.cores, "started": clock.isoformat(), **me}
+    atomic.write_json(folder / "try.json", note)
+    log = os.path.relpath(folder, work.root)
+    about = {"step": work.step, "stage": work.stage.name}
+    details = {"rule": claim.rule, "wildcards": dict(claim.wildcards), "try": int(folder.name), "digest": claim.digest}
+    events.append(work.root, "sophron", "step_started", **about, **details, **me, log=log)
+    project(work.root)
+    begun, status, reason = time.monotonic(), "done", None
+    try:
+        result = function(_context(work, folder))
+        _write_outcome(work, result, None)
+    except EngineFailure as failure:
+        status, reason = "retry" if failure.curable_by else "failed", failure.reason
+        if not failure.curable_by:
+            _write_outcome(work, StepResult(result={}), failure.reason)
+    core_seconds = claim.cores * (time.monotonic() - begun)
+    ended = {"status": status, "reason": reason, "ended": clock.isoformat(), "core_seconds": round(core_seconds, 3)}
+    atomic.write_json(folder / "try.json", note | ended)
+    usage.charge(work.root, core_seconds)
+    events.append(work.root, "sophron", "step_ended", **about, status=status, reason=reason)
+    project(work.root)
+    if status == "retry":
+        print(f"{work.step}: {reason}; it is tried again with more", file=sys.stderr)
+    return 1 if status == "retry" else 0
+
+
+def _close_killed(work: _Work) -> None:
+    """Charge tries that were killed: from their start to the last change of their scratch."""
+    for path in results.record_folder(work.root, work.step).glob("[0-9]*/try.json"):
+        note = documents.load_json(path)
+        if "ended" in note:
+            continue
+        last = max((one.stat().st_mtime for one in work.scratch.rglob("*")), default=path.stat().st_mtime)
+        elapsed = max(0.0, last - path.stat().st_mtime)
+        core_seconds = round(note["cores"] * elapsed, 3)
+        atomic.write_json(path, note | {"status": "killed", "ended": clock.isoformat(), "core_seconds": core_seconds})
+        usage.charge(work.root, core_seconds)
+        about = {"step": work.step, "stage": work.stage.name}
+        events.append(work.root, "sophron", "step_ended", **about, status="killed", reason="its process was killed")
+
+
+def _context(work: _Work, folder: Path) -> StepContext:
+    mechanical = overlaid(work.spec.data["stages"][work.stage.name]["mechanical"], work.stage.name, work.root)
+    cores = cores_of(mechanical)
+    if cores.total > work.order.claim.cores:  # fewer cores were given than the stage may have (`snakemake -c`)
+        cores = replace(cores, ranks=min(cores.ranks, work.order.claim.cores), threads=1)
+    return StepContext(
+        stage=work.stage.name,
+        wildcards=work.wildcards,
+        definition=work.spec.definition(work.stage.name),
+        upstream=results.as_upstream(work.upstream),
+        workdir=work.scratch,
+        log_dir=folder,
+        seed=work.spec.seed(work.stage.name, work.wildcards),
+        cores=cores,
+        memory_mb=work.order.claim.memory_mb,
+        runtime_min=work.order.claim.runtime_min,
+        unsandboxed_fragments=mechanical.unsandboxed_fragments,
+    )
+
+
+def _write_outcome(work: _Work, result: StepResult, reason: str | None) -> None:
+    """Write the typed outcome. It holds no clock, host or path: equal inputs give equal bytes."""
+    files: dict[str, Any] = {}
+    for name, file_name in work.stage.outputs.items():
+        path = result.files.get(name, work.scratch / file_name)
+        if reason is not None:
+            path = work.scratch / f"{file_name}.absent"
+            path.write_bytes(b"")
+        files[name] = {"file": file_name, "sha256": file_digest(path), "bytes": path.stat().st_size}
+        atomic.place(path, work.scratch / "finished" / file_name)
+    outcome = {
+        "stage": work.stage.name,
+        "wildcards": dict(work.wildcards),
+        "status": "done" if reason is None else "failed",
+        "reason": reason,
+        "definition_digest": work.order.claim.digest,
+        "inputs": work.inputs,
+        "seed": work.spec.seed(work.stage.name, work.wildcards),
+        "result": dict(result.result),
+        "files": files,
+        "tools": {"sophron": __version__, **result.tools},
+    }
+    if reason is None:
+        where = work.scratch / "finished" / OUTCOME_NAME
+        documents.validate(documents.Document(outcome["result"], where), work.stage.schema, "result")
+    atomic.write_json(work.scratch / "finished" / OUTCOME_NAME, outcome)
+    atomic.write_json(work.scratch / DONE_NAME, {"key": work.key})
+
+
+def _publish(work: _Work) -> None:
+    """Link the finished files into place, the outcome last; a kill in between loses nothing."""
+    target = Path.cwd() / work.order.outcome
+    finished = work.scratch / "finished"
+    for file_name in work.stage.outputs.values():
+        atomic.place(finished / file_name, target.parent / file_name)
+    atomic.place(finished / OUTCOME_NAME, target)
+    results.publish(work.root, work.step, target)

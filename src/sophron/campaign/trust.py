@@ -1,0 +1,83 @@
+"""What this user's own configuration remembers of a campaign: trusted keys, and the last approval (rollback shows)."""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from sophron.records import documents
+from sophron.records.approvals import FOLDER, Approval
+from sophron.records.atomic import write_json
+from sophron.records.errors import Refused
+from sophron.records.signatures import SIGNERS_NAME
+
+
+def _path() -> Path:
+    base = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
+    return Path(base) / "sophron" / "trust.json"
+
+
+def _read() -> dict[str, Any]:
+    path = _path()
+    content: dict[str, Any] = documents.load_json(path) if path.is_file() else {}
+    return content
+
+
+def _key(root: Path, campaign: str) -> str:
+    return f"{campaign} {root.resolve()}"
+
+
+def keys_in(root: Path) -> set[str]:
+    """The public keys (`type base64`) that the campaign's list of signers holds now."""
+    path = root / FOLDER / SIGNERS_NAME
+    keys = set()
+    for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else []:
+        words = line.split()
+        for index, word in enumerate(words):
+            if word.startswith(("ssh-", "ecdsa-", "sk-")) and index + 1 < len(words):
+                keys.add(f"{word} {words[index + 1]}")
+    return keys
+
+
+def remember(approval: Approval) -> None:
+    """Note an approval that was just signed here, with the keys it trusts."""
+    content = _read()
+    entry = {"keys": sorted(keys_in(approval.root)), "last": approval.hash, "version": approval.record["version"]}
+    content[_key(approval.root, approval.record["campaign"])] = entry
+    write_json(_path(), content)
+
+
+def known_keys(root: Path, campaign: str) -> set[str] | None:
+    """The keys this user trusted for a campaign when it was last signed here; None where it never was."""
+    entry = _read().get(_key(root, campaign))
+    return set(entry["keys"]) if entry else None
+
+
+def check(approval: Approval) -> None:
+    """Refuse a campaign whose signers or history are not those that this user knows. A new machine knows nothing."""
+    entry = _read().get(_key(approval.root, approval.record["campaign"]))
+    if entry is None:
+        return
+    if not keys_in(approval.root) <= set(entry["keys"]):
+        raise Refused(
+            "the list of trusted signers has a key that you never trusted; remove it from approvals/allowed_signers"
+        )
+    if entry["last"] not in history(approval):
+        raise Refused(
+            f"this is not the last approval you signed here (version {entry['version']}): the folder was rolled back; "
+            "restore it, or sign what is here now: sophron approve"
+        )
+
+
+def history(approval: Approval) -> list[str]:
+    """Hashes of the approvals that lead to this one, itself first, as far as the approval log goes."""
+    records = {}
+    for path in (approval.root / FOLDER / "log").glob("*.json"):
+        data = path.read_bytes()
+        records[hashlib.sha256(data).hexdigest()] = json.loads(data).get("previous")
+    chain, previous = [approval.hash], approval.record["previous"]
+    while previous and previous not in chain:
+        chain.append(previous)
+        previous = records.get(previous)
+    return chain
