@@ -1,0 +1,103 @@
+"""What a person types: `sophron VERB`, one file a verb.
+
+A verb module has HELP (one line), add_arguments(parser), run(args) -> exit code, and, where it helps, EXAMPLES.
+Verb modules are light: whatever is heavy is imported when the verb runs.
+"""
+
+import argparse
+import importlib
+import pkgutil
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from types import ModuleType
+
+EXIT_USER = 2
+EXAMPLES = """\
+examples:
+  sophron new viscosity my-melt        make a campaign folder to start from
+  sophron review my-melt               look at the plan: DAG, criteria, ceilings, what is still UNVERIFIED
+  sophron approve my-melt --key ~/.ssh/id_ed25519
+  sophron status my-melt               what ran, what runs, what comes next
+  sophron amend my-melt --set stages.produce.definition.steps=200000 --rationale 'smaller error'
+"""
+
+
+def verbs() -> list[str]:
+    """Names of the verbs: the modules of this package that have a HELP line."""
+    return sorted(entry.name for entry in pkgutil.iter_modules(__path__) if not entry.name.startswith("_"))
+
+
+def _module(verb: str) -> ModuleType:
+    return importlib.import_module(f"{__name__}.{verb}")
+
+
+def _parser(verb: str, module: ModuleType) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=f"sophron {verb}",
+        description=module.HELP,
+        epilog=getattr(module, "EXAMPLES", None),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.add_arguments(parser)
+    return parser
+
+
+def _overview() -> str:
+    from sophron import __version__
+
+    lines = [f"Sophron {__version__}: computational-science campaigns as Snakemake workflows under a signed plan", ""]
+    lines += ["usage: sophron VERB [...]     sophron VERB --help shows what a verb takes", "", "verbs for people:"]
+    modules = {verb: _module(verb) for verb in verbs()}
+    for title, inner in (("", False), ("verbs that rules call:", True)):
+        lines += ["", title] if title else []
+        for verb, module in modules.items():
+            if getattr(module, "FOR_RULES", False) is inner:
+                lines.append(f"  {verb:<10} {module.HELP}")
+    return "\n".join([*lines, "", EXAMPLES])
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one verb; the exit code. An error that a user can cause is one sentence and exit code 2."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if not words or words[0] in ("-h", "--help", "help"):
+        print(_overview())
+        return 0
+    verb = words[0].replace("-", "_")
+    if words[0] in ("-V", "--version"):
+        from sophron import __version__
+
+        print(__version__)
+        return 0
+    if verb not in verbs():
+        near = get_close_matches(verb, verbs(), n=1)
+        print(
+            f'sophron: there is no verb "{words[0]}"; '
+            + (f"did you mean {near[0]}?" if near else "see sophron --help"),
+            file=sys.stderr,
+        )
+        return EXIT_USER
+    module = _module(verb)
+    args = _parser(verb, module).parse_args(words[1:])
+    return _run(verb, module, args)
+
+
+def _run(verb: str, module: ModuleType, args: argparse.Namespace) -> int:
+    from sophron.records.errors import UserError
+
+    try:
+        return int(module.run(args))
+    except UserError as error:
+        sentence = f"sophron {verb}: {error}"
+        print(sentence, file=sys.stderr)
+        log = getattr(args, "log", None)
+        if log:
+            Path(log).parent.mkdir(parents=True, exist_ok=True)
+            Path(log).write_text(sentence + "\n", encoding="utf-8")
+        return EXIT_USER
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 141

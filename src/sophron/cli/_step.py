@@ -1,0 +1,53 @@
+"""What all verbs that rules call have in common: the gate, the digest, the log, and the claim made of them."""
+
+import argparse
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sophron.records.approvals import Claim
+
+
+def add_step_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of every step."""
+    parser.add_argument("--gate", type=Path, required=True, help="gate file of the campaign")
+    parser.add_argument("--log", type=Path, help="log file of the step")
+    parser.add_argument("--digest", required=True, help="digest that the plan has for this step")
+
+
+def claim(args: argparse.Namespace, rule: str, stage: str, wildcards: Mapping[str, str]) -> "Claim":
+    """The step's claim, from its own command line."""
+    from sophron.records.approvals import Claim
+
+    return Claim(
+        rule=rule,
+        digest=args.digest,
+        stage=stage,
+        wildcards=wildcards,
+        argv=sys.argv[1:],
+        cores=getattr(args, "cores", 1),
+        memory_mb=getattr(args, "memory_mb", 0),
+        runtime_min=getattr(args, "runtime_min", 0),
+    )
+
+
+def wildcards(pairs: list[str]) -> dict[str, str]:
+    """`["replica=3"]` as a mapping."""
+    from sophron.records.errors import UserError
+
+    found = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise UserError(f"--wildcard {pair}: has no value; write name=value")
+        found[name] = value
+    return found
+
+
+def finish_log(args: argparse.Namespace, text: str) -> None:
+    """Leave one line in the step's log."""
+    if args.log:
+        args.log.parent.mkdir(parents=True, exist_ok=True)
+        args.log.write_text(text + "\n", encoding="utf-8")

@@ -1,0 +1,53 @@
+"""`sophron amend`: draft a change of definition or criteria; a person signs it with `sophron approve`."""
+
+import argparse
+from pathlib import Path
+
+HELP = "draft an amendment of a signed spec"
+EXAMPLES = """\
+examples:
+  sophron amend my-melt --set stages.produce.definition.steps=200000 --rationale 'the error was too large'
+  sophron amend my-melt --rationale 'denser melt'       takes the difference of the edited campaign.yaml
+  sophron amend my-melt --withdraw 2 --rationale 'version 2 was a mistake'
+  sophron amend my-melt --drop                          forget the draft
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments."""
+    parser.add_argument("campaign", nargs="?", type=Path, default=Path(), help="campaign folder (default: here)")
+    parser.add_argument("--set", action="append", default=[], dest="settings", metavar="PATH=VALUE", help="one change")
+    parser.add_argument("--rationale", default="", help="why")
+    parser.add_argument("--withdraw", type=int, metavar="N", help="take back version N")
+    parser.add_argument("--drop", action="store_true", help="forget the draft")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Draft, and show what it invalidates and costs."""
+    from sophron.campaign import amend, amendment_journal, draft, locks
+    from sophron.campaign.plan import make
+    from sophron.campaign.spec import load
+    from sophron.records.approvals import FOLDER
+
+    root = args.campaign.absolute()
+    with locks.signing(root):
+        amendment_journal.finish_locked(root)
+        if args.drop:
+            draft.drop(root)
+            print("The draft is forgotten.")
+            return 0
+        drafted = amend.draft(root, args.rationale, args.settings, args.withdraw)
+    print(f"Version {drafted.version} is drafted:")
+    for change in drafted.changes:
+        print(f"  {change}")
+    if drafted.invalidated_stages and (root / "Snakefile").is_file():
+        plan = make(root, load(root / FOLDER / draft.DRAFT_SPEC_NAME))
+        hours = plan.core_hours()
+        print("It invalidates (upper bound of what runs again):")
+        for stage in drafted.invalidated_stages:
+            count = sum(number for (name, _), number in plan.counts().items() if name == stage)
+            print(f"  {stage:<16} {count:>6} steps {hours.get(stage, 0.0):>10.2f} core-hours")
+    elif not drafted.invalidated_stages:
+        print("It invalidates no stage.")
+    print("Next: sophron review, sophron approve")
+    return 0

@@ -1,0 +1,44 @@
+"""`sophron stage`: run one compute step, from approval to outcome."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from sophron.cli import _step
+
+HELP = "run one step of a stage (called by its rule)"
+FOR_RULES = True
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments."""
+    parser.add_argument("stage", help="name of the stage")
+    parser.add_argument("--wildcard", action="append", default=[], metavar="NAME=VALUE", help="wildcard of the step")
+    parser.add_argument(
+        "--outcome", type=Path, required=True, help="where the outcome belongs; other outputs beside it"
+    )
+    parser.add_argument("--cores", type=int, default=1, help="reserved cores")
+    parser.add_argument("--memory-mb", type=int, default=0, help="reserved memory in MB")
+    parser.add_argument("--runtime-min", type=int, default=0, help="reserved wall time in minutes")
+    _step.add_step_arguments(parser)
+
+
+def _function(name: str) -> Any:
+    from importlib import import_module
+
+    module, _, function = name.partition(":")
+    return getattr(import_module(module), function)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the step."""
+    from sophron.records import approvals
+
+    wildcards = _step.wildcards(args.wildcard)
+    claim = _step.claim(args, args.stage, args.stage, wildcards)
+    root = approvals.campaign_root(args.gate)
+    from sophron.campaign import steps
+
+    code = steps.execute(steps.Order(claim, args.gate, args.outcome), _function)
+    _step.finish_log(args, f"{args.stage} {' '.join(args.wildcard)}: exit {code}; engine logs in {root / 'records'}")
+    return code

@@ -1,0 +1,25 @@
+"""`sophron verify`: judge a stage by its criteria and write the verdict."""
+
+import argparse
+from pathlib import Path
+
+from sophron.cli import _step
+
+HELP = "write the verdict of a stage (called by rule verify)"
+FOR_RULES = True
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments."""
+    parser.add_argument("stage", help="name of the stage")
+    parser.add_argument("--verdict", type=Path, required=True, help="where the verdict belongs")
+    _step.add_step_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the verdict; a failed one is no error of this step."""
+    from sophron.campaign import verdict
+
+    verdict.verify(_step.claim(args, "verify", args.stage, {"stage": args.stage}), args.gate, args.verdict)
+    _step.finish_log(args, f"verdict of {args.stage}: {args.verdict}")
+    return 0
