@@ -1,0 +1,1 @@
+"""Estimators: means, autocorrelations, Green-Kubo integrals and their errors, from arrays alone."""
