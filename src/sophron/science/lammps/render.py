@@ -1,0 +1,82 @@
+"""Render a LAMMPS input from one of our templates; only typed values get into the text."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*(/[a-z]+)*")
+FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9][A-Za-z0-9_-]*)*")
+COMPRESSED = (".gz", ".bz2", ".zst", ".xz", ".lzma", ".lz4")
+
+
+@dataclass(frozen=True)
+class Word:
+    """A LAMMPS keyword or style chosen by our code, e.g. `Word("nvt/sllod")`; ValueError for anything else."""
+
+    text: str
+
+    def __post_init__(self) -> None:
+        if not WORD.fullmatch(self.text):
+            raise ValueError(f"{self.text!r} is not a LAMMPS word")
+
+
+@dataclass(frozen=True)
+class FileName:
+    """Name of a file in the work folder: no folders, no blanks, no suffix that makes LAMMPS start a program."""
+
+    text: str
+
+    def __post_init__(self) -> None:
+        if not FILE_NAME.fullmatch(self.text) or self.text.endswith(COMPRESSED):
+            raise ValueError(f"{self.text!r} is not a plain file name")
+
+
+@dataclass(frozen=True)
+class FreeText:
+    """Lines of LAMMPS input that somebody wrote by hand. An input that holds any runs in the sandbox only."""
+
+    lines: tuple[str, ...]
+
+
+def render(template: Path, values: Mapping[str, Any]) -> str:
+    """The text of `template` (Jinja) with `values`.
+
+    A value that reaches the text must be an int, a finite float, a `Word`, a `FileName` or `FreeText`; TypeError or
+    ValueError otherwise. A name that is not given is an error (`jinja2.UndefinedError`).
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(template.parent),
+        undefined=StrictUndefined,
+        finalize=_text,
+        autoescape=False,  # noqa: S701 - plain text, and `_text` lets typed values through only
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template(template.name).render(values)
+
+
+def _text(value: Any) -> str:
+    """A typed value as LAMMPS reads it; floats keep all their digits."""
+    from jinja2 import Undefined
+
+    if isinstance(value, Undefined):
+        return str(value)  # raises the error that names it
+    if isinstance(value, Word | FileName):
+        return value.text
+    if isinstance(value, FreeText):
+        return "\n".join(value.lines)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(
+            f"a {type(value).__name__} cannot stand in a LAMMPS input; give a number, a word or a file name"
+        )
+    if not math.isfinite(value):
+        raise ValueError(f"{value} cannot stand in a LAMMPS input; give a finite number")
+    return repr(value)

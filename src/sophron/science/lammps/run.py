@@ -1,0 +1,160 @@
+"""Run LAMMPS on an input in a work folder, and say in one sentence why it failed when it did."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from sophron.interfaces.kind import EngineFailure, StepContext
+from sophron.interfaces.sandbox import Grant
+from sophron.records.atomic import write_text
+from sophron.science.lammps import check, logfile
+from sophron.science.lammps.find import Lammps
+
+STOP_SHARE = 0.9
+"""Share of the try's wall time after which LAMMPS stops by itself, writes a restart file and ends."""
+
+PR_SET_PDEATHSIG = 1
+OUT_OF_MEMORY = ("Failed to allocate", "std::bad_alloc", "Cannot allocate memory", "out of memory")
+TIME_SIGNALS = {signal.SIGTERM, signal.SIGINT, signal.SIGXCPU, signal.SIGALRM}
+
+
+def stop_after_s(ctx: StepContext) -> int:
+    """Seconds for `timer timeout` in an input: within the try's wall time, with room to write a restart file."""
+    return max(int(ctx.runtime_min * 60 * STOP_SHARE), 1)
+
+
+def run_lammps(lammps: Lammps, name: str, text: str, ctx: StepContext, *, free_text: bool = False) -> Path:
+    """Run the input `text` in ctx.workdir until it ends, and return its log.
+
+    The input is kept as `in.<name>` in the work folder and in the log folder; the log is `log.lammps` in the log
+    folder while LAMMPS runs, and `log.<name>.lammps` afterwards. free_text: the input holds lines that are not ours,
+    so it runs in the sandbox, unless ctx.unsandboxed_fragments. Raises EngineFailure; `curable_by` says what a retry
+    must grow.
+    """
+    findings = check.check(text)
+    if findings:
+        raise EngineFailure(f"in.{name}:{findings[0].line}: {findings[0].reason}")
+    write_text(ctx.workdir / f"in.{name}", text)
+    write_text(ctx.log_dir / f"in.{name}", text)
+    live, output = ctx.log_dir.resolve() / logfile.LIVE_NAME, ctx.log_dir / f"{name}.out"
+    if free_text and not ctx.unsandboxed_fragments:
+        code = _sandboxed(lammps, name, ctx, output, live)
+    else:
+        command = [*_starter(lammps, ctx), *_arguments(lammps, name, live, ctx)]
+        code = _wait(command, _environment(lammps, ctx), output, ctx)
+    if code != 0:
+        raise _failure(code, output, live)
+    return live.replace(ctx.log_dir / f"log.{name}.lammps")
+
+
+def _starter(lammps: Lammps, ctx: StepContext) -> list[str]:
+    return [str(lammps.mpiexec()), "-n", str(ctx.cores.ranks)] if ctx.cores.ranks > 1 else []
+
+
+def _arguments(lammps: Lammps, name: str, log: Path, ctx: StepContext) -> list[str]:
+    """Command line of LAMMPS. An accelerator that this program lacks is left out: it never changes what is meant.
+
+    `opt` needs no asking: a program without it takes the plain styles by itself.
+    """
+    arguments = [str(lammps.program), "-in", f"in.{name}", "-log", str(log), "-nocite"]
+    suffix = ctx.cores.accelerator
+    if suffix == "none" or (suffix != "opt" and suffix not in lammps.suffixes):
+        return arguments
+    threads = ["-pk", "omp", str(ctx.cores.threads)] if suffix == "omp" else []
+    return [*arguments, "-sf", suffix, *threads]
+
+
+def _environment(lammps: Lammps, ctx: StepContext) -> dict[str, str]:
+    return {**os.environ, **lammps.environment, "OMP_NUM_THREADS": str(ctx.cores.threads)}
+
+
+def _wait(command: Sequence[str], environment: dict[str, str], output: Path, ctx: StepContext) -> int:
+    """Exit code of `command`, negative for a signal. Nothing else happens here while it runs.
+
+    It has a process group of its own, which is ended with this process, whatever ends it.
+    """
+    with output.open("wb") as stream:
+        process = subprocess.Popen(
+            command,
+            cwd=ctx.workdir,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            process_group=0,
+            preexec_fn=_die_with_parent(),  # noqa: PLW1509 - steps have one thread
+        )
+        try:
+            return process.wait(timeout=ctx.runtime_min * 60)
+        except subprocess.TimeoutExpired:
+            raise EngineFailure(f"LAMMPS did not end within {ctx.runtime_min} min", curable_by="time") from None
+        finally:
+            _end_group(process)
+
+
+def _die_with_parent() -> Callable[[], None]:
+    """A function for the new process: the kernel kills it when its parent ends, by `kill -9` too."""
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    parent = os.getpid()
+
+    def arrange() -> None:
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it ended before the line above
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return arrange
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    """End what is left of a process group: ranks whose starter has ended, or all of it after a time-out."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+    process.wait()
+
+
+def _sandboxed(lammps: Lammps, name: str, ctx: StepContext, output: Path, log: Path) -> int:
+    """Exit code of LAMMPS in the sandbox. Its log lies in the work folder, the only one it may write to."""
+    from sophron.science.lammps import sandboxed
+
+    if ctx.cores.ranks > 1:
+        raise EngineFailure("an input with fragments runs in the sandbox on one rank; set ranks to 1 and use threads")
+    inner = ctx.workdir.resolve() / logfile.LIVE_NAME
+    inner.unlink(missing_ok=True)
+    grant = Grant(
+        workdir=ctx.workdir,
+        env={**lammps.environment, "OMP_NUM_THREADS": str(ctx.cores.threads)},
+        memory_mb=ctx.memory_mb,
+        wall_s=ctx.runtime_min * 60,
+    )
+    log.symlink_to(inner)  # so that whoever looks for the live log finds it
+    try:
+        return sandboxed.run(lammps, _arguments(lammps, name, inner, ctx), grant, output)
+    finally:
+        log.unlink()
+        if inner.exists():
+            shutil.copyfile(inner, log, follow_symlinks=False)
+
+
+def _failure(code: int, output: Path, log: Path) -> EngineFailure:
+    """Why LAMMPS failed: its own words where it left any; memory and time are what a retry may grow."""
+    said = "".join(path.read_text(errors="replace") for path in (log, output) if path.is_file())
+    errors = logfile.errors(said)
+    if any(words in said for words in OUT_OF_MEMORY):
+        return EngineFailure("LAMMPS ran out of memory", curable_by="memory")
+    if errors:
+        return EngineFailure(f"LAMMPS stopped: {errors[-1]}")
+    number = -code if code < 0 else code - 128 if code > 128 else code  # shells add 128
+    if number == signal.SIGKILL:
+        return EngineFailure("LAMMPS was killed, as systems do that run out of memory", curable_by="memory")
+    if number in TIME_SIGNALS and code != number:
+        return EngineFailure(f"LAMMPS was stopped by {signal.Signals(number).name}", curable_by="time")
+    last = said.strip().splitlines()[-1:] or ["it said nothing"]
+    return EngineFailure(f"LAMMPS ended with exit code {code}: {last[0][:200]}")

@@ -1,0 +1,128 @@
+"""A long run in pieces: each try that goes on from a restart file writes its own segment of samples and frames.
+
+Names in the work folder, n counting the tries: `run.<n>.{a,b,end}.restart`, `<series>.<n>.dat` (fix ave/time),
+`frames.<n>.dcd`. A segment that starts at step R replaces everything after R that earlier ones wrote. The sample
+at R itself stays the earlier one: a restart file of a sheared box already holds the box of the step after it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sophron.interfaces.kind import EngineFailure
+from sophron.science.lammps import dcd
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Steps = NDArray[np.int64]
+    Values = NDArray[Any]
+
+RESTART = re.compile(r"run\.(\d+)\.(?:a|b|end)\.restart")
+RESTART_END = b"LammpS RestartT"
+"""A restart file begins and ends with these bytes (LAMMPS itself refuses it otherwise)."""
+
+
+def newest_restart(workdir: Path) -> Path | None:
+    """The newest whole restart file; None where there is none. Files that a kill left unfinished are passed over."""
+    whole = [path for path in workdir.iterdir() if RESTART.fullmatch(path.name) and _is_whole(path)]
+    return max(whole, key=lambda path: (_number(path), path.stat().st_mtime_ns), default=None)
+
+
+def _number(path: Path) -> int:
+    return int(path.name.split(".")[1])
+
+
+def _is_whole(path: Path) -> bool:
+    with path.open("rb") as stream:
+        data = stream.read()
+    return len(data) > 2 * len(RESTART_END) and data.startswith(RESTART_END) and RESTART_END in data[-32:]
+
+
+def next_number(workdir: Path, series: Iterable[str]) -> int:
+    """Number of the next segment: one more than that of any that exists."""
+    names = (*(f"{name}.*.dat" for name in series), "frames.*.dcd", "run.*.restart")
+    return max((_number(path) for name in names for path in workdir.glob(name)), default=-1) + 1
+
+
+def discard(workdir: Path, series: Iterable[str]) -> None:
+    """Remove all segments and restart files, so that a run starts from its first step."""
+    for name in (*(f"{name}.*.dat" for name in series), "frames.*.dcd", "run.*.restart"):
+        for path in workdir.glob(name):
+            path.unlink()
+
+
+@dataclass(frozen=True)
+class Joined:
+    """A run joined from its segments, each step once and in order.
+
+    steps: (n,); values: (n, ...), what was taken at each of them; pieces: number of segments that gave some.
+    """
+
+    steps: Steps
+    values: Values
+    pieces: int
+
+
+def samples(workdir: Path, name: str, columns: int) -> Joined:
+    """All samples of a series: values (n, columns), float64."""
+    return _joined([_read_series(path, columns) for path in _ordered(workdir, f"{name}.*.dat")])
+
+
+def frames(workdir: Path, atoms: int) -> Joined:
+    """All trajectory frames: values (n, atoms, 3), float32, unwrapped positions in sigma."""
+    import numpy as np
+
+    empty = np.empty(0, np.int64), np.empty((0, atoms, 3), np.float32)
+    return _joined([empty, *(dcd.read_frames(path) for path in _ordered(workdir, "frames.*.dcd"))])
+
+
+def check_complete(steps: Steps, name: str, last_step: int, every: int) -> None:
+    """EngineFailure unless `steps` are exactly 0, every, 2 every, ..., last_step."""
+    import numpy as np
+
+    planned = np.arange(0, last_step + 1, every)
+    if not np.array_equal(steps, planned):
+        missing = np.setdiff1d(planned, steps)
+        where = f"first at step {missing[0]}" if missing.size else "and some are there twice"
+        raise EngineFailure(f"{name}: {missing.size} of {planned.size} samples are missing, {where}")
+
+
+def _ordered(workdir: Path, pattern: str) -> list[Path]:
+    return sorted(workdir.glob(pattern), key=_number)
+
+
+def _joined(segments: Sequence[tuple[Steps, Values]]) -> Joined:
+    """Segments in order of their tries; each replaces what earlier ones have after its first step."""
+    import numpy as np
+
+    if not segments:
+        raise EngineFailure("LAMMPS wrote no samples")
+    joined_steps, joined = segments[0]
+    source = np.zeros(joined_steps.size, np.int64)
+    for number, (steps, values) in enumerate(segments[1:], 1):
+        if steps.size:
+            kept = joined_steps <= steps[0]
+            new = ~np.isin(steps, joined_steps[kept])
+            joined = np.concatenate([joined[kept], values[new]])
+            source = np.concatenate([source[kept], np.full(int(new.sum()), number)])
+            joined_steps = np.concatenate([joined_steps[kept], steps[new]])
+    return Joined(joined_steps, joined, int(np.unique(source).size))
+
+
+def _read_series(path: Path, columns: int) -> tuple[Steps, NDArray[np.float64]]:
+    """Steps and values of a `fix ave/time` file; a torn last line is left out."""
+    import numpy as np
+
+    data = path.read_bytes()
+    whole = data[: data.rfind(b"\n") + 1]
+    if whole.rpartition(b"\n#")[2].count(b"\n") < 2:  # nothing follows the last line of the head
+        return np.empty(0, np.int64), np.empty((0, columns))
+    rows = np.loadtxt(BytesIO(whole), ndmin=2)
+    return rows[:, 0].astype(np.int64), rows[:, 1:]

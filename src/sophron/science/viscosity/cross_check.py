@@ -1,0 +1,101 @@
+"""Stage cross_check: shear, extrapolated to zero rate, against Green-Kubo."""
+
+from __future__ import annotations
+
+import math
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
+from sophron.science.estimators.statistics import t_interval
+from sophron.science.estimators.zero_shear import ZeroShear, carreau, extrapolate
+from sophron.science.viscosity.figures import BLUE, GREEN, VERMILION, VISCOSITY_UNIT, saved_figure
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+
+def run(ctx: StepContext) -> StepResult:
+    """Average over replicas at each rate, extrapolate (`zero_shear.extrapolate`), compare; draws `rates.svg`.
+
+    A refused Green-Kubo viscosity leaves the comparison null; the extrapolation and the lower bound stand all the same.
+    """
+    rates = by_rate([step.result for step in ctx.upstream["shear"]])
+    columns = ([rate[name] for rate in rates] for name in ("rate", "viscosity", "viscosity_error"))
+    zero = extrapolate(*columns)
+    green_kubo = ctx.one("green_kubo").result
+    value, error = green_kubo["viscosity"], green_kubo["viscosity_standard_error"]
+    result = {
+        "viscosity_zero_rate": zero.viscosity,
+        "viscosity_zero_rate_error": zero.error,
+        "fit_form": "carreau",
+        "chi2": zero.chi2,
+        "dof": zero.dof,
+        "p_value": zero.p_value,
+        "thinning_exponent": zero.exponent,
+        "carreau_time": zero.time,
+        "extrapolation_ratio": zero.ratio,
+        "extrapolation_reliable": zero.reliable,
+        "lower_bound": zero.lower_bound,
+        "viscosity_green_kubo": value,
+        "viscosity_green_kubo_error": error,
+        **_comparison(zero, value, error),
+        "rates": rates,
+    }
+    path = ctx.workdir / "rates.svg"
+    _draw(path, rates, zero, green_kubo)
+    return StepResult(result, {"rates_plot": path}, {"numpy": np.__version__})
+
+
+def by_rate(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Viscosity at each rate, ascending, over replicas.
+
+    The error is the larger of the spread of replicas and of what their own errors combine to: few replicas may lie
+    close by chance, and one run's own error misses what is slower than the run.
+    """
+    rates = []
+    for rate, group in groupby(sorted(results, key=lambda result: float(result["rate"])), key=lambda one: one["rate"]):
+        runs = list(group)
+        values = [float(run["viscosity"]) for run in runs]
+        error = math.hypot(*(float(run["viscosity_error"]) for run in runs)) / len(runs)
+        if len(runs) > 1:
+            error = max(error, t_interval(values).standard_error)
+        if not error > 0:
+            raise EngineFailure(f"shear at rate {rate:g} has no error; measure more steps")
+        mean = sum(values) / len(values)
+        rates.append({"rate": float(rate), "viscosity": mean, "viscosity_error": error, "replicas": len(runs)})
+    return rates
+
+
+def _comparison(zero: ZeroShear, value: float | None, error: float | None) -> dict[str, float | None]:
+    """Difference to Green-Kubo in combined standard errors."""
+    if value is None or error is None:
+        return {"difference": None, "combined_error": None, "z": None}
+    difference, combined = zero.viscosity - value, math.hypot(zero.error, error)
+    return {"difference": difference, "combined_error": combined, "z": difference / combined}
+
+
+def _draw(path: Path, rates: Sequence[Mapping[str, Any]], zero: ZeroShear, green_kubo: Mapping[str, Any]) -> None:
+    """Viscosity against rate, the mean Carreau form, and Green-Kubo as a band."""
+    rate, viscosity, error = (
+        np.array([one[name] for one in rates]) for name in ("rate", "viscosity", "viscosity_error")
+    )
+    fine = np.geomspace(rate[0] / 10, rate[-1] * 1.5, 200)
+    with saved_figure(path) as figure:
+        axes = figure.subplots()
+        if green_kubo["viscosity"] is not None:
+            axes.axhspan(green_kubo["interval_low"], green_kubo["interval_high"], color=GREEN, alpha=0.2, linewidth=0)
+            axes.axhline(green_kubo["viscosity"], color=GREEN, linestyle="--", label="Green-Kubo, 95 % interval")
+        axes.plot(fine, carreau(fine, zero.viscosity, zero.time, zero.exponent), color=BLUE, label="Carreau form, mean")
+        axes.errorbar(rate, viscosity, yerr=2 * error, color=BLUE, fmt="o", capsize=3, label="shear ± 2 s.e.")
+        label = "zero rate ± 2 s.e." if zero.reliable else "zero rate ± 2 s.e. (not reliable)"
+        axes.errorbar(fine[:1], [zero.viscosity], yerr=2 * zero.error, color=VERMILION, fmt="s", capsize=4, label=label)
+        axes.set_xscale("log")
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("shear rate (1/τ)")
+        axes.set_ylabel(f"η ({VISCOSITY_UNIT})")
+        axes.set_title("Viscosity against shear rate")
+        axes.legend(loc="lower left")

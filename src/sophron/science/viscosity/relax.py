@@ -1,0 +1,44 @@
+"""Stage relax: chains slide off each other, a lattice melts; a liquid without overlaps is what remains."""
+
+from __future__ import annotations
+
+import math
+
+from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
+from sophron.science.lammps import logfile
+from sophron.science.lammps.find import find
+from sophron.science.lammps.run import run_lammps
+from sophron.science.viscosity import models
+from sophron.science.viscosity.continued import Start, lammps_input
+
+NO_PUSH_OFF = {"steps": 0, "prefactor": 0.0, "max_displacement": 0.0}
+
+
+def run(ctx: StepContext) -> StepResult:
+    """Relax the built system and write `system.data`.
+
+    Chains: a soft repulsion grows from zero while FENE bonds hold (Auhl et al. 2003, 10.1063/1.1628670), then the
+    full potential is minimised. All: a Langevin thermostat runs `steps` steps, above melting for a lattice.
+    The stage is short; a killed one starts again. EngineFailure where LAMMPS fails or the energy is not finite.
+    """
+    start = Start.of(ctx, "build")
+    soft = ctx.definition.get("push_off", NO_PUSH_OFF)
+    own = {name: ctx.definition[name] for name in ("temperature", "timestep", "steps")}
+    push = {"push_off_steps": soft["steps"], **{name: soft[name] for name in ("prefactor", "max_displacement")}}
+    values = {**start.values, **own, **push, "seed": ctx.seed}
+    log = run_lammps(find(), "relax", lammps_input(ctx, "relax", values, own["steps"]), ctx).read_text()
+    last = logfile.tables(log)[-1]
+    end = dict(zip(last.columns, last.rows[-1], strict=True))
+    if not all(math.isfinite(value) for value in end.values()):
+        raise EngineFailure("relax: the energy is not finite; lengthen the push-off or shorten the time step")
+    path = ctx.workdir / "system.data"
+    system = models.read_positions(path, start.same["chain_length"])
+    result = {
+        **start.same,
+        "energy_per_atom": end["PotEng"],
+        "temperature": end["Temp"],
+        "pressure": end["Press"],
+        "bond_length_max": models.longest_bond(system),
+        "internal_distance_ratio": models.internal_distance_ratio(system),
+    }
+    return StepResult(result, {"system": path}, {"lammps": logfile.version(log)})

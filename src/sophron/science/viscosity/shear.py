@@ -1,0 +1,83 @@
+"""Stage shear: the viscosity at one shear rate by SLLOD, with Lees-Edwards boundaries as a deforming box."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sophron.interfaces.kind import StepContext, StepResult
+from sophron.science.lammps import logfile, segments
+from sophron.science.lammps.find import find
+from sophron.science.viscosity.continued import Start, check_multiples, check_reached, run_to_end
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+COLUMNS = 7
+"""Six stress components and the temperature of the peculiar velocities."""
+
+
+def run(ctx: StepContext) -> StepResult:
+    """Shear the equilibrated system at the rate of the wildcard, drop the first steps, measure the rest.
+
+    Equations of motion: SLLOD with a Nose-Hoover thermostat on the peculiar velocities (Evans and Morriss 1984,
+    10.1103/PhysRevA.30.1528). Viscosity = -<Pxy> / rate. `stress.npz` holds `pressure` (samples, 6) as produce has
+    it, `interval_tau`, `volume` and `rate`. A killed run goes on from its newest restart file.
+    """
+    definition, rate = ctx.definition, float(ctx.wildcards["rate"])
+    check_multiples(ctx, "sample_every", "steps", "discard_steps", "restart_every")
+    start = Start.of(ctx, "equilibrate")
+    last = definition["discard_steps"] + definition["steps"]
+    own = {name: definition[name] for name in ("temperature", "timestep", "damping", "sample_every", "restart_every")}
+    values = {**start.values, **own, "rate": rate, "length": start.same["volume"] ** (1 / 3)}
+    log = run_to_end(ctx, find(), "shear", values, series=["stress"], steps=last)
+    taken = segments.samples(ctx.workdir, "stress", COLUMNS)
+    check_reached(taken.steps, last)
+    segments.check_complete(taken.steps, "shear", last, definition["sample_every"])
+    measured = taken.values[taken.steps > definition["discard_steps"]]
+    result = {
+        **summary(measured, rate, definition["sample_every"] * definition["timestep"]),
+        "strain": rate * definition["steps"] * definition["timestep"],
+        "continued": taken.pieces - 1,
+    }
+    return StepResult(result, {"stress": _write_stress(ctx, start, measured)}, {"lammps": logfile.version(log)})
+
+
+def summary(samples: Array, rate: float, interval_tau: float) -> dict[str, Any]:
+    """Viscosity, normal stress difference, temperature and pressure with errors that count the autocorrelation.
+
+    samples: (n, 7), pressure tensor xx, yy, zz, xy, xz, yz (epsilon/sigma^3) and temperature (epsilon).
+    """
+    from sophron.science.estimators.statistics import series_mean
+
+    xx, yy, zz, xy = samples[:, :4].T
+    shear_stress, normal, temperature = series_mean(-xy), series_mean(yy - xx), series_mean(samples[:, 6])
+    return {
+        "rate": rate,
+        "viscosity": shear_stress.mean / rate,
+        "viscosity_error": shear_stress.error / rate,
+        "first_normal_stress_difference": normal.mean,
+        "first_normal_stress_difference_error": normal.error,
+        "temperature_mean": temperature.mean,
+        "temperature_error": temperature.error,
+        "pressure_mean": float((xx + yy + zz).mean() / 3),
+        "samples": len(samples),
+        "correlation_time": shear_stress.inefficiency / 2 * interval_tau,
+    }
+
+
+def _write_stress(ctx: StepContext, start: Start, samples: Array) -> Path:
+    import numpy as np
+
+    path = ctx.workdir / "stress.npz"
+    np.savez(
+        path,
+        pressure=samples[:, :6],
+        interval_tau=ctx.definition["sample_every"] * ctx.definition["timestep"],
+        volume=start.same["volume"],
+        rate=float(ctx.wildcards["rate"]),
+    )
+    return path
