@@ -1,0 +1,113 @@
+"""What a sandboxed program sees of the file system: a grant turned into bubblewrap arguments, or refused."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sophron.interfaces.sandbox import Grant
+from sophron.records.errors import UserError
+
+# Enough to start a dynamically linked program; nothing here is a secret or a configuration of this account.
+_ETC = ("ld.so.cache", "alternatives", "localtime")
+_ETC_NETWORK = ("resolv.conf", "hosts", "nsswitch.conf", "ssl", "ca-certificates", "pki")
+_MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+_KERNEL = tuple(Path(name) for name in ("/proc", "/dev", "/sys", "/run/user"))
+_LOCAL = Path("/usr/local")
+_SCRATCH_MB = 64
+
+
+@dataclass(frozen=True)
+class Bind:
+    """One granted path: `source` is free of symlinks and is what gets bound; `asked` is how the caller named it."""
+
+    source: Path
+    asked: Path
+    writable: bool
+
+
+def arguments(grant: Grant, *, sized_tmpfs: bool) -> list[str]:
+    """Bubblewrap's mount arguments for `grant`, outermost first.
+
+    sized_tmpfs: whether this bubblewrap can bound the size of /tmp and /dev/shm (its `--size`).
+    Raises UserError for a path that does not exist or that would give away more than a folder of work.
+    """
+    bound = f"{(grant.memory_mb or _SCRATCH_MB) * 1_000_000}"
+    size = ["--size", bound] if sized_tmpfs else []
+    made = [*_system(network=grant.network), "--proc", "/proc", "--dev", "/dev"]
+    for private in ("/dev/shm", "/tmp"):  # noqa: S108 - gone with the sandbox
+        made += [*size, "--tmpfs", private]
+    binds = sorted(granted(grant), key=lambda bind: (len(bind.source.parts), bind.writable))
+    for bind in binds:
+        made += ["--bind" if bind.writable else "--ro-bind", str(bind.source), str(bind.source)]
+    for link in _links(binds):
+        made += ["--symlink", str(link.source), str(link.asked)]
+    # Read-only: /proc because root's processes may change the kernel through it (sysctl) even without capabilities;
+    # the others, the sandbox's own, so that a stray write fails instead of vanishing.
+    for own in ("/proc", "/dev", *([str(_LOCAL)] if _hides_local() else []), "/"):
+        made += ["--remount-ro", own]
+    return [*made, "--chdir", str(grant.workdir.resolve(strict=True))]
+
+
+def granted(grant: Grant) -> list[Bind]:
+    """The paths of `grant`, resolved and checked, the writable one first; UserError where one is refused."""
+    workdir = _checked(grant.workdir, writable=True)
+    if not workdir.source.is_dir():
+        raise UserError(f"{grant.workdir}: the sandbox needs a folder to work in; make it first")
+    binds = [workdir]
+    for path in grant.read_only:
+        bind = _checked(path, writable=False)
+        if bind.source == workdir.source:
+            raise UserError(f"{path}: is granted as read-only and as the work folder; list it once")
+        # What an earlier program planted in its work folder must not choose what the next one sees.
+        inside = workdir.asked in bind.asked.parents or workdir.source in bind.asked.parents
+        if inside and workdir.source not in bind.source.parents:
+            raise UserError(f"{path}: is a symlink that leads out of the work folder; replace it by what it points to")
+        binds.append(bind)
+    return binds
+
+
+def _checked(path: Path, *, writable: bool) -> Bind:
+    asked = Path(os.path.abspath(path))  # noqa: PTH100 - Path.resolve would follow the symlink we want to see
+    try:
+        source = asked.resolve(strict=True)
+    except (OSError, RuntimeError):
+        raise UserError(f"{path}: cannot be granted to a sandbox because it does not exist; make it first") from None
+    home = Path(os.path.expanduser("~")).resolve()  # noqa: PTH111 - Path.home raises for accounts without one
+    kernel = any(_below(source, top) for top in _KERNEL) and Path("/dev/shm") not in source.parents  # noqa: S108
+    if kernel or source in (Path("/"), Path("/etc"), Path("/run"), home, *home.parents):
+        raise UserError(f"{path}: is too much to grant to a sandbox; name the folders that the program needs")
+    return Bind(source, asked, writable)
+
+
+def _links(binds: list[Bind]) -> Iterator[Bind]:
+    """Binds whose asked name is a symlink (or lies below one) that the sandbox would not otherwise have."""
+    for bind in binds:
+        above = {*bind.asked.parents}
+        shown = bind.asked.parts[1] in (*_MERGED, "usr") and _LOCAL not in above
+        if bind.asked != bind.source and not shown and not any({o.source, o.asked} & above for o in binds):
+            yield bind
+
+
+def _below(path: Path, top: Path) -> bool:
+    return path == top or top in path.parents
+
+
+def _system(*, network: bool) -> list[str]:
+    """System programs and libraries, read-only; /usr/local, where sites put everything else, stays empty."""
+    made = ["--ro-bind", "/usr", "/usr"]
+    if _hides_local():
+        made += ["--tmpfs", str(_LOCAL)]
+    for name in _MERGED:
+        top = Path("/") / name
+        if top.is_symlink():
+            made += ["--symlink", os.readlink(top), str(top)]  # noqa: PTH115 - Path.readlink would drop "./"
+        elif top.is_dir():
+            made += ["--ro-bind", str(top), str(top)]
+    for name in (*_ETC, *(_ETC_NETWORK if network else ())):
+        made += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
+    return made
+
+
+def _hides_local() -> bool:
+    return _LOCAL.is_dir() and not _LOCAL.is_symlink()
