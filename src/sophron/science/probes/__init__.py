@@ -1,0 +1,1 @@
+"""Executable pitfall probes: function(spec, parameters) -> Finding, found by name through `sophron.probes`."""

@@ -1,0 +1,56 @@
+"""Probes of the box: particles, volume and density agree, and nothing reaches around the periodic boundary."""
+
+import math
+
+from sophron.interfaces.probe import Finding
+from sophron.science.probes import estimates
+from sophron.science.probes.estimates import BUILD, MODEL
+from sophron.science.probes.reading import Missing, Parameters, Spec, clear, hit, needed, number, wanted
+
+
+def density(spec: Spec, parameters: Parameters) -> Finding:
+    """All densities that the spec states, or atoms over volume give, agree within parameters.tolerance (relative)."""
+    stated = {key: number(spec, key) for key in ("question.conditions.density", f"{BUILD}.density")}
+    for where in (BUILD, "question.conditions"):
+        volume, atoms = (
+            number(spec, f"{where}.volume"),
+            number(spec, f"{where}.atoms") or number(spec, f"{BUILD}.atoms"),
+        )
+        if atoms is not None and volume:
+            stated[f"{atoms:g} atoms in {where}.volume {volume:g}"] = atoms / volume
+    known = {key: found for key, found in stated.items() if found is not None}
+    if not known:
+        return Missing(f"{BUILD}.density").finding
+    text = ", ".join(f"{key} gives {found:.4g}" for key, found in known.items())
+    low, high = min(known.values()), max(known.values())
+    if high - low > wanted(parameters, "tolerance") * abs(high):
+        return hit(f"densities contradict each other: {text} (LJ units)")
+    return clear(f"density is the same wherever it is stated: {text} (LJ units)")
+
+
+def cutoff(spec: Spec, parameters: Parameters) -> Finding:
+    """The cutoff plus parameters.skin (sigma) fits into half of the smallest box edge."""
+    try:
+        edge, reach = _edge(spec), needed(spec, f"{MODEL}.cutoff") + wanted(parameters, "skin")
+    except Missing as missing:
+        return missing.finding
+    text = f"cutoff plus skin is {reach:.3f} sigma, half of the box edge {edge / 2:.3f} sigma"
+    return hit(f"a bead meets the same neighbour twice: {text}") if reach > edge / 2 else clear(text)
+
+
+def chain_extent(spec: Spec, parameters: Parameters) -> Finding:
+    """The end-to-end distance of a melt chain is below parameters.share of the box edge."""
+    try:
+        edge, beads = _edge(spec), estimates.chain_length(spec)
+    except Missing as missing:
+        return missing.finding
+    extent = estimates.end_to_end(beads)
+    text = f"chains of {beads} span about {extent:.2f} sigma, the box edge is {edge:.2f} sigma"
+    return hit(f"chains meet their own images: {text}") if extent > wanted(parameters, "share") * edge else clear(text)
+
+
+def _edge(spec: Spec) -> float:
+    atoms, dense = needed(spec, f"{BUILD}.atoms"), needed(spec, f"{BUILD}.density")
+    if atoms <= 0 or dense <= 0:
+        raise Missing(f"{BUILD}.density")
+    return math.cbrt(atoms / dense)

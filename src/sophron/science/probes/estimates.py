@@ -1,0 +1,100 @@
+"""Rough, documented estimates of how fast things relax and vibrate, in LJ units, for probes that compare orders."""
+
+import math
+
+from sophron.science.probes.reading import Missing, Spec, needed, number, value
+
+WCA_CUTOFF = 2 ** (1 / 6)
+"""Minimum of the Lennard-Jones potential in sigma: cut there, it is purely repulsive."""
+
+BUILD = "stages.build.definition"
+MODEL = f"{BUILD}.model"
+
+# Kremer-Grest melt at density 0.85 and temperature 1: bead friction in mass/tau from Rouse modes, and mean squared
+# end-to-end distance a bond in sigma squared (Kremer and Grest 1990, 10.1063/1.458541; Auhl et al. 2003,
+# 10.1063/1.1628670).
+_FRICTION = 25.0
+_SEGMENT_SQUARED = 1.75
+_MELT_DENSITY = (0.80, 0.90)
+_MELT_TEMPERATURE = (0.8, 1.2)
+# Last exponential of the stress autocorrelation of the dense LJ liquid near its triple point, in tau.
+_LIQUID_STRESS_TAU = 0.5
+
+
+def chain_length(spec: Spec) -> int:
+    """Beads a chain; 1 for single beads. Raises Missing."""
+    return int(needed(spec, f"{BUILD}.chain_length"))
+
+
+def temperature(spec: Spec) -> float:
+    """Temperature in epsilon: that of the question, else that of equilibration. Raises Missing."""
+    asked = "question.conditions.temperature"
+    key = "stages.equilibrate.definition.temperature" if number(spec, asked) is None else asked
+    found = needed(spec, key)
+    if found <= 0:
+        raise Missing(key)
+    return found
+
+
+def duration_tau(spec: Spec, stage: str, *steps: str) -> float:
+    """Time that a stage simulates in tau: its time step times the named numbers of steps. Raises Missing."""
+    where = f"stages.{stage}.definition"
+    return needed(spec, f"{where}.timestep") * sum(needed(spec, f"{where}.{name}") for name in steps)
+
+
+def known_melt(spec: Spec) -> bool:
+    """Whether density and temperature are near those that the Rouse estimate was made for. Raises Missing."""
+    density = needed(spec, f"{BUILD}.density")
+    return _MELT_DENSITY[0] <= density <= _MELT_DENSITY[1] and (
+        _MELT_TEMPERATURE[0] <= temperature(spec) <= _MELT_TEMPERATURE[1]
+    )
+
+
+def rouse_tau(beads: int) -> float:
+    """Longest Rouse relaxation time of a chain in tau, zeta N^2 b^2 / (3 pi^2 kT) at kT 1: about 1.5 N^2.
+
+    Doi and Edwards, The Theory of Polymer Dynamics (1986), chapter 4. A lower bound for entangled chains.
+    """
+    return _FRICTION * beads**2 * _SEGMENT_SQUARED / (3 * math.pi**2)
+
+
+def stress_tau(beads: int) -> float:
+    """Longest stress relaxation time in tau: half the Rouse time, as stress goes with the square of a mode."""
+    return _LIQUID_STRESS_TAU if beads == 1 else rouse_tau(beads) / 2
+
+
+def end_to_end(beads: int) -> float:
+    """Root mean squared end-to-end distance of a melt chain in sigma."""
+    return math.sqrt(_SEGMENT_SQUARED * (beads - 1))
+
+
+def shortest_period_tau(spec: Spec) -> float:
+    """Period of the stiffest motion in tau: of a bond at rest, or of a pair that collides with an energy of 2 kT.
+
+    Both from the curvature of the potential and the reduced mass 1/2. Raises Missing.
+    """
+    stiffness = _pair_curvature(_closest(2 * temperature(spec)))
+    if value(spec, f"{MODEL}.bonds.style") == "fene":
+        stiffness = max(stiffness, _fene_stiffness(needed(spec, f"{MODEL}.bonds.k"), needed(spec, f"{MODEL}.bonds.r0")))
+    return 2 * math.pi / math.sqrt(2 * stiffness)
+
+
+def _closest(energy: float) -> float:
+    """Distance in sigma at which the repulsive branch of 12-6 Lennard-Jones has this energy in epsilon."""
+    return math.pow((2 / energy) * (math.sqrt(1 + energy) - 1), 1 / 6)
+
+
+def _pair_curvature(distance: float) -> float:
+    """Second derivative of 12-6 Lennard-Jones in epsilon over sigma squared."""
+    return 4 * (156 / distance**14 - 42 / distance**8)
+
+
+def _fene_stiffness(spring: float, longest: float) -> float:
+    """Curvature at the minimum of FENE plus purely repulsive LJ, found by bisection on its slope."""
+    low, high = 0.5, min(WCA_CUTOFF, longest * (1 - 1e-9))
+    for _ in range(60):
+        middle = (low + high) / 2
+        slope = spring * middle / (1 - (middle / longest) ** 2) - 4 * (12 / middle**13 - 6 / middle**7)
+        low, high = (middle, high) if slope < 0 else (low, middle)
+    stretch = (low / longest) ** 2
+    return _pair_curvature(low) + spring * (1 + stretch) / (1 - stretch) ** 2
