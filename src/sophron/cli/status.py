@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sophron.campaign import state as states
 from sophron.campaign.state_log import plain
@@ -16,14 +16,19 @@ from sophron.campaign.state_shape import Record, fresh
 from sophron.records import documents, events, process
 from sophron.records.errors import UserError
 
+if TYPE_CHECKING:
+    from sophron.campaign import spec
+
 HELP = "show stages, running steps, verdicts, waiting gates and the next command"
 EXAMPLES = """\
-sophron status                  the campaign in this folder
-sophron status my-melt --json   another one, for programs
+examples:
+  sophron status                  the campaign in this folder
+  sophron status my-melt --json   another one, for programs
 """
 
 COLOURS = {"completed": 32, "pass": 32, "in_progress": 36, "failed": 31, "fail": 31, "lost": 31, "invalidated": 35}
 SPEC_NAME = "campaign.yaml"
+MOST_NAMED = 6
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,14 +72,22 @@ def _state(root: Path) -> Record:
 
 
 def look(root: Path, state: Record) -> Record:
-    """`{driver, steps, stale, next}`: the driver's fate, each running step's, stages with foreign results, advice."""
+    """What is live: `{driver, steps, edited, stale, next}`.
+
+    driver: fate of the Snakemake process ("running", "lost", "elsewhere"; None where it ended). steps: the running
+    ones, each with its fate and progress. edited: campaign.yaml is not the recorded spec. stale: stage -> finished
+    steps whose outcome was made for another definition than campaign.yaml has.
+    """
     steps = [_look_at(root, stage, entry) for stage, entry in _running(state)]
     driver = _fate(state["run"]) if state["run"] and not state["run"]["ended_at"] else None
+    current = _current(root)
+    edited = current is not None and state["spec_digest"] not in {None, current.digest}
     return {
         "driver": driver,
         "steps": steps,
-        "stale": _stale(root),
-        "next": _advice(state, driver, [step["state"] for step in steps]),
+        "edited": edited,
+        "stale": _stale(root, current) if current else {},
+        "next": _advice(state, driver, [step["state"] for step in steps], edited=edited),
     }
 
 
@@ -106,17 +119,21 @@ def _look_at(root: Path, stage: str | None, entry: Record) -> Record:
     }
 
 
-def _stale(root: Path) -> dict[str, int]:
-    """Stage -> finished steps whose outcome was made for another definition than campaign.yaml has now."""
-    from sophron.campaign import results, spec
-    from sophron.records.steps import step_name
+def _current(root: Path) -> "spec.Spec | None":
+    from sophron.campaign import spec
 
     if not (root / SPEC_NAME).is_file():
-        return {}
+        return None
     try:
-        current = spec.load(root / SPEC_NAME)
+        return spec.load(root / SPEC_NAME)
     except UserError:  # an unfinished edit; `sophron review` says what is wrong with it
-        return {}
+        return None
+
+
+def _stale(root: Path, current: "spec.Spec") -> dict[str, int]:
+    from sophron.campaign import results
+    from sophron.records.steps import step_name
+
     stale: dict[str, int] = {}
     for stage in current.stages:
         digest = current.definition_digest(stage.name)
@@ -127,11 +144,13 @@ def _stale(root: Path) -> dict[str, int]:
     return stale
 
 
-def _advice(state: Record, driver: str | None, fates: list[str]) -> str:
+def _advice(state: Record, driver: str | None, fates: list[str], *, edited: bool) -> str:
+    if edited and not state["draft"]:
+        return "sophron amend"
     if driver == "running":
         return "nothing: snakemake is at work"
     if state["next_command"] is None:
-        return "nothing: the campaign is completed"
+        return "snakemake" if driver == "lost" else "nothing: the campaign is completed"
     if "running" in fates:
         return f"{state['next_command']} (the running steps are awaited or ended by it)"
     return str(state["next_command"])
@@ -149,10 +168,15 @@ def _page(state: Record, live: Record) -> list[str]:
         lines += ["", _stage_table(state["stages"])]
     lines += _section("Running", [_step_line(step) for step in live["steps"]])
     if state["queued"]:
-        lines += ["", f"Queued: {len(state['queued'])} steps"]
+        lines += ["", f"Queued: {_named(list(state['queued']))}"]
     lines += _section("Errors", list(_errors(state)))
-    lines += _section("Waiting", list(_waiting(state, live["stale"])))
+    lines += _section("Waiting", list(_waiting(state, live)))
     return [*lines, "", f"Next: {live['next']}"]
+
+
+def _named(steps: list[str]) -> str:
+    more = f" and {len(steps) - MOST_NAMED} more" if len(steps) > MOST_NAMED else ""
+    return ", ".join(steps[:MOST_NAMED]) + more
 
 
 def _section(title: str, entries: list[str]) -> list[str]:
@@ -230,17 +254,17 @@ def _errors(state: Record) -> Iterator[str]:
             yield f"{holder.get('id', 'snakemake')}: {plain(holder['last_error'])}"
 
 
-def _waiting(state: Record, stale: Mapping[str, int]) -> Iterator[str]:
+def _waiting(state: Record, live: Record) -> Iterator[str]:
+    draft, refusal = state["draft"], state["last_refusal"]
     if state["waiting_gate"] == "specify":
         yield "Specify gate: no version is signed yet"
-    elif state["draft"]:
-        draft = state["draft"]
+    elif draft:
         yield f"Amend gate: version {draft['version']} is drafted: {plain(draft['rationale'])}"
-    elif state["waiting_gate"] == "amend":
-        yield "Amend gate: the spec is not the signed one"
-    if state["last_refusal"]:
-        yield f"refused: {plain(state['last_refusal']['reason'])}"
-    for stage, count in stale.items():
+    elif live["edited"] or state["waiting_gate"]:
+        yield f"Amend gate: {SPEC_NAME} is not the spec that was signed"
+    if refusal:
+        yield f"refused: {plain(refusal['reason'])}"
+    for stage, count in live["stale"].items():
         yield f"{stage}: {count} results were made for another definition than {SPEC_NAME} has now"
 
 

@@ -1,0 +1,102 @@
+"""The event record: one JSON line for everything that happened, appended by steps, verbs and the logger.
+
+`records/events.jsonl` is what happened; workflow-state.json and progress.log are projections of it. The words and
+fields are those of `schemas/event.schema.yaml`.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from sophron.records import clock
+from sophron.records.locks import FileLock
+
+FILE = Path("records", "events.jsonl")
+LOCK = Path("records", "events.lock")
+
+# The fields without which an event cannot be projected; the schema says what they hold.
+REQUIRED: dict[str, frozenset[str]] = {
+    "spec_loaded": frozenset(
+        {"workflow_id", "version", "digest", "stages", "experiment_design", "workflow_plan"},
+    ),
+    "approved": frozenset({"version", "approver", "record"}),
+    "amended": frozenset(
+        {"version", "changes", "rationale", "invalidated_stages", "approved_by", "timestamp"},
+    ),
+    "drafted": frozenset({"version", "rationale", "invalidated_stages"}),
+    "draft_dropped": frozenset({"version"}),
+    "invalidated": frozenset({"stage", "version"}),
+    "overlay": frozenset({"stage", "key", "value"}),
+    "refused": frozenset({"step", "reason"}),
+    "run_started": frozenset({"pid", "pid_start", "host", "snakemake_version"}),
+    "run_ended": frozenset({"pid", "host", "done", "total"}),
+    "run_progress": frozenset({"done", "total"}),
+    "run_error": frozenset({"reason"}),
+    "step_queued": frozenset({"step", "stage", "rule", "wildcards", "jobid"}),
+    "step_started": frozenset(
+        {"step", "stage", "rule", "wildcards", "try", "pid", "pid_start", "host", "log", "digest"},
+    ),
+    "step_ended": frozenset({"step", "stage", "wildcards", "status"}),
+    "job_finished": frozenset({"step", "stage", "rule", "wildcards", "jobid"}),
+    "job_error": frozenset({"step", "stage", "rule", "wildcards", "jobid", "exit"}),
+    "verdict": frozenset({"stage", "verdict", "failed"}),
+    "accepted": frozenset({"stage"}),
+}
+
+# Written at a human's pace and never again: worth the milliseconds that a power cut would take.
+_SYNCED = frozenset({"spec_loaded", "approved", "amended", "invalidated"})
+
+
+def append(root: Path, actor: str, event: str, **fields: Any) -> None:
+    """Add one event to the campaign at `root`; `actor` is the tool that acts, e.g. "sophron" or "snakemake".
+
+    Safe with many writers, and with a kill at any moment: a line is written in one piece, and a line that a kill
+    tore is closed by the next append and skipped by readers. ValueError for an unknown event or a missing field.
+    """
+    missing = REQUIRED.get(event, frozenset({"a known name"})) - fields.keys()
+    if missing:
+        raise ValueError(f'the event "{event}" lacks {", ".join(sorted(missing))}')
+    path = root / FILE
+    with FileLock(root / LOCK):
+        # The clock is read under the lock, so that lines are in the order of their times.
+        record = {"time": clock.isoformat(), "actor": actor, "event": event, **fields}
+        line = json.dumps(record, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+        handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            size = os.fstat(handle).st_size
+            if size and os.pread(handle, 1, size - 1) != b"\n":
+                line = b"\n" + line
+            if os.write(handle, line) != len(line):
+                raise OSError(f"{path}: the disk took only a part of an event; make room")
+            if event in _SYNCED:
+                os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def read(root: Path, offset: int = 0) -> tuple[list[dict[str, Any]], int]:
+    """Events from byte `offset` on, and the offset to go on from; torn lines are skipped.
+
+    A last line without an end is left for the next call: its writer may still be at it.
+    """
+    try:
+        with (root / FILE).open("rb") as stream:
+            stream.seek(offset)
+            data = stream.read()
+    except FileNotFoundError:
+        return [], 0
+    whole = data.rfind(b"\n") + 1
+    parsed = (_parse(line) for line in data[:whole].split(b"\n"))
+    return [event for event in parsed if event is not None], offset + whole
+
+
+def _parse(line: bytes) -> dict[str, Any] | None:
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(event, dict) or not isinstance(event.get("event"), str):
+        return None
+    required = REQUIRED.get(event["event"])
+    return event if required is not None and {"time", "actor", *required} <= event.keys() else None
