@@ -2,15 +2,12 @@
 # It has no params on purpose: a gate that reruns would hide every other rerun.
 
 
-localrules:
-    gate,
-
-
 rule gate:
     output:
         CAMPAIGN.gate,
     log:
         "<logs>/gate.log",
+    localrule: True
     conda:
         "../../envs/sophron.yaml"
     shell:

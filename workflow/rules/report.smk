@@ -1,10 +1,6 @@
 # The campaign's own report: one HTML file, and an RO-Crate beside it for other programs.
 
 
-localrules:
-    report,
-
-
 rule report:
     input:
         gate=ancient(CAMPAIGN.gate),
@@ -15,6 +11,7 @@ rule report:
         crate="<results>/ro-crate-metadata.json",
     log:
         "<logs>/report.log",
+    localrule: True
     conda:
         "../../envs/sophron.yaml"
     resources:

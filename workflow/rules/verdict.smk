@@ -3,11 +3,6 @@
 # is not, so that a failed accept is tried again by the next call.
 
 
-localrules:
-    verify,
-    accept,
-
-
 rule verify:
     input:
         gate=ancient(CAMPAIGN.gate),
@@ -16,6 +11,7 @@ rule verify:
         verdict="<results>/{stage}/verdict.json",
     log:
         "<logs>/{stage}/verify.log",
+    localrule: True
     conda:
         "../../envs/sophron.yaml"
     resources:
@@ -37,6 +33,7 @@ rule accept:
         passed="<results>/{stage}/passed",
     log:
         "<logs>/{stage}/accept.log",
+    localrule: True
     conda:
         "../../envs/sophron.yaml"
     resources:

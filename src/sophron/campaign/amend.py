@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from sophron.campaign import amendment_journal
-from sophron.campaign.draft import DRAFT_SPEC_NAME, Draft
+from sophron.campaign.draft import Draft
 from sophron.campaign.spec import SPEC_NAME, Spec, load
-from sophron.records import approvals
+from sophron.records import approvals, documents
 from sophron.records.atomic import write_text
 from sophron.records.errors import UserError
+
+CANDIDATE_NAME = "candidate.campaign.yaml"
+VERSION = re.compile(r"^version:[^\r\n]*", flags=re.MULTILINE)
 
 
 def draft(root: Path, rationale: str, settings: Sequence[str] = (), withdraw: int | None = None) -> Draft:
@@ -21,50 +24,57 @@ def draft(root: Path, rationale: str, settings: Sequence[str] = (), withdraw: in
     campaign.yaml itself is the draft. withdraw: take back version N, by its predecessor's content.
     Raises UserError where nothing changes, where the result is no valid spec, or where nothing is signed yet.
     """
-    base = approvals.signed_gate(root)
+    base = approvals.newest(root)
+    if base is None:
+        raise UserError("nothing is signed yet, so there is nothing to amend: edit campaign.yaml, then sophron approve")
     version = int(base.record["version"])
     if not rationale.strip():
         raise UserError("an amendment needs its reason: --rationale 'why'")
-    text = _withdrawn(root, withdraw) if withdraw is not None else (root / SPEC_NAME).read_text(encoding="utf-8")
+    text = _withdrawn(root, withdraw) if withdraw is not None else _current(root, edited=not settings)
     if settings:
         text = _with_settings(text, settings)
-    text = re.sub(r"^version:.*$", f"version: {version + 1}", text, count=1, flags=re.MULTILINE)
-    path = root / approvals.FOLDER / DRAFT_SPEC_NAME
+    text = VERSION.sub(f"version: {version + 1}", text, count=1)
+    old = amendment_journal.signed_spec(root, base.hash)
+    path = root / approvals.FOLDER / CANDIDATE_NAME
     write_text(path, text)
     try:
         new = load(path)
-        old = _signed_spec(root, base.hash)
-        changes = list(differences(old.data, new.data))
-        if not changes:
-            raise UserError("the amendment changes nothing that was signed; change something, or leave it")
-        if new.campaign != old.campaign:
-            raise UserError(
-                f"{path}: the campaign id {old.campaign} cannot change; `sophron new` starts another campaign"
-            )
-    except UserError:
+        changes = _changes(old, new, version + 1)
+    finally:
         path.unlink()
-        raise
     drafted = Draft(base.hash, version + 1, changes, rationale.strip(), invalidated(old, new), text)
     drafted.write(root)
     return drafted
 
 
-def _signed_spec(root: Path, record_hash: str) -> Spec:
-    folder = root / approvals.FOLDER / amendment_journal.LOG
-    for path in folder.glob("[0-9]*.json"):
-        if approvals.file_sha256(path) == record_hash:
-            return load(path.with_name(f"{path.stem}.{SPEC_NAME}"))
-    raise UserError(f"{folder}: the approval in force is not in the log; restore the folder")
+def _current(root: Path, *, edited: bool) -> str:
+    """campaign.yaml as it stands. An edited one is read first, so that a fault is shown with its own lines."""
+    path = root / SPEC_NAME
+    if edited:
+        load(path)
+    try:
+        return path.read_bytes().decode()
+    except (FileNotFoundError, UnicodeDecodeError):
+        raise UserError(f"{path}: is missing or is no UTF-8 text; restore it") from None
+
+
+def _changes(old: Spec, new: Spec, version: int) -> list[str]:
+    if new.campaign != old.campaign:
+        raise UserError(f"the campaign id {old.campaign} cannot change; `sophron new` starts another campaign")
+    if new.version != version:
+        raise UserError(f"the version cannot be counted up; write it as `version: {old.version}` on a line of its own")
+    changes = list(differences(old.data, new.data))
+    if not changes:
+        raise UserError("the amendment changes nothing that was signed; change something, or leave it")
+    return changes
 
 
 def _withdrawn(root: Path, version: int) -> str:
     """The spec text in force before `version` was signed."""
-    folder = root / approvals.FOLDER / amendment_journal.LOG
     texts: dict[int, str] = {}
-    for path in sorted(folder.glob("[0-9]*.json")):
-        text = path.with_name(f"{path.stem}.{SPEC_NAME}").read_text(encoding="utf-8")
-        found = re.search(r"^version:\s*(\d+)", text, flags=re.MULTILINE)
-        texts[int(found.group(1)) if found else 0] = text
+    for path in approvals.logged(root):
+        record = documents.load_json(path)
+        texts[record["version"]] = path.with_name(f"{path.stem}.{SPEC_NAME}").read_bytes().decode()
     if version not in texts or version - 1 not in texts:
         known = ", ".join(str(one) for one in sorted(texts) if one - 1 in texts) or "none"
         raise UserError(f"version {version} cannot be withdrawn; versions with a predecessor: {known}")
@@ -120,7 +130,7 @@ def _step_into(place: Any, key: str, setting: str) -> Any:
 
 
 def differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
-    """What changed, one line a key: `stages.produce.definition.steps: 1000 -> 2000`. The version itself does not count."""
+    """What changed, one line a key, as `stages.produce.definition.steps: 1000 -> 2000`; the version does not count."""
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         for key in sorted({*old, *new}):
             where = f"{path}.{key}" if path else str(key)

@@ -11,16 +11,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from sophron.campaign import draft, results
+from sophron.campaign import draft, results, trust
 from sophron.campaign.locks import DRIVER_LOCK
 from sophron.campaign.spec import SPEC_NAME, Spec, load
+from sophron.interfaces.kind import StageKind
 from sophron.records import approvals, documents, events, signatures
 from sophron.records.atomic import move, write_bytes, write_json, write_text
 from sophron.records.canonical import file_digest
-from sophron.records.errors import UserError
+from sophron.records.errors import Refused, UserError
 from sophron.records.locks import FileLock, LockHeldError
-
-LOG = "log"
 
 
 @dataclass(frozen=True)
@@ -60,24 +59,27 @@ def finish_locked(root: Path) -> bool:
     """`finish` for a process that holds the campaign already."""
     if not _path(root).is_file():
         return False
-    try:
-        journal = Journal(**documents.load_json(_path(root)))
-    except TypeError:
-        raise UserError(
-            f"{_path(root)}: is not a journal any more; remove it and sign again: sophron approve"
-        ) from None
-    record = journal.content
-    signatures.verify(
-        journal.record.encode(),
-        journal.signature,
-        approvals=root / approvals.FOLDER,
-        approver=str(record["approver"]),
-        campaign=str(record["campaign"]),
-    )
-    if hashlib.sha256(journal.spec_text.encode()).hexdigest() != record["spec_file"]:
-        raise UserError(f"{_path(root)}: its spec is not the signed one; remove it and sign again: sophron approve")
+    journal = _read(root)
+    approval = approvals.signed(root, journal.record.encode(), journal.signature, _path(root))
+    trust.check_keys(root, str(approval.record["campaign"]))
+    last = approvals.newest(root)
+    if last is not None and last.hash not in (approval.hash, approval.record["previous"]):
+        raise Refused(f"{_path(root)}: does not follow the approval in force; remove it and look: sophron review")
     _apply(root, journal)
     return True
+
+
+def _read(root: Path) -> Journal:
+    """The journal on disk. UserError where it is none, or where its texts are not those that its record names."""
+    try:
+        journal = Journal(**documents.load_json(_path(root)))
+        names = {journal.content["spec_file"]: journal.spec_text, journal.content["signers"]: journal.signers_text}
+        sound = all(hashlib.sha256(text.encode()).hexdigest() == name for name, text in names.items())
+    except (TypeError, ValueError, KeyError, AttributeError):
+        sound = False
+    if not sound:
+        raise UserError(f"{_path(root)}: is not a signed journal any more; remove it and sign again: sophron approve")
+    return journal
 
 
 def _path(root: Path) -> Path:
@@ -90,7 +92,7 @@ def _apply(root: Path, journal: Journal) -> None:
     if amendment:
         _invalidate(root, record)
     _log(root, journal)
-    if (root / SPEC_NAME).read_bytes() != journal.spec_text.encode():
+    if approvals.file_sha256(root / SPEC_NAME) != record["spec_file"]:
         write_text(root / SPEC_NAME, journal.spec_text)
     _tell(root, journal)
     write_json(approvals.gate_path(root), {"record": journal.record, "signature": journal.signature})
@@ -99,9 +101,9 @@ def _apply(root: Path, journal: Journal) -> None:
 
 
 def _log(root: Path, journal: Journal) -> None:
-    folder = root / approvals.FOLDER / LOG
+    folder = root / approvals.FOLDER / approvals.LOG
     data = journal.record.encode()
-    taken = sorted(folder.glob("[0-9]*.json"))
+    taken = approvals.logged(root)
     if any(path.read_bytes() == data for path in taken):
         return
     name = f"{len(taken) + 1:04d}"
@@ -113,12 +115,23 @@ def _log(root: Path, journal: Journal) -> None:
 
 def signed_text(root: Path, record_hash: str, name: str) -> str:
     """A file as it was when the record with this hash was signed (`campaign.yaml` or `allowed_signers`)."""
-    for path in (root / approvals.FOLDER / LOG).glob("[0-9]*.json"):
-        if file_digest(path) == record_hash:
-            return path.with_name(f"{path.stem}.{name}").read_text(encoding="utf-8")
+    return signed_file(root, record_hash, name).read_bytes().decode()
+
+
+def signed_file(root: Path, record_hash: str, name: str) -> Path:
+    """Where the log keeps a file as it was when the record with this hash was signed."""
+    for path in approvals.logged(root):
+        found = path.with_name(f"{path.stem}.{name}")
+        if file_digest(path) == record_hash and found.is_file():
+            return found
     raise UserError(
-        f"{root / approvals.FOLDER / LOG}: the signed {name} is not in the approval log; restore the folder"
+        f"{root / approvals.FOLDER / approvals.LOG}: the signed {name} is not in the approval log; restore the folder"
     )
+
+
+def signed_spec(root: Path, record_hash: str) -> Spec:
+    """The spec as it was signed with the record of this hash."""
+    return load(signed_file(root, record_hash, SPEC_NAME))
 
 
 def _tell(root: Path, journal: Journal) -> None:
@@ -141,7 +154,7 @@ def _invalidate(root: Path, record: Mapping[str, Any]) -> None:
     stages = record["amendment"]["invalidated_stages"]
     if not stages:
         return
-    old = _superseded_spec(root, record["previous"])
+    old = signed_spec(root, record["previous"])
     target = root / "invalidated" / f"v{superseded}"
     for source in _left_by(root, old, stages):
         inside = source.relative_to(root) if source.is_relative_to(root) else Path("outside", *source.parts[1:])
@@ -156,27 +169,28 @@ def _invalidate(root: Path, record: Mapping[str, Any]) -> None:
     write_json(target / "manifest.json", manifest)
 
 
-def _superseded_spec(root: Path, previous: str) -> Spec:
-    for path in (root / approvals.FOLDER / LOG).glob("[0-9]*.json"):
-        if file_digest(path) == previous:
-            return load(path.with_name(f"{path.stem}.{SPEC_NAME}"))
-    raise UserError(f"{root / approvals.FOLDER / LOG}: the superseded approval is not in the log; restore the folder")
-
-
 def _left_by(root: Path, spec: Spec, stages: list[str]) -> list[Path]:
-    """Everything that the steps of these stages left: outputs, verdicts, scratch, and the report over them."""
+    """Everything that the steps of these stages left: outputs, verdicts, scratch, and the report over them.
+
+    Steps are found by their records: an earlier version may have had more of them.
+    """
     found: set[Path] = set()
     for stage in (one for one in spec.stages if one.name in stages):
-        for wildcards in spec.steps(stage.name):
-            step = results.step_name(stage.name, wildcards)
-            found.update((root / "scratch").glob(f"*/{step}"))
-            outcome = results.published(root, step)
+        for folder in (root / "scratch").glob("*/*"):
+            if _is_of(stage, folder.name) and folder.is_dir():
+                found.add(folder)
+        for folder in (root / "records").iterdir():
+            outcome = results.noted(root, folder.name) if _is_of(stage, folder.name) else None
             if outcome is None:
                 continue
             found.update(outcome.parent / name for name in [outcome.name, *stage.outputs.values()])
-            folder = outcome.parents[len(wildcards)]
-            found.update(folder / name for name in ("verdict.json", "accepted.json", "passed"))
-            found.update(folder.parent / name for name in ("report.html", "ro-crate-metadata.json"))
-            found.add(results.record_folder(root, step) / results.PUBLISHED_NAME)
+            common = outcome.parents[len(stage.wildcards)]
+            found.update(common / name for name in ("verdict.json", "accepted.json", "passed"))
+            found.update(common.parent / name for name in ("report.html", "ro-crate-metadata.json"))
+            found.add(folder / results.PUBLISHED_NAME)
     # Notes of where things lie are moved last: a kill in between must find the rest again.
     return sorted((path for path in found if path.exists()), key=lambda path: path.name == results.PUBLISHED_NAME)
+
+
+def _is_of(stage: StageKind, name: str) -> bool:
+    return name == stage.name or name.startswith(f"{stage.name}-")

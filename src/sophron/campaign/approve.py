@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sophron.campaign import amendment_journal, draft, trust
+from sophron.campaign import amend, amendment_journal, draft, trust
 from sophron.campaign.amendment_journal import Journal
 from sophron.campaign.plan import Plan, make
-from sophron.campaign.spec import SPEC_NAME, load
+from sophron.campaign.spec import SPEC_NAME, Spec, load
 from sophron.records import approvals, clock, process, signatures
 from sophron.records.atomic import write_text
 from sophron.records.errors import Refused, UserError
@@ -41,7 +41,7 @@ def propose(root: Path, snakefile: Path | None = None) -> Proposal:
     Raises UserError for a spec that was changed without a draft.
     """
     drafted = draft.read(root)
-    in_force = _in_force(root)
+    in_force = approvals.newest(root)
     if drafted and (in_force is None or drafted.base != in_force.hash):
         raise UserError("the draft amends an approval that is no longer in force; draft it again: sophron amend")
     spec = load(root / approvals.FOLDER / draft.DRAFT_SPEC_NAME if drafted else root / SPEC_NAME)
@@ -50,10 +50,13 @@ def propose(root: Path, snakefile: Path | None = None) -> Proposal:
             f"{root / SPEC_NAME}: was changed since version {in_force.record['version']} was signed; "
             "draft the change: sophron amend --rationale 'why'"
         )
+    if in_force and drafted:
+        _check_draft(drafted, amendment_journal.signed_spec(root, in_force.hash), spec)
     plan = make(root, spec, snakefile)
     statement = plan.statement(root) | {
         "previous": in_force.hash if in_force else None,
         "amendment": _amendment(drafted) if drafted else None,
+        "trusted": trust.fingerprints(root),
     }
     return Proposal(root, plan, json.dumps(statement, indent=2, sort_keys=True) + "\n", drafted)
 
@@ -67,13 +70,11 @@ def _amendment(drafted: draft.Draft) -> dict[str, Any]:
     }
 
 
-def _in_force(root: Path) -> approvals.Approval | None:
-    gate = approvals.gate_path(root)
-    if gate.is_symlink() or gate.is_file():
-        return approvals.signed_gate(root)
-    if any((root / approvals.FOLDER / amendment_journal.LOG).glob("[0-9]*.json")):
-        raise Refused(f"{gate}: is missing although the approval log is not empty; restore it from your copy")
-    return None
+def _check_draft(drafted: draft.Draft, old: Spec, new: Spec) -> None:
+    """What a draft says of itself must be so: it is shown and signed, and whoever wrote it may not be trusted."""
+    truth = (old.version + 1, list(amend.differences(old.data, new.data)), amend.invalidated(old, new))
+    if (new.version, drafted.changes, drafted.invalidated_stages) != truth or drafted.version != new.version:
+        raise UserError("the draft does not say what it changes; draft it again: sophron amend")
 
 
 def closed(proposal: Proposal) -> list[str]:
@@ -91,35 +92,43 @@ def sign(proposal: Proposal, key: Path, approver: str | None = None) -> Mapping[
     Raises Refused for a key that is not among the trusted signers, is revoked or has expired.
     """
     root, campaign = proposal.root, proposal.plan.spec.campaign
-    principal = _principal(root, key, approver, campaign)
-    signers = (root / approvals.FOLDER / signatures.SIGNERS_NAME).read_text(encoding="utf-8")
+    trust.check_keys(root, campaign)
+    signers_path = root / approvals.FOLDER / signatures.SIGNERS_NAME
+    signers = signers_path.read_bytes().decode() if signers_path.is_file() else _first_signer(key, approver, campaign)
+    principal = _principal(signers, key, approver)
     _refuse_new_signer_alone(root, key)
     time = clock.isoformat()
-    record = json.loads(proposal.statement)
+    record: dict[str, Any] = json.loads(proposal.statement)
     if record["amendment"]:
         record["amendment"] |= {"approved_by": principal, "timestamp": time}
     record |= {"approver": principal, "time": time, "nonce": secrets.token_hex(16), "shown": proposal.digest}
     record["signers"] = hashlib.sha256(signers.encode()).hexdigest()
     text = json.dumps(record, indent=2, sort_keys=True) + "\n"
     signature = signatures.sign(text.encode(), key, campaign)
-    folder = root / approvals.FOLDER
-    signatures.verify(text.encode(), signature, approvals=folder, approver=principal, campaign=campaign)
+    if not signers_path.is_file():
+        write_text(signers_path, signers)
+    signatures.verify(
+        text.encode(), signature, approvals=root / approvals.FOLDER, approver=principal, campaign=campaign
+    )
+    spec_text = proposal.plan.spec.document.path.read_bytes().decode()
+    if hashlib.sha256(spec_text.encode()).hexdigest() != record["spec_file"]:
+        raise UserError(f"{proposal.plan.spec.document.path}: was changed meanwhile; look again: sophron review")
     proposal.plan.store(root)
-    spec_text = proposal.plan.spec.document.path.read_text(encoding="utf-8")
+    trust.remember_keys(root, campaign)
     amendment_journal.begin(root, Journal(text, signature, spec_text, signers))
     trust.remember(approvals.signed_gate(root))
     return record
 
 
-def _principal(root: Path, key: Path, approver: str | None, campaign: str) -> str:
-    """The name under which this key is trusted. The first approval of a campaign trusts its own key."""
-    path = root / approvals.FOLDER / signatures.SIGNERS_NAME
+def _first_signer(key: Path, approver: str | None, campaign: str) -> str:
+    """The first approval of a campaign trusts its own key."""
+    return signer_line(approver or f"{getpass.getuser()}@{process.host()}", signatures.public_key(key), campaign)
+
+
+def _principal(signers: str, key: Path, approver: str | None) -> str:
+    """The name under which this key is trusted."""
     public = signatures.public_key(key)
-    if not path.is_file():
-        name = approver or f"{getpass.getuser()}@{process.host()}"
-        write_text(path, signer_line(name, public, campaign))
-        return name
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in signers.splitlines():
         words = line.split()
         if public in " ".join(words) and (approver is None or words[0] == approver):
             return words[0]
@@ -137,7 +146,7 @@ def signer_line(name: str, public: str, campaign: str) -> str:
 
 def _refuse_new_signer_alone(root: Path, key: Path) -> None:
     """A key that came into the list since the last approval cannot be the one that approves the list."""
-    in_force = _in_force(root)
+    in_force = approvals.newest(root)
     if in_force is None:
         return
     signed = amendment_journal.signed_text(root, in_force.hash, signatures.SIGNERS_NAME)

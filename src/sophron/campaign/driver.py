@@ -1,21 +1,27 @@
 """The moment a workflow starts: the driver takes the campaign, and the approval is looked at once before any step."""
 
-import os
 from pathlib import Path
 
 from sophron.campaign import locks, trust
 from sophron.campaign.plan import Plan, make
+from sophron.campaign.rules import one_sentence
 from sophron.campaign.spec import SPEC_NAME, load
 from sophron.campaign.spec_record import record_spec
 from sophron.campaign.state import project
-from sophron.records import approvals, events, process
+from sophron.records import approvals
 from sophron.records.locks import FileLock
 
 _held: list[FileLock] = []
 
 
-def begin(root: Path) -> None:
-    """Called by `onstart:`. Raises UserError where another driver runs, Refused where nothing valid is signed.
+def begin(folder: str | Path) -> None:
+    """What `onstart:` calls, ours and a host's: one sentence and exit code 2 where the workflow must not start."""
+    with one_sentence():
+        take(Path(folder).absolute())
+
+
+def take(root: Path) -> None:
+    """Take the campaign. Raises UserError where another driver runs, Refused where nothing valid is signed.
 
     The lock is held until this process ends, however it ends.
     """
@@ -23,8 +29,6 @@ def begin(root: Path) -> None:
     approval = approvals.valid_approval(root)
     trust.check(approval)
     tell(root)
-    events.append(root, "snakemake", "run_started", pid=os.getpid(), host=process.host())
-    project(root)
 
 
 def tell(root: Path, plan: Plan | None = None) -> None:

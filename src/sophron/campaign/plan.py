@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -59,12 +60,12 @@ class Plan:
     spec: Spec
     steps: tuple[PlannedStep, ...]
 
-    @property
+    @cached_property
     def listing(self) -> str:
         """The sorted identities, one a line: what a step bisects."""
         return "".join(f"{step.identity}\n" for step in self.steps)
 
-    @property
+    @cached_property
     def listing_hash(self) -> str:
         """Hex sha256 of the listing."""
         return hashlib.sha256(self.listing.encode()).hexdigest()
@@ -150,7 +151,7 @@ def make(root: Path, spec: Spec, snakefile: Path | None = None) -> Plan:
     )
     steps = [PlannedStep(**{key: line[key] for key in ("rule", "shell", "digest", "wildcards")}) for line in lines]
     ours = [step for step in steps if step.rule != "gate"]
-    _refuse_overrides(ours)
+    _refuse_overrides(ours, spec)
     if not ours:
         raise UserError(f"{snakefile or root}: the workflow has no step of this campaign; import its rules")
     return Plan(spec, tuple(sorted(ours, key=lambda step: step.identity)))
@@ -179,9 +180,10 @@ def _short(lines: list[str]) -> str:
     return " ".join((text or " ".join(lines[-3:])).split())[:300]
 
 
-def _refuse_overrides(steps: list[PlannedStep]) -> None:
+def _refuse_overrides(steps: list[PlannedStep], spec: Spec) -> None:
     """A host may move outputs and lower resources; params, shell lines and inputs of our rules stay ours."""
     shells: dict[str, str] = {}
+    digests = _own_digests(spec)
     for step in steps:
         if shells.setdefault(step.rule, step.shell) != step.shell or not step.shell.startswith("sophron "):
             raise UserError(
@@ -189,3 +191,14 @@ def _refuse_overrides(steps: list[PlannedStep]) -> None:
             )
         if not step.shell.endswith("--digest {params.digest}"):
             raise UserError(f"the rule {step.rule} does not end in its digest; use it without overriding shell")
+        if step.digest != digests.get((step.rule, step.stage)):
+            raise UserError(f"the rule {step.rule} has another digest than its stage; use it without overriding params")
+
+
+def _own_digests(spec: Spec) -> dict[tuple[str, str], str]:
+    """(rule, stage) -> the digest that the spec has for it."""
+    digests = {("report", "report"): spec.report_digest()}
+    for stage in (one.name for one in spec.stages):
+        digests[stage, stage] = digests["accept", stage] = spec.definition_digest(stage)
+        digests["verify", stage] = spec.criteria_digest(stage)
+    return digests

@@ -44,17 +44,21 @@ def record_folder(root: Path, step: str) -> Path:
 
 def publish(root: Path, step: str, outcome: Path) -> None:
     """Note where the outcome of a step lies; relative to the campaign where it lies inside."""
+    outcome = Path(os.path.normpath(outcome))
     path = os.path.relpath(outcome, root) if outcome.is_relative_to(root) else str(outcome)
     write_json(record_folder(root, step) / PUBLISHED_NAME, {"outcome": path})
 
 
+def noted(root: Path, step: str) -> Path | None:
+    """Where the outcome of a step was put, if it was ever finished."""
+    note = record_folder(root, step) / PUBLISHED_NAME
+    return root / documents.load_json(note)["outcome"] if note.is_file() else None
+
+
 def published(root: Path, step: str) -> Path | None:
     """Where the outcome of a step lies, if it was ever finished and is still there."""
-    note = record_folder(root, step) / PUBLISHED_NAME
-    if not note.is_file():
-        return None
-    path = root / documents.load_json(note)["outcome"]
-    return path if path.is_file() else None
+    path = noted(root, step)
+    return path if path is not None and path.is_file() else None
 
 
 def finished(root: Path, spec: Spec, stage: str, wildcards: Wildcards) -> Finished:

@@ -1,6 +1,8 @@
 """What rule files ask of a campaign: digests, paths and resources. Rules stay thin; this is their only window."""
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -9,8 +11,8 @@ from sophron.campaign import amendment_journal
 from sophron.campaign.draft import spec_file
 from sophron.campaign.mechanical import Mechanical, overlaid
 from sophron.campaign.spec import Spec, load
-from sophron.interfaces.kind import Wildcards
 from sophron.records.approvals import gate_path
+from sophron.records.errors import UserError
 
 RESULTS = "<results>"
 
@@ -37,8 +39,8 @@ class RuleView:
 
     @property
     def rules(self) -> str:
-        """File name of the kind's rule module."""
-        return self.spec.kind.rules
+        """Path of the kind's rule module: ours lie in `rules/`, another distribution's kind gives a whole path."""
+        return str(Path("rules") / self.spec.kind.rules)
 
     @property
     def stages(self) -> list[str]:
@@ -104,6 +106,17 @@ class RuleView:
         return lambda wildcards, attempt: mechanical.runtime_at(attempt)  # noqa: ARG005 - names are Snakemake's
 
 
-def sort_key(wildcards: Wildcards) -> tuple[tuple[int, str], ...]:
-    """Sorts steps as people count: 2 before 10."""
-    return tuple((len(value), value) if value.isdigit() else (0, value) for value in wildcards.values())
+def open_campaign(folder: str) -> RuleView:
+    """`RuleView.open` for a Snakefile: what a user got wrong is one sentence and exit code 2, not a stack."""
+    with one_sentence():
+        return RuleView.open(folder)
+
+
+@contextmanager
+def one_sentence() -> Iterator[None]:
+    """Turn a UserError inside a Snakefile into its sentence on standard error and exit code 2."""
+    try:
+        yield
+    except UserError as error:
+        print(f"sophron: {error}", file=sys.stderr)
+        raise SystemExit(2) from None

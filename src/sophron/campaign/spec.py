@@ -1,6 +1,5 @@
 """The spec: `campaign.yaml`, read strictly, checked against its schemas and its kind, with its digests."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +15,7 @@ from sophron.records.canonical import digest
 from sophron.records.errors import UserError
 
 SPEC_NAME = "campaign.yaml"
+LARGEST_SEED = 900_000_000  # what every generator of LAMMPS takes
 
 
 @dataclass(frozen=True)
@@ -106,9 +106,9 @@ class Spec:
         return [stage.name for stage in self.stages if stage.name in reached]
 
     def seed(self, stage: str, wildcards: Wildcards) -> int:
-        """Seed of one step, 1 to 2**31 - 1, from the spec's seed, the stage and the wildcards."""
+        """Seed of one step, 1 to 900,000,000, from the spec's seed, the stage and the wildcards."""
         text = digest([self.data["seed"], stage, dict(wildcards)])
-        return int(hashlib.sha256(text.encode()).hexdigest()[:12], 16) % (2**31 - 1) + 1
+        return int(text[:12], 16) % LARGEST_SEED + 1
 
     def unverified(self) -> list[str]:
         """Ids of the assumptions that nobody has verified yet; the gate stays closed while there are any."""

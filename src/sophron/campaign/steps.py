@@ -5,6 +5,7 @@ engine did, and it never computes twice what stands finished in its scratch for 
 """
 
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -26,6 +27,7 @@ from sophron.records.steps import step_name
 
 OUTCOME_NAME = "outcome.json"
 DONE_NAME = "done.json"
+KEY_NAME = "key.json"
 StageFunction = Callable[[StepContext], StepResult]
 
 
@@ -59,6 +61,11 @@ class _Work:
         return self.order.claim.wildcards
 
     @property
+    def about(self) -> dict[str, Any]:
+        """What every event of this step says."""
+        return {"step": self.step, "stage": self.stage.name, "wildcards": dict(self.wildcards)}
+
+    @property
     def inputs(self) -> dict[str, str]:
         """Step name -> digest of its outcome, for everything this step builds on."""
         return {one.step: one.digest for found in self.upstream.values() for one in found}
@@ -85,7 +92,7 @@ def execute(order: Order, function: Callable[[str], StageFunction]) -> int:
     with FileLock(root / locks.STEPS_LOCK, shared=True), locks.step_scratch(work.scratch):
         if not _stands_finished(work):
             _set_aside_foreign(work)
-            code = _try(work, function(work.stage.run))
+            code = _try(work, function)
             if code != 0:
                 return code
         _publish(work)
@@ -108,12 +115,13 @@ def _prepare(order: Order, root: Path) -> _Work:
 
 def _stands_finished(work: _Work) -> bool:
     done = work.scratch / DONE_NAME
-    return done.is_file() and documents.load_json(done).get("key") == work.key
+    # A failed outcome stands as evidence, not as a result: whoever runs the step again wants it tried again.
+    return done.is_file() and documents.load_json(done) == {"key": work.key, "status": "done"}
 
 
 def _set_aside_foreign(work: _Work) -> None:
     """Scratch left by the same definition on other inputs is no start for this step: keep it, out of the way."""
-    note = work.scratch / "key.json"
+    note = work.scratch / KEY_NAME
     if note.is_file() and documents.load_json(note).get("key") != work.key:
         folder = work.scratch.with_name(f"{work.scratch.name}.set-aside-{time.time_ns()}")
         work.scratch.rename(folder)
@@ -129,25 +137,19 @@ def _new_try(work: _Work) -> Path:
     return path
 
 
-def _try(work: _Work, function: StageFunction) -> int:
+def _try(work: _Work, function: Callable[[str], StageFunction]) -> int:
     _close_killed(work)
     folder, claim = _new_try(work), work.order.claim
     me = {"pid": os.getpid(), "pid_start": process.start_of(os.getpid()), "host": process.host()}
     note = {"step": work.step, "digest": claim.digest, "cores": claim.cores, "started": clock.isoformat(), **me}
     atomic.write_json(folder / "try.json", note)
     log = os.path.relpath(folder, work.root)
-    about = {"step": work.step, "stage": work.stage.name}
-    details = {"rule": claim.rule, "wildcards": dict(claim.wildcards), "try": int(folder.name), "digest": claim.digest}
+    about = work.about
+    details = {"rule": claim.rule, "try": int(folder.name), "digest": claim.digest}
     events.append(work.root, "sophron", "step_started", **about, **details, **me, log=log)
     project(work.root)
-    begun, status, reason = time.monotonic(), "done", None
-    try:
-        result = function(_context(work, folder))
-        _write_outcome(work, result, None)
-    except EngineFailure as failure:
-        status, reason = "retry" if failure.curable_by else "failed", failure.reason
-        if not failure.curable_by:
-            _write_outcome(work, StepResult(result={}), failure.reason)
+    begun = time.monotonic()
+    status, reason = _attempt(work, function, folder)
     core_seconds = claim.cores * (time.monotonic() - begun)
     ended = {"status": status, "reason": reason, "ended": clock.isoformat(), "core_seconds": round(core_seconds, 3)}
     atomic.write_json(folder / "try.json", note | ended)
@@ -157,6 +159,26 @@ def _try(work: _Work, function: StageFunction) -> int:
     if status == "retry":
         print(f"{work.step}: {reason}; it is tried again with more", file=sys.stderr)
     return 1 if status == "retry" else 0
+
+
+def _attempt(work: _Work, function: Callable[[str], StageFunction], folder: Path) -> tuple[str, str | None]:
+    """Run the stage's function; how it ended and why. A fault in our own code is recorded before it is raised."""
+    try:
+        _write_outcome(work, function(work.stage.run)(_context(work, folder)), None)
+    except EngineFailure as failure:
+        if failure.curable_by:
+            return "retry", failure.reason
+        _write_outcome(work, StepResult(result={}), failure.reason)
+        return "failed", failure.reason
+    except Exception as error:
+        note = documents.load_json(folder / "try.json")
+        reason = f"{type(error).__name__}: {error}"
+        atomic.write_json(
+            folder / "try.json", note | {"status": "crashed", "reason": reason, "ended": clock.isoformat()}
+        )
+        events.append(work.root, "sophron", "step_ended", **work.about, status="failed", reason=reason)
+        raise
+    return "done", None
 
 
 def _close_killed(work: _Work) -> None:
@@ -170,7 +192,7 @@ def _close_killed(work: _Work) -> None:
         core_seconds = round(note["cores"] * elapsed, 3)
         atomic.write_json(path, note | {"status": "killed", "ended": clock.isoformat(), "core_seconds": core_seconds})
         usage.charge(work.root, core_seconds)
-        about = {"step": work.step, "stage": work.stage.name}
+        about = work.about
         events.append(work.root, "sophron", "step_ended", **about, status="killed", reason="its process was killed")
 
 
@@ -220,7 +242,7 @@ def _write_outcome(work: _Work, result: StepResult, reason: str | None) -> None:
         where = work.scratch / "finished" / OUTCOME_NAME
         documents.validate(documents.Document(outcome["result"], where), work.stage.schema, "result")
     atomic.write_json(work.scratch / "finished" / OUTCOME_NAME, outcome)
-    atomic.write_json(work.scratch / DONE_NAME, {"key": work.key})
+    atomic.write_json(work.scratch / DONE_NAME, {"key": work.key, "status": outcome["status"]})
 
 
 def _publish(work: _Work) -> None:
@@ -231,3 +253,12 @@ def _publish(work: _Work) -> None:
         atomic.place(finished / file_name, target.parent / file_name)
     atomic.place(finished / OUTCOME_NAME, target)
     results.publish(work.root, work.step, target)
+    if _stands_finished(work):
+        _tidy(work.scratch)
+
+
+def _tidy(scratch: Path) -> None:
+    """Keep of a finished step's scratch what a repeated call would publish; restart files and segments go."""
+    for path in scratch.iterdir():
+        if path.name not in ("finished", DONE_NAME, KEY_NAME):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()

@@ -1,15 +1,18 @@
 """What this user's own configuration remembers of a campaign: trusted keys, and the last approval (rollback shows)."""
 
+import base64
 import hashlib
-import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from sophron.records import documents
-from sophron.records.approvals import FOLDER, Approval
+from sophron.records.approvals import FOLDER, Approval, logged
 from sophron.records.atomic import write_json
+from sophron.records.canonical import file_digest
 from sophron.records.errors import Refused
+from sophron.records.locks import FileLock
 from sophron.records.signatures import SIGNERS_NAME
 
 
@@ -40,12 +43,33 @@ def keys_in(root: Path) -> set[str]:
     return keys
 
 
+def fingerprints(root: Path) -> list[str]:
+    """`type SHA256:fingerprint` of each trusted key, as ssh-keygen and code hosts show it."""
+    shown = []
+    for key in sorted(keys_in(root)):
+        kind, _, body = key.partition(" ")
+        sha = hashlib.sha256(base64.b64decode(body)).digest()
+        shown.append(f"{kind} SHA256:{base64.b64encode(sha).decode().rstrip('=')}")
+    return shown
+
+
 def remember(approval: Approval) -> None:
     """Note an approval that was just signed here, with the keys it trusts."""
-    content = _read()
-    entry = {"keys": sorted(keys_in(approval.root)), "last": approval.hash, "version": approval.record["version"]}
-    content[_key(approval.root, approval.record["campaign"])] = entry
-    write_json(_path(), content)
+    entry = {"last": approval.hash, "version": approval.record["version"]}
+    _note(approval.root, approval.record["campaign"], entry)
+
+
+def remember_keys(root: Path, campaign: str) -> None:
+    """Note the keys that a campaign's list of signers holds now, as its trusted signer is about to sign it."""
+    _note(root, campaign, {})
+
+
+def _note(root: Path, campaign: str, entry: Mapping[str, Any]) -> None:
+    with FileLock(_path().with_suffix(".lock")):
+        content = _read()
+        before = content.get(_key(root, campaign), {})
+        content[_key(root, campaign)] = before | entry | {"keys": sorted(keys_in(root))}
+        write_json(_path(), content)
 
 
 def known_keys(root: Path, campaign: str) -> set[str] | None:
@@ -54,16 +78,20 @@ def known_keys(root: Path, campaign: str) -> set[str] | None:
     return set(entry["keys"]) if entry else None
 
 
-def check(approval: Approval) -> None:
-    """Refuse a campaign whose signers or history are not those that this user knows. A new machine knows nothing."""
-    entry = _read().get(_key(approval.root, approval.record["campaign"]))
-    if entry is None:
-        return
-    if not keys_in(approval.root) <= set(entry["keys"]):
+def check_keys(root: Path, campaign: str) -> None:
+    """Refuse a list of signers that holds a key which this user, who knows the campaign, never trusted."""
+    known = known_keys(root, campaign)
+    if known is not None and not keys_in(root) <= known:
         raise Refused(
             "the list of trusted signers has a key that you never trusted; remove it from approvals/allowed_signers"
         )
-    if entry["last"] not in history(approval):
+
+
+def check(approval: Approval) -> None:
+    """Refuse a campaign whose signers or history are not those that this user knows. A new machine knows nothing."""
+    check_keys(approval.root, approval.record["campaign"])
+    entry = _read().get(_key(approval.root, approval.record["campaign"]), {})
+    if entry.get("last", approval.hash) not in history(approval):
         raise Refused(
             f"this is not the last approval you signed here (version {entry['version']}): the folder was rolled back; "
             "restore it, or sign what is here now: sophron approve"
@@ -73,9 +101,9 @@ def check(approval: Approval) -> None:
 def history(approval: Approval) -> list[str]:
     """Hashes of the approvals that lead to this one, itself first, as far as the approval log goes."""
     records = {}
-    for path in (approval.root / FOLDER / "log").glob("*.json"):
-        data = path.read_bytes()
-        records[hashlib.sha256(data).hexdigest()] = json.loads(data).get("previous")
+    for path in logged(approval.root):
+        record = documents.load_json(path)
+        records[file_digest(path)] = record.get("previous") if isinstance(record, dict) else None
     chain, previous = [approval.hash], approval.record["previous"]
     while previous and previous not in chain:
         chain.append(previous)

@@ -48,7 +48,7 @@ def sentences(verdict: Mapping[str, Any]) -> list[str]:
     """What failed, one sentence each."""
     lines = [f"{step} failed: {reason}" for step, reason in verdict["failed_steps"].items()]
     for criterion in verdict["criteria"]:
-        bad = [one for one in criterion["steps"] if not one["passed"]]
+        bad = [one for one in criterion["steps"] if not one["passed"] and one["step"] not in verdict["failed_steps"]]
         if bad:
             shown = ", ".join(f"{key} = {value}" for key, value in bad[0]["values"].items())
             more = f" and {len(bad) - 1} more" if len(bad) > 1 else ""

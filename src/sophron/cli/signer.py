@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Change the list; a change of it has to be approved by somebody who was trusted before."""
-    from sophron.campaign import approve, locks
+    from sophron.campaign import approve, locks, trust
     from sophron.campaign.spec import SPEC_NAME, load
     from sophron.records.approvals import FOLDER
     from sophron.records.atomic import write_text
@@ -40,7 +40,10 @@ def run(args: argparse.Namespace) -> int:
     public = public_key(args.key)
     with locks.signing(root):
         if args.action == "add":
-            write_text(path, text + approve.signer_line(args.name, public, load(root / SPEC_NAME).campaign))
+            campaign = load(root / SPEC_NAME).campaign
+            trust.check_keys(root, campaign)
+            write_text(path, text + approve.signer_line(args.name, public, campaign))
+            trust.remember_keys(root, campaign)
             print("Added. A signer trusted until now approves next: sophron approve")
         else:
             revoked = path.with_name(REVOKED_NAME)

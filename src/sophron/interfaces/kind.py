@@ -50,7 +50,7 @@ class StepContext:
         (one where all wildcards are shared, several where the stage gathers), sorted by wildcards.
     workdir: scratch folder of this step alone. It survives kills: what an earlier try left there
         (restart files, stress segments) may be continued. The function writes nowhere else.
-    seed: 31-bit seed of this step, derived from the spec's seed, the stage and the wildcards.
+    seed: seed of this step (1 to 900,000,000), derived from the spec's seed, the stage and the wildcards.
     log_dir: folder of this try below `records/`; engine logs that people want to read later go there.
     """
 

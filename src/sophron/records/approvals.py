@@ -16,6 +16,7 @@ from sophron.records.code import code_digest
 from sophron.records.errors import Refused
 
 FOLDER = "approvals"
+LOG = "log"
 GATE_NAME = "gate.json"
 JOURNAL_NAME = "journal.json"
 
@@ -76,12 +77,16 @@ def _read_gate(root: Path) -> tuple[bytes, str]:
 
 def signed_gate(root: Path) -> Approval:
     """The approval in the gate file, its signature checked, its content not yet compared with anything."""
-    data, signature = _read_gate(root)
+    return signed(root, *_read_gate(root), gate_path(root))
+
+
+def signed(root: Path, data: bytes, signature: str, where: Path) -> Approval:
+    """The approval in `data`, its signature checked; Refused where it is none, or not validly signed."""
     try:
         record = json.loads(data)
         approver, campaign, time = str(record["approver"]), str(record["campaign"]), str(record["time"])
     except (ValueError, KeyError, TypeError):
-        raise Refused(f"{gate_path(root)}: holds no approval record; sign again: sophron approve") from None
+        raise Refused(f"{where}: holds no approval record; sign again: sophron approve") from None
     signatures.verify(
         data,
         signature,
@@ -91,6 +96,28 @@ def signed_gate(root: Path) -> Approval:
         signed_at=_keygen_time(time),
     )
     return Approval(record, hashlib.sha256(data).hexdigest(), root)
+
+
+def logged(root: Path) -> list[Path]:
+    """The records in the approval log, oldest first."""
+    return sorted((root / FOLDER / LOG).glob("[0-9]*.json"), key=lambda path: (len(path.name), path.name))
+
+
+def newest(root: Path) -> Approval | None:
+    """The last approval of the log, its signature checked; None before the first one.
+
+    It is in force even where somebody removed the gate file or put an older one in its place.
+    """
+    records = logged(root)
+    if not records:
+        gate = gate_path(root)
+        if gate.is_symlink() or gate.exists():
+            raise Refused(f"{root / FOLDER / LOG}: the approval log is missing though there is a gate file; restore it")
+        return None
+    try:
+        return signed(root, records[-1].read_bytes(), records[-1].with_suffix(".sig").read_text(), records[-1])
+    except FileNotFoundError as error:
+        raise Refused(f"{error.filename}: is missing; restore the approval log from your copy") from None
 
 
 def _keygen_time(time: str) -> str:
@@ -110,6 +137,12 @@ def valid_approval(root: Path) -> Approval:
         raise Refused(f"{root.name}: a signed amendment is half applied; finish it with: sophron review")
     approval = signed_gate(root)
     record = approval.record
+    records = logged(root)
+    if not records or file_sha256(records[-1]) != approval.hash:
+        raise Refused(
+            f"{gate_path(root)}: is not the newest approval of this campaign's log; "
+            "put the newest one back into force by signing it again: sophron approve"
+        )
     if file_sha256(root / FOLDER / signatures.SIGNERS_NAME) != record["signers"]:
         raise Refused("the list of trusted signers was changed since the approval; a trusted signer must sign again")
     _check_spec(root, record)

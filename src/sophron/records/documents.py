@@ -82,16 +82,19 @@ def load_json(path: Path) -> Any:
 def _validator(schema_name: str, pointer: str) -> "Validator":
     from jsonschema import Draft202012Validator
 
-    path = resource("schemas", *f"{schema_name}.schema.yaml".split("/"))
-    schema = load_yaml(path).data
+    content = schema(schema_name)
     if pointer:
-        schema = {"$schema": schema.get("$schema"), "$defs": schema["$defs"], "$ref": f"#/$defs/{pointer}"}
-    return Draft202012Validator(schema)
+        content = {"$schema": content.get("$schema"), "$defs": content["$defs"], "$ref": f"#/$defs/{pointer}"}
+    return Draft202012Validator(content)
 
 
+@cache
 def schema(schema_name: str) -> Any:
-    """The schema `schemas/<schema_name>.schema.yaml` as plain data."""
-    return load_yaml(resource("schemas", *f"{schema_name}.schema.yaml".split("/"))).data
+    """The schema `schemas/<schema_name>.schema.yaml` as plain data.
+
+    A kind of another distribution gives the whole path of its own file, without the ending.
+    """
+    return load_yaml(resource("schemas", f"{schema_name}.schema.yaml")).data
 
 
 def validate(document: Document, schema_name: str, pointer: str = "", at: Sequence[Key] = ()) -> None:
@@ -147,7 +150,7 @@ def _fault(error: "ValidationError") -> str:
     value = _short(error.instance)
     wanted: Any = error.validator_value
     sentences = {
-        "type": f"{value} is not of type {wanted if isinstance(wanted, str) else ' or '.join(map(str, wanted))}",
+        "type": f"{value} is not of type {' or '.join(map(str, wanted)) if isinstance(wanted, list) else wanted}",
         "enum": f"{value} is not one of {', '.join(map(_short, wanted)) if isinstance(wanted, list) else wanted}",
         "const": f"{value} must be {_short(wanted)}",
         "minimum": f"{value} is below the least allowed value {wanted}",

@@ -1,0 +1,204 @@
+"""The review: everything that a person looks at before signing, gathered once for the terminal and for the page."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from sophron.campaign import approve, draft, plan
+from sophron.campaign.mechanical import Mechanical
+from sophron.campaign.pitfalls import Pitfall
+from sophron.campaign.plan import PlannedStep
+from sophron.campaign.spec import Spec
+from sophron.interfaces.probe import Finding
+
+Findings = Sequence[tuple[Pitfall, Finding]]
+REASON_LENGTH = 80
+
+
+@dataclass(frozen=True)
+class StagePlan:
+    """What is planned for one stage. rules: rule -> number of steps; core_hours: upper bound, retries included."""
+
+    name: str
+    rules: Mapping[str, int]
+    core_hours: float
+    mechanical: Mechanical | None
+
+    @property
+    def steps(self) -> int:
+        """Steps of all its rules."""
+        return sum(self.rules.values())
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Steps of a stage that would run now. rules: rule -> steps; reason: what Snakemake says, without file names."""
+
+    stage: str
+    rules: Mapping[str, int]
+    reason: str
+
+    @property
+    def steps(self) -> int:
+        """Steps of all its rules."""
+        return sum(self.rules.values())
+
+
+@dataclass(frozen=True)
+class Review:
+    """All that is shown. now: what an unforced dry run shows; closed: why the gate cannot be signed, if so."""
+
+    proposal: approve.Proposal
+    now: Sequence[Mapping[str, Any]]
+    findings: Findings
+    closed: Sequence[str]
+
+    @property
+    def spec(self) -> Spec:
+        """The spec that would be signed."""
+        return self.proposal.plan.spec
+
+    @property
+    def digits(self) -> str:
+        """What a person types to sign."""
+        return self.proposal.digest[: approve.SHOWN_DIGITS]
+
+    @cached_property
+    def stages(self) -> list[StagePlan]:
+        """The stages in the order of their graph, the report last."""
+        hours = self.proposal.plan.core_hours()
+        rules: dict[str, dict[str, int]] = {}
+        for (stage, rule), count in self.proposal.plan.counts().items():
+            rules.setdefault(stage, {})[rule] = count
+        known = {stage.name for stage in self.spec.stages}
+        return [
+            StagePlan(name, own_first(by_rule), hours[name], self.spec.mechanical(name) if name in known else None)
+            for name, by_rule in rules.items()
+        ]
+
+    @property
+    def envelope(self) -> list[tuple[str, float, float]]:
+        """(limit, its value, the plan's upper bound); what is limited to nothing comes last."""
+        bounds = {"steps": len(self.proposal.plan.steps), "core_hours": self.core_hours}
+        order = ["steps", "core_hours"]
+        limits = sorted(
+            self.proposal.plan.envelope().items(), key=lambda item: order.index(item[0]) if item[0] in order else 9
+        )
+        return [(name, limit, bounds.get(name, 0)) for name, limit in limits]
+
+    @property
+    def core_hours(self) -> float:
+        """Upper bound of the whole plan."""
+        return sum(stage.core_hours for stage in self.stages)
+
+    def stage(self, name: str) -> StagePlan:
+        """The plan of one stage; empty where the workflow has no step of it."""
+        found = [stage for stage in self.stages if stage.name == name]
+        return found[0] if found else StagePlan(name, {}, 0.0, self.spec.mechanical(name))
+
+    @property
+    def invalidated(self) -> list[StagePlan]:
+        """The stages that the drafted amendment invalidates, with what repeating them may cost."""
+        amendment = self.proposal.amendment
+        return [self.stage(name) for name in amendment.invalidated_stages] if amendment else []
+
+    @cached_property
+    def waiting(self) -> list[Waiting]:
+        """What would run now, summed by stage, reason and rule, in the order of the stage graph."""
+        seen: dict[tuple[str, str], Counter[str]] = {}
+        for line in self.now:
+            if line["rule"] != "gate":
+                stage = line["wildcards"].get("stage", line["rule"])
+                reason = reason_without_files(line["reason"])
+                seen.setdefault((stage, reason), Counter())[line["rule"]] += 1
+        place = {stage.name: index for index, stage in enumerate(self.stages)}
+        ordered = sorted(seen.items(), key=lambda item: (place.get(item[0][0], len(place)), item[0]))
+        return [Waiting(stage, own_first(rules), reason) for (stage, reason), rules in ordered]
+
+    @property
+    def unsandboxed(self) -> list[str]:
+        """Stages whose free engine text may run outside the sandbox."""
+        return [stage.name for stage in self.spec.stages if self.spec.mechanical(stage.name).unsandboxed_fragments]
+
+    def fragments(self, name: str) -> dict[str, Any]:
+        """Free engine text in the definition of a stage: key -> text."""
+        definition = self.spec.definition(name)
+        return {key: definition[key] for key in self.spec.stage(name).fragments if definition.get(key)}
+
+    @cached_property
+    def steps_by_rule(self) -> dict[tuple[str, str], list[PlannedStep]]:
+        """(stage, rule) -> its steps, by name as people count."""
+        found: dict[tuple[str, str], list[PlannedStep]] = {key: [] for key in self.proposal.plan.counts()}
+        for step in self.proposal.plan.steps:
+            found[step.stage, step.rule].append(step)
+        for steps in found.values():
+            steps.sort(key=lambda step: [(len(value), value) for value in step.wildcards.values()])
+        return found
+
+    @property
+    def wildcard_ranges(self) -> dict[str, Sequence[str]]:
+        """Wildcard -> its values."""
+        return dict(self.spec.ranges)
+
+    @property
+    def next_command(self) -> str:
+        """What a person types next."""
+        if self.closed:
+            return "sophron review (again, when this is resolved)"
+        if self.in_force:
+            return "snakemake" if self.waiting else "sophron status"
+        return f"sophron approve --key ~/.ssh/id_ed25519 --digest {self.digits}"
+
+    @property
+    def in_force(self) -> bool:
+        """Whether just this plan is what the gate file signs already."""
+        return self.proposal.amendment is None and is_signed(self.proposal)
+
+
+def is_signed(proposal: approve.Proposal) -> bool:
+    """Whether the approval in force says the same as the proposal."""
+    from sophron.records import approvals
+    from sophron.records.errors import Refused
+
+    try:
+        record = approvals.valid_approval(proposal.root).record
+    except Refused:
+        return False
+    statement = proposal.plan.statement(proposal.root)
+    return all(record.get(key) == value for key, value in statement.items() if key != "spec_file")
+
+
+def own_first(rules: Mapping[str, int]) -> dict[str, int]:
+    """Rule -> steps, in the order in which they run: the stage's own, verify, accept."""
+    return dict(sorted(rules.items(), key=lambda item: (item[0] in plan.SERVICE_RULES, item[0] == "accept", item[0])))
+
+
+def collect(root: Path, snakefile: Path | None, probe: Callable[[Spec], Findings]) -> Review:
+    """Make the plan, probe its spec, and look at what would run now. Raises UserError as `approve.propose` does.
+
+    snakefile: the host's, where the campaign is part of another pipeline. probe: runs the pitfall probes of a spec.
+    """
+    proposal = approve.propose(root, snakefile)
+    findings = probe(proposal.plan.spec)
+    now = plan.dry_run(root, snakefile or root / "Snakefile", forced=False, drafted=draft.read(root) is not None)
+    return Review(proposal, now, findings, [*approve.closed(proposal), *hits(findings)])
+
+
+def hits(findings: Findings) -> list[str]:
+    """One sentence for each pitfall that is there; any keeps the gate closed."""
+    return [
+        f"the pitfall {pitfall.id} was found: {finding.evidence}"
+        for pitfall, finding in findings
+        if finding.status == "hit"
+    ]
+
+
+def reason_without_files(reason: str) -> str:
+    """`Missing output files: a, b; Code has changed since ...` as `missing output files; code has changed ...`."""
+    heads = [part.partition(":")[0].strip() for part in re.split(r"; (?=[A-Z])", reason)]
+    short = "; ".join(dict.fromkeys(head[:1].lower() + head[1:] for head in heads if head))
+    return short if len(short) <= REASON_LENGTH else short[: REASON_LENGTH - 1] + "…"

@@ -1,0 +1,210 @@
+"""The review for the terminal."""
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sophron.campaign.approve import SHOWN_DIGITS
+from sophron.campaign.review import Review
+from sophron.campaign.shown import flat, hides, hours, lines, number, plain, short, text
+
+WIDTH = 100
+LONGEST_LIST = 12
+BOLD, RED, GREEN, YELLOW, DIM = "1", "1;31", "32", "33", "2"
+
+
+@dataclass(frozen=True)
+class Paint:
+    """Colours, or none."""
+
+    on: bool
+
+    def __call__(self, words: str, style: str) -> str:
+        """`words` in a style."""
+        return f"\x1b[{style}m{words}\x1b[0m" if self.on and words else words
+
+
+def render(review: Review, *, colour: bool = False) -> str:
+    """The whole review; what comes from the spec is cleaned of signs that hide or forge."""
+    paint = Paint(colour)
+    parts = [
+        _head(review, paint),
+        _amendment(review, paint),
+        _plan(review, paint),
+        _envelope(review, paint),
+        _stages(review, paint),
+        _assumptions(review, paint),
+        _pitfalls(review, paint),
+        _now(review, paint),
+        _end(review, paint),
+    ]
+    return "\n".join("\n".join(part) + "\n" for part in map(list, parts) if part)
+
+
+def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
+    """Rows as aligned columns; the columns in `right` to the right."""
+    widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
+    return [
+        "  "
+        + "  ".join(
+            cell.rjust(width) if index in right else cell.ljust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _wrapped(words: str, indent: str = "  ", further: str = "") -> list[str]:
+    return textwrap.wrap(
+        text(words), WIDTH, initial_indent=indent, subsequent_indent=indent + further, break_on_hyphens=False
+    )
+
+
+def _packed(items: Sequence[str], indent: str) -> Iterator[str]:
+    """Items in as few lines as they fit into, none broken unless it is longer than a line."""
+    line = indent
+    for index, item in enumerate(items):
+        word = item + ("; " if index < len(items) - 1 else "")
+        if len(line) + len(word.rstrip()) > WIDTH and line.strip():
+            yield line.rstrip()
+            line = indent
+        line += word
+    if line.strip():
+        yield line
+
+
+def _head(review: Review, paint: Paint) -> Iterator[str]:
+    spec, question = review.spec, review.spec.data["question"]
+    yield paint(f"{text(spec.campaign)}, version {spec.version}", BOLD) + f"  ({text(spec.kind.name)} campaign)"
+    yield ""
+    yield paint("Question", BOLD)
+    conditions = ", ".join(f"{text(key)} {plain(value)}" for key, value in question["conditions"].items())
+    yield from _wrapped(f"{question['quantity']} in {question['units']}; {question['ensemble']}; {conditions}")
+    yield from _wrapped(f"method: {spec.data['method']['name']}; seed {spec.data['seed']}")
+    if "reference" in question:
+        known = question["reference"]
+        span = f"{number(known['low'])} to {number(known['high'])}"
+        yield from _wrapped(f"to compare with: {span} ({known['source']})")
+    if hides(spec.data):
+        yield paint("  The spec holds characters that cannot be seen; they are left out of this review.", RED)
+
+
+def _amendment(review: Review, paint: Paint) -> Iterator[str]:
+    amendment = review.proposal.amendment
+    if amendment is None:
+        return
+    yield paint(f"Amendment to version {amendment.version}, drafted and not signed", YELLOW)
+    yield from _wrapped(f"rationale: {amendment.rationale}")
+    for change in amendment.changes:
+        yield from _wrapped(change, "    ", "  ")
+    if not review.invalidated:
+        yield "  invalidates no stage"
+        return
+    yield "  invalidates (upper bound of what runs again):"
+    rows = [[text(stage.name), f"{stage.steps} steps", hours(stage.core_hours)] for stage in review.invalidated]
+    total = sum(stage.core_hours for stage in review.invalidated)
+    rows.append(["together", f"{sum(stage.steps for stage in review.invalidated)} steps", hours(total)])
+    yield from ("  " + line + " core-hours" for line in table(rows, right=(1, 2)))
+
+
+def _plan(review: Review, paint: Paint) -> Iterator[str]:
+    yield paint("Plan", BOLD) + f"  {len(review.proposal.plan.steps)} steps"
+    rows = [["stage", "builds on", "steps by rule", "one try at most", "retries", "core-hours at most"]]
+    for stage in review.stages:
+        counted = _counted(stage.rules)
+        most, retries, needs = "", "", ""
+        if stage.mechanical:
+            shape = stage.mechanical
+            most = f"{shape.ceiling_cores} cores, {shape.ceiling_memory_mb} MB, {shape.ceiling_runtime_min} min"
+            retries = str(shape.retries)
+            needs = ", ".join(review.spec.stage(stage.name).depends_on)
+        rows.append([text(stage.name), needs, counted, most, retries, hours(stage.core_hours)])
+    yield from table(rows, right=(4, 5))
+    for name, values in review.wildcard_ranges.items():
+        shown = ", ".join(text(value) for value in values[:LONGEST_LIST])
+        more = f", … {text(values[-1])}" if len(values) > LONGEST_LIST else ""
+        yield f"  {text(name)}: {shown}{more} ({len(values)})"
+    yield "  templates: none, this kind has no step behind a checkpoint"
+
+
+def _counted(rules: Mapping[str, int]) -> str:
+    return ", ".join(f"{text(rule)} {count}" for rule, count in rules.items())
+
+
+def _envelope(review: Review, paint: Paint) -> Iterator[str]:
+    yield paint("Envelope", BOLD)
+    rows = [
+        [text(name).replace("_", " "), plain(limit), hours(bound) if name == "core_hours" else plain(bound)]
+        for name, limit, bound in review.envelope
+        if limit or bound
+    ]
+    yield from table([["", "signed", "this plan, at most"], *rows], right=(1, 2))
+    nothing = [text(name).replace("_", " ") for name, limit, bound in review.envelope if not limit and not bound]
+    if nothing:
+        yield f"  none at all: {', '.join(nothing)}"
+
+
+def _stages(review: Review, paint: Paint) -> Iterator[str]:
+    yield paint("Stages", BOLD)
+    for stage in review.spec.stages:
+        name = stage.name
+        yield f"  {paint(text(name), BOLD)}  definition {short(review.spec.definition_digest(name))}"
+        fragments = review.fragments(name)
+        shown = [(key, value) for key, value in flat(review.spec.definition(name)) if key not in fragments]
+        yield from _packed([f"{text(key)} {plain(value)}" for key, value in shown], "    ")
+        for key, value in fragments.items():
+            yield paint(f"    {text(key)} (free engine text):", YELLOW)
+            parts = value if isinstance(value, list) else [value]
+            yield from (f"      | {line}" for part in parts for line in lines(part))
+        for criterion in review.spec.criteria(name):
+            yield f"    criterion {text(criterion['id'])}: {text(criterion['expression'])}"
+            yield from _wrapped(criterion["statement"], "      ")
+        if name in review.unsandboxed:
+            yield paint(f"    SANDBOX EXCEPTION: free engine text of {text(name)} runs OUTSIDE the sandbox", RED)
+
+
+def _assumptions(review: Review, paint: Paint) -> Iterator[str]:
+    yield paint("Assumptions", BOLD)
+    assumptions = review.spec.data["method"]["assumptions"]
+    if not assumptions:
+        yield "  none stated"
+    for item in assumptions:
+        verified = item["status"] == "verified"
+        yield "  " + paint(item["status"], GREEN if verified else RED) + f"  {text(item['id'])}"
+        yield from _wrapped(f"{item['statement']} By: {item['verified_by']}", "      ")
+
+
+def _pitfalls(review: Review, paint: Paint) -> Iterator[str]:
+    yield paint("Pitfalls", BOLD)
+    if not review.findings:
+        yield "  none probed"
+    styles = {"hit": RED, "unknown": YELLOW, "clear": GREEN}
+    order = list(styles)
+    for pitfall, finding in sorted(review.findings, key=lambda one: order.index(one[1].status)):
+        yield "  " + paint(finding.status.upper().ljust(8), styles[finding.status]) + f"{text(pitfall.title)}"
+        if finding.status != "clear":
+            yield from _wrapped(finding.evidence, "      ")
+            yield from _wrapped(f"safeguard: {pitfall.safeguard}", "      ")
+
+
+def _now(review: Review, paint: Paint) -> Iterator[str]:
+    yield paint("What would run now", BOLD)
+    if not review.waiting:
+        yield "  nothing: everything is there"
+        return
+    rows = [[text(one.stage), _counted(one.rules), text(one.reason)] for one in review.waiting]
+    yield from table([["stage", "steps by rule", "why"], *rows])
+
+
+def _end(review: Review, paint: Paint) -> Iterator[str]:
+    proposal = review.proposal
+    yield f"plan {short(proposal.plan.hash)}  spec {short(review.spec.digest)}  statement {proposal.digest}"
+    if review.closed:
+        yield paint("The gate stays closed:", RED)
+        for reason in review.closed:
+            yield from _wrapped(reason, "  - ", "")
+    elif review.in_force:
+        yield paint("This plan is signed and in force.", GREEN)
+    else:
+        yield f"To sign it, its first {SHOWN_DIGITS} digits: {paint(review.digits, BOLD)}"
+    yield f"Next: {review.next_command}"

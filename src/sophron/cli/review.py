@@ -1,0 +1,47 @@
+"""`sophron review`: make the plan, probe its pitfalls, and show what would be signed."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+HELP = "show the plan: DAG, steps, criteria, ceilings, pitfalls, what is UNVERIFIED, what would run now"
+EXAMPLES = """\
+examples:
+  sophron review my-melt                   in the terminal, and as a page: my-melt/review.html
+  sophron review my-melt --html plan.html  the page somewhere else
+  sophron review my-melt --digest          only the 12 digits that `sophron approve --digest` wants
+"""
+PAGE_NAME = "review.html"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments."""
+    parser.add_argument("campaign", nargs="?", type=Path, default=Path(), help="campaign folder (default: here)")
+    parser.add_argument("--snakefile", type=Path, help="Snakefile of the pipeline that this campaign is part of")
+    parser.add_argument("--html", type=Path, metavar="FILE", help=f"where the page belongs (default: DIR/{PAGE_NAME})")
+    parser.add_argument("--digest", action="store_true", help="print only the first 12 digits of the statement")
+    parser.add_argument("--no-probes", action="store_true", help="leave the pitfall probes out")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show the review; a signed approval that a kill left half applied is finished first."""
+    from sophron.campaign import amendment_journal, approve
+
+    root = args.campaign.absolute()
+    snakefile = args.snakefile.absolute() if args.snakefile else None
+    amendment_journal.finish(root)
+    if args.digest:
+        print(approve.propose(root, snakefile).digest[: approve.SHOWN_DIGITS])
+        return 0
+    from sophron.campaign import review, review_page, review_text
+    from sophron.cli import _probes
+    from sophron.records.atomic import write_text
+
+    looked = review.collect(root, snakefile, lambda spec: [] if args.no_probes else _probes.findings(root, spec))
+    page = args.html or root / PAGE_NAME
+    write_text(page, review_page.render(looked))
+    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    print(review_text.render(looked, colour=colour))
+    print(f"The same as a page, with a picture of the plan: {page}")
+    return 0
