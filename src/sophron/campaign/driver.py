@@ -8,7 +8,8 @@ from sophron.campaign.rules import one_sentence
 from sophron.campaign.spec import SPEC_NAME, load
 from sophron.campaign.spec_record import record_spec
 from sophron.campaign.state import project
-from sophron.records import approvals
+from sophron.records import approvals, events
+from sophron.records.errors import Refused
 from sophron.records.locks import FileLock
 
 _held: list[FileLock] = []
@@ -26,8 +27,12 @@ def take(root: Path) -> None:
     The lock is held until this process ends, however it ends.
     """
     _held.append(locks.driver_lock(root))
-    approval = approvals.valid_approval(root)
-    trust.check(approval)
+    try:
+        trust.check(approvals.valid_approval(root))
+    except Refused as error:
+        events.append(root, "sophron", "refused", step="snakemake", reason=str(error))
+        project(root)
+        raise
     tell(root)
 
 

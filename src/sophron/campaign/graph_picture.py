@@ -51,8 +51,9 @@ def svg(nodes: Sequence[Node], title: str) -> str:
     height = rows * HEIGHT + (rows - 1) * GAP_Y + 2 * MARGIN
     described = "; ".join(_sentence(node) for node in nodes)
     size = f'viewBox="0 0 {width} {height:g}" width="{width}" height="{height:g}"'
+    labels = 'role="img" aria-labelledby="graph-title" aria-describedby="graph-text"'
     parts = [
-        f'<svg class="graph" role="img" aria-labelledby="graph-title graph-text" {size} xmlns="{NAMESPACE}">',
+        f'<svg class="graph" {labels} {size} xmlns="{NAMESPACE}">',
         f'<title id="graph-title">{escape(text(title))}</title>',
         f'<desc id="graph-text">{escape(described)}</desc>',
         *(_edge(way) for way in ways),

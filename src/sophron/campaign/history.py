@@ -2,12 +2,11 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sophron.campaign.amendment_journal import LOG
 from sophron.campaign.results import record_folder
 from sophron.records import approvals, documents, events
 from sophron.records.errors import Refused
@@ -79,18 +78,15 @@ def approval_chain(in_force: approvals.Approval) -> list[Signed]:
 
     Raises Refused where the log lacks one of them.
     """
-    folder = in_force.root / approvals.FOLDER / LOG
-    logged = {hashlib.sha256(data).hexdigest(): data for data in (path.read_bytes() for path in _records(folder))}
+    records = [path.read_bytes() for path in approvals.logged(in_force.root)]
+    logged = {hashlib.sha256(data).hexdigest(): data for data in records}
     chain = [Signed(in_force.record, in_force.hash)]
     while previous := chain[-1].record["previous"]:
         if previous not in logged:
-            raise Refused(f"{folder}: an approval before version {chain[-1].record['version']} is missing; restore it")
+            before = chain[-1].record["version"]
+            raise Refused(f"{in_force.root}: the approval log lacks a record before version {before}; restore it")
         chain.append(Signed(json.loads(logged[previous]), previous))
     return chain[::-1]
-
-
-def _records(folder: Path) -> Sequence[Path]:
-    return [path for path in folder.glob("[0-9]*.json") if path.name.count(".") == 1]
 
 
 def troubles(root: Path) -> list[Trouble]:

@@ -1,8 +1,8 @@
 """What a report says, gathered from the results and the records alone: the answer first, then what stands behind it.
 
 Which number answers the question is said by the stage's schema, in the key `answer` beside `$defs`: `{value,
-standard_error, interval: [low, high], refusal}`, each the name of a property of the result. The key `figures` there
-gives the captions of the outputs whose names end in `_plot`.
+standard_error, interval: {low, high, level}, refusal}`, each the name of a property of the result but for the level,
+a fraction. The key `figures` there gives the captions of the outputs whose names end in `_plot`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,14 +27,17 @@ MOST_PLOTS = 12
 
 @dataclass(frozen=True)
 class Answer:
-    """The number that answers the question. name: its name in the result; refusal: why there is none."""
+    """The number that answers the question.
+
+    name: its name in the result; interval: (low, high, level from 0 to 1); refusal: why there is no number.
+    """
 
     step: Finished
     name: str
     description: str
     value: float | None
     standard_error: float | None
-    interval: tuple[float, float] | None
+    interval: tuple[float, float, float] | None
     refusal: str | None
 
 
@@ -83,6 +86,11 @@ class StageReport:
         """The schema of the stage as plain data."""
         found: Mapping[str, Any] = documents.schema(self.kind.schema)
         return found
+
+    def ordered(self, step: Finished) -> dict[str, Any]:
+        """The result of a step in the order of the schema: what matters most comes first there."""
+        place = {name: index for index, name in enumerate(self.schema["$defs"]["result"].get("properties", {}))}
+        return dict(sorted(step.outcome["result"].items(), key=lambda item: place.get(item[0], len(place))))
 
     def described(self, name: str) -> str:
         """What a property of the result is, with its unit."""
@@ -162,14 +170,15 @@ def _answers(stage: StageReport) -> Iterator[Answer]:
         return
     for step in stage.steps:
         result = step.outcome["result"]
-        low, high = (result.get(name) for name in keys.get("interval", ("", "")))
+        ends = keys.get("interval", {"low": "", "high": "", "level": 0})
+        low, high = result.get(ends["low"]), result.get(ends["high"])
         yield Answer(
             step=step,
             name=keys["value"],
             description=stage.described(keys["value"]),
             value=result.get(keys["value"]),
             standard_error=result.get(keys.get("standard_error", "")),
-            interval=None if low is None or high is None else (float(low), float(high)),
+            interval=None if low is None or high is None else (low, high, ends["level"]),
             refusal=step.outcome["reason"] or result.get(keys.get("refusal", "")),
         )
 

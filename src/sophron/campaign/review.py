@@ -1,5 +1,6 @@
 """The review: everything that a person looks at before signing, gathered once for the terminal and for the page."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -143,6 +144,12 @@ class Review:
     def wildcard_ranges(self) -> dict[str, Sequence[str]]:
         """Wildcard -> its values."""
         return dict(self.spec.ranges)
+
+    @property
+    def trusted(self) -> list[str]:
+        """Fingerprints of the keys that may sign; empty before the first approval."""
+        found: list[str] = json.loads(self.proposal.statement).get("trusted", [])
+        return found
 
     @property
     def next_command(self) -> str:

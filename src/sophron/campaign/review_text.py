@@ -199,6 +199,8 @@ def _now(review: Review, paint: Paint) -> Iterator[str]:
 def _end(review: Review, paint: Paint) -> Iterator[str]:
     proposal = review.proposal
     yield f"plan {short(proposal.plan.hash)}  spec {short(review.spec.digest)}  statement {proposal.digest}"
+    for fingerprint in review.trusted:
+        yield f"trusted to sign: {text(fingerprint)}"
     if review.closed:
         yield paint("The gate stays closed:", RED)
         for reason in review.closed:

@@ -98,8 +98,8 @@ def with_error(value: float, error: float | None) -> str:
 
 
 def hours(value: float) -> str:
-    """Core-hours to two places; more for less than a hundredth."""
-    return f"{value:,.2f}" if value >= 0.01 or value == 0 else f"{value:.2g}"
+    """Core-hours to two places."""
+    return "< 0.01" if 0 < value < 0.005 else f"{value:,.2f}"
 
 
 def short(digest: str) -> str:

@@ -90,7 +90,9 @@ def execute(order: Order, function: Callable[[str], StageFunction]) -> int:
         events.append(root, "sophron", "refused", step=_name(order), reason=str(error))
         raise
     with FileLock(root / locks.STEPS_LOCK, shared=True), locks.step_scratch(work.scratch):
-        if not _stands_finished(work):
+        if _stands_finished(work):
+            events.append(root, "sophron", "step_ended", **work.about, status="done", reason="it stood finished")
+        else:
             _set_aside_foreign(work)
             code = _try(work, function)
             if code != 0:

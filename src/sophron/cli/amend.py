@@ -2,6 +2,10 @@
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sophron.campaign.draft import Draft
 
 HELP = "draft an amendment of a signed spec"
 EXAMPLES = """\
@@ -24,19 +28,46 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Draft, and show what it invalidates and costs."""
-    from sophron.campaign import amend, amendment_journal, draft, locks
-    from sophron.campaign.plan import make
-    from sophron.campaign.spec import load
-    from sophron.records.approvals import FOLDER
+    from sophron.campaign import amend, amendment_journal, locks
+    from sophron.campaign.state import project
+    from sophron.records import events
 
     root = args.campaign.absolute()
     with locks.signing(root):
         amendment_journal.finish_locked(root)
         if args.drop:
-            draft.drop(root)
-            print("The draft is forgotten.")
-            return 0
+            return _drop(root)
         drafted = amend.draft(root, args.rationale, args.settings, args.withdraw)
+        about = {"rationale": drafted.rationale, "invalidated_stages": drafted.invalidated_stages}
+        events.append(root, "sophron", "drafted", version=drafted.version, **about)
+        project(root)
+    _show(root, drafted)
+    return 0
+
+
+def _drop(root: Path) -> int:
+    from sophron.campaign import draft
+    from sophron.campaign.state import project
+    from sophron.records import events
+
+    drafted = draft.read(root)
+    if drafted is None:
+        print("There is no draft.")
+        return 0
+    draft.drop(root)
+    events.append(root, "sophron", "draft_dropped", version=drafted.version)
+    project(root)
+    print(f"The draft of version {drafted.version} is forgotten.")
+    return 0
+
+
+def _show(root: Path, drafted: "Draft") -> None:
+    """Print what the draft changes, what that invalidates, and the upper bound of what runs again."""
+    from sophron.campaign import draft
+    from sophron.campaign.plan import make
+    from sophron.campaign.spec import load
+    from sophron.records.approvals import FOLDER
+
     print(f"Version {drafted.version} is drafted:")
     for change in drafted.changes:
         print(f"  {change}")
@@ -50,4 +81,3 @@ def run(args: argparse.Namespace) -> int:
     elif not drafted.invalidated_stages:
         print("It invalidates no stage.")
     print("Next: sophron review, sophron approve")
-    return 0

@@ -30,7 +30,10 @@ def library_digest() -> str:
 
 
 def code_digest(root: Path) -> str:
-    """Digest of the library together with the campaign's own Snakefile, where it has one."""
-    entry = root / "Snakefile"
-    own = hashlib.sha256(entry.read_bytes()).hexdigest() if entry.is_file() else "-"
-    return hashlib.sha256(f"{library_digest()}\0{own}".encode()).hexdigest()
+    """Digest of the library together with the campaign's own Snakefile and `agents/` folder, where it has them."""
+    sha = hashlib.sha256(library_digest().encode())
+    own = [root / "Snakefile", *sorted((root / "agents").rglob("*"))]
+    for path in own:
+        if path.is_file():
+            sha.update(f"\0{path.relative_to(root)}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
+    return sha.hexdigest()

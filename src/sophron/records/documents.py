@@ -150,8 +150,8 @@ def _fault(error: "ValidationError") -> str:
     value = _short(error.instance)
     wanted: Any = error.validator_value
     sentences = {
-        "type": f"{value} is not of type {' or '.join(map(str, wanted)) if isinstance(wanted, list) else wanted}",
-        "enum": f"{value} is not one of {', '.join(map(_short, wanted)) if isinstance(wanted, list) else wanted}",
+        "type": f"{value} is not of type {_listed(wanted)}",
+        "enum": f"{value} is not one of {_listed(wanted)}",
         "const": f"{value} must be {_short(wanted)}",
         "minimum": f"{value} is below the least allowed value {wanted}",
         "maximum": f"{value} is above the largest allowed value {wanted}",
@@ -166,6 +166,10 @@ def _fault(error: "ValidationError") -> str:
     }
     reason = sentences.get(str(error.validator), " ".join(error.message.split())[:200])
     return f"{reason}; correct the value"
+
+
+def _listed(wanted: Any) -> str:
+    return ", ".join(str(item) for item in wanted) if isinstance(wanted, list) else str(wanted)
 
 
 def _short(value: Any) -> str:

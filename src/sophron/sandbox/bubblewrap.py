@@ -13,6 +13,12 @@ from sophron.records.errors import UserError
 from sophron.sandbox import launch, mounts, watch
 
 _INSTALL = "the program bwrap is not on PATH; install bubblewrap (so called in Debian, Fedora and conda-forge)"
+_ALLOW = (
+    "have unprivileged user namespaces allowed on this machine (sysctl user.max_user_namespaces above 0, and on Ubuntu "
+    "kernel.apparmor_restrict_unprivileged_userns 0 or an AppArmor profile for bwrap)"
+)
+_FORBIDDEN = ("namespace", "uid map", "RTM_NEWADDR")
+"""What bwrap says where the kernel or its security module keeps user namespaces from it."""
 _NAMESPACES = ("user", "pid", "ipc", "uts", "cgroup-try")
 _SIGNALLED = 128
 
@@ -97,6 +103,4 @@ def _reason(stderr: Path) -> str:
     """Last line of what bwrap said, with a remedy where it is a known one."""
     lines = stderr.read_text(errors="replace").splitlines()
     said = lines[-1].strip() if lines else "bwrap gave no reason"
-    if "namespace" in said or "uid map" in said:
-        return f"{said}; have unprivileged user namespaces allowed here (sysctl user.max_user_namespaces above 0)"
-    return said
+    return f"{said}; {_ALLOW}" if any(sign in said for sign in _FORBIDDEN) else said

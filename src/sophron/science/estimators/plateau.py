@@ -8,13 +8,13 @@ The rule sees the mean over all components and replicas only, has no free settin
    the last decade of lags (`noise_rate`).
 2. *Fit.* So its increments between logarithmically spaced lags (10 a decade) are nearly independent, with variance
    rate x width. They are fitted by a sum of decaying exponentials with non-negative amplitudes on a fixed grid of
-   relaxation times (8 a decade, up to 30 windows): non-negative least squares has one minimum and needs no start.
+   relaxation times (8 a decade, up to 1000 windows): non-negative least squares has one minimum and needs no start.
    The fit begins at the first lag from which on chi-square accepts it (p > 0.01): the inertial part, and the
    oscillations of stiff bonds, are no exponentials and stay out.
-3. *Longest relaxation time.* The smallest upper end of the grid whose chi-square lies within 6 of the best (which
-   chance alone exceeds in 1.4 % of cases for one more parameter): no longer time is claimed than the data ask for.
+3. *Longest relaxation time.* The smallest upper end of the grid whose chi-square lies within 4 of the best (two
+   standard deviations): no longer time is claimed than the data ask for.
 4. *Cut-off.* The first lag of at least 3 longest relaxation times at which what the fit still expects is under a
-   quarter of the standard error there: a later cut adds noise, an earlier one bias. Nothing is added for the rest.
+   tenth of the standard error there: a later cut adds noise, an earlier one bias. Nothing is added for the rest.
 5. *Refusal*, where there is no such fit, the longest time is shorter than two samples, the cut-off lies beyond the
    window, or the run is shorter than 30 longest relaxation times. A window shorter than the relaxation is
    recognised by the slope it still has, which asks for times beyond it. (That the result drowns in noise is judged
@@ -42,7 +42,7 @@ LEAST_RUN = 30.0
 """Least length of one run in longest relaxation times."""
 LEAST_SAMPLES = 2.0
 """Least longest relaxation time in sampling intervals."""
-REMAINDER = 0.25
+REMAINDER = 0.1
 """Most that may be missing at the cut-off, in standard errors."""
 LEAST_BINS = 8
 """Increments that a fit needs."""
@@ -50,9 +50,9 @@ LEAST_LAGS = 30
 """Lags that hold enough increments to fit and to measure the noise."""
 BINS_A_DECADE = 10
 TIMES_A_DECADE = 8
-LONGEST_IN_WINDOWS = 30.0
+LONGEST_IN_WINDOWS = 1000.0
 LEAST_P_VALUE = 0.01
-CHI2_STEP = 6.0
+CHI2_STEP = 4.0
 
 
 class Reason(StrEnum):

@@ -7,6 +7,7 @@ at R itself stays the earlier one: a restart file of a sheared box already holds
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -41,8 +42,9 @@ def _number(path: Path) -> int:
 
 def _is_whole(path: Path) -> bool:
     with path.open("rb") as stream:
-        data = stream.read()
-    return len(data) > 2 * len(RESTART_END) and data.startswith(RESTART_END) and RESTART_END in data[-32:]
+        begin = stream.read(len(RESTART_END))
+        stream.seek(-min(2 * len(RESTART_END), path.stat().st_size), os.SEEK_END)
+        return begin == RESTART_END and RESTART_END in stream.read() and stream.tell() > 2 * len(RESTART_END)
 
 
 def next_number(workdir: Path, series: Iterable[str]) -> int:

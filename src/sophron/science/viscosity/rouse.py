@@ -13,7 +13,7 @@ from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
 from sophron.science.estimators import rouse as chains
 from sophron.science.estimators.statistics import t_interval
 from sophron.science.viscosity import npz_stream
-from sophron.science.viscosity.figures import BLUE, GREEN, GREY, VERMILION, saved_figure
+from sophron.science.viscosity.figures import BLUE, GREEN, GREY, VERMILION, logarithmic_sample, saved_figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 ROWS = 256
 """Frames that are read at once."""
+COLOURS, STYLES = (BLUE, VERMILION, GREEN, GREY), ("-", "--", "-.", ":")
 
 
 @dataclass(frozen=True)
@@ -164,18 +165,18 @@ def _exponent(modes: Sequence[dict[str, Any]], beads: int) -> float | None:
 def _draw(path: Path, replicas: Sequence[Replica]) -> None:
     """Autocorrelation of each mode against scaled time: ideal chains fall on one curve."""
     lags = min(one.times.size for one in replicas)
-    mean = np.mean([one.correlations[:, :lags] for one in replicas], axis=0)
+    shown = logarithmic_sample(lags)
+    mean = np.mean([one.correlations[:, shown] for one in replicas], axis=0)
     length = replicas[0].chain_length
-    colours = (BLUE, VERMILION, GREEN, GREY)
     with saved_figure(path) as figure:
         axes = figure.subplots()
         axes.axhline(0, color="black", linewidth=0.8)
         for mode, correlation in enumerate(mean, start=1):
-            scaled = replicas[0].times[:lags] * math.sin(mode * math.pi / (2 * length)) ** 2
-            style = ("-", "--", "-.", ":")[(mode - 1) // len(colours) % 4]
-            axes.plot(
-                scaled[1:], correlation[1:], style, color=colours[(mode - 1) % len(colours)], label=f"mode {mode}"
-            )
+            scaled = replicas[0].times[shown] * math.sin(mode * math.pi / (2 * length)) ** 2
+            colour, style = COLOURS[(mode - 1) % len(COLOURS)], STYLES[(mode - 1) // len(COLOURS) % len(STYLES)]
+            axes.plot(scaled, correlation, style, color=colour, marker=".", markersize=3, label=f"mode {mode}")
+            if mode == 1:
+                axes.set_xlim(right=scaled[-1])
         axes.set_xscale("log")
         axes.set_ylim(-0.1, 1.05)
         axes.set_xlabel("t sin²(p π / 2N) (τ)")

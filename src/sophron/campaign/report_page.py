@@ -1,0 +1,127 @@
+"""The report as one self-contained HTML page: question and answer first, then everything that stands behind it."""
+
+import base64
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sophron.campaign import graph_picture, page, report
+from sophron.campaign.history import core_hours
+from sophron.campaign.report import Answer, Plot, Report, StageReport
+from sophron.campaign.shown import hours, number, plain, short, with_error
+
+LISTED = 60
+LISTED_RESULTS = 12
+LISTED_TROUBLES = 100
+DIGITS = 6
+
+
+def render(gathered: Report) -> str:
+    """The page."""
+    spec = gathered.spec
+    answering = {answer.step.outcome["stage"] for answer in gathered.answers}
+    final = {stage.name for stage in gathered.final_stages}
+    return page.render(
+        "report.html.j2",
+        {
+            "report": gathered,
+            "spec": spec,
+            "data": spec.data,
+            "answers": [_answer(answer, gathered) for answer in gathered.answers],
+            "plots": [_plot(plot) for plot in gathered.plots],
+            "shown_results": [stage for stage in gathered.stages if stage.name in answering | final],
+            "picture": page.picture(graph_picture.svg(_nodes(gathered), f"Stages of {spec.campaign}")),
+            "in_force": gathered.chain[-1],
+            "totals": _totals(gathered),
+            "compared": compared,
+            "value": _value,
+            "nested": _nested,
+            "stage_cost": stage_cost,
+            "core_hours": core_hours,
+            "listed": LISTED,
+            "listed_results": LISTED_RESULTS,
+            "listed_troubles": LISTED_TROUBLES,
+        },
+    )
+
+
+def _answer(answer: Answer, gathered: Report) -> dict[str, Any]:
+    reference = gathered.spec.data["question"].get("reference")
+    interval = None
+    if answer.interval:
+        low, high, level = answer.interval
+        interval = f"{100 * level:g} % interval: {number(low)} to {number(high)}."
+    return {
+        "number": None if answer.value is None else with_error(answer.value, answer.standard_error),
+        "error": answer.standard_error,
+        "interval": interval,
+        "refusal": answer.refusal,
+        "description": answer.description,
+        "name": answer.name,
+        "step": answer.step.step,
+        "comparison": report.comparison(answer, reference) if reference else None,
+    }
+
+
+def _plot(plot: Plot) -> dict[str, str]:
+    data = base64.b64encode(plot.path.read_bytes()).decode()
+    return {"source": f"data:{plot.media};base64,{data}", "caption": plot.caption, "step": plot.step}
+
+
+def _nodes(gathered: Report) -> list[graph_picture.Node]:
+    nodes = []
+    for stage in gathered.stages:
+        count = len(stage.steps)
+        notes = [f"{count:,} step{'' if count == 1 else 's'}, {stage.verdict['verdict']}"]
+        notes.append(f"{hours(stage.core_hours)} core-hours")
+        title = f"{stage.name}, definition {short(gathered.spec.definition_digest(stage.name))}"
+        nodes.append(graph_picture.Node(stage.name, stage.kind.depends_on, notes, stage.verdict["verdict"], title))
+    return nodes
+
+
+def _totals(gathered: Report) -> dict[str, Any]:
+    tries = [one for stage in gathered.stages for one in stage.all_tries]
+    return {
+        "steps": sum(len(stage.steps) for stage in gathered.stages),
+        "tries": len(tries),
+        "core_hours": core_hours(tries),
+        "criteria": sum(len(stage.verdict["criteria"]) for stage in gathered.stages),
+        "first": min((one.started for one in tries), default=None),
+        "last": gathered.ended,
+    }
+
+
+def compared(criterion: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """(comparison, its left side, its right side) over all steps: one number, or the span from least to largest."""
+    sides: dict[str, tuple[list[Any], list[Any]]] = {}
+    for step in criterion["steps"]:
+        for comparison in step["comparisons"]:
+            left, right = sides.setdefault(comparison["text"], ([], []))
+            left.append(comparison["left"])
+            right.append(comparison["right"])
+    return [(text, _span(left), _span(right)) for text, (left, right) in sides.items()]
+
+
+def _span(values: Sequence[Any]) -> str:
+    known = [value for value in values if value is not None]
+    if not known:
+        return "no number"
+    low, high = min(known), max(known)
+    shown = _value(low) if low == high else f"{number(low)} … {number(high)}"
+    return shown if len(known) == len(values) else f"{shown}, {len(values) - len(known)} without a number"
+
+
+def _value(value: Any) -> str:
+    return number(value, DIGITS) if isinstance(value, float) else plain(value)
+
+
+def _nested(value: Any) -> str:
+    """The word "table" for a list of mappings, which gets a table of its own; empty for what fits into a cell."""
+    return "table" if isinstance(value, list) and value and all(isinstance(row, Mapping) for row in value) else ""
+
+
+def stage_cost(stage: StageReport) -> dict[str, Any]:
+    """Tries by how they ended, and what they used."""
+    ended: dict[str, int] = {}
+    for one in stage.all_tries:
+        ended[one.status] = ended.get(one.status, 0) + 1
+    return {"ended": dict(sorted(ended.items())), "tries": len(stage.all_tries), "core_hours": stage.core_hours}

@@ -1,0 +1,61 @@
+"""`sophron answer`: the number that answers the question, its uncertainty, the verdicts, and where the report lies."""
+
+import argparse
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sophron.campaign.report import Answer, Report
+
+HELP = "show the number that answers the question, its uncertainty, the verdicts and the report"
+REPORT_NAME = "report.html"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments."""
+    parser.add_argument("campaign", nargs="?", type=Path, default=Path(), help="campaign folder (default: here)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the answer of a finished campaign."""
+    from sophron.campaign import report
+    from sophron.campaign.spec import SPEC_NAME, load
+    from sophron.records import approvals
+
+    root = args.campaign.absolute()
+    gathered = report.collect(root, load(root / SPEC_NAME), approvals.signed_gate(root))
+    print("\n".join(_lines(gathered)))
+    return 0
+
+
+def _lines(gathered: "Report") -> Iterator[str]:
+    for answer in gathered.answers:
+        yield from _about(answer, gathered.spec.data["question"])
+    for stage in gathered.stages:
+        held = [criterion["passed"] for criterion in stage.verdict["criteria"]]
+        yield f"  {stage.name:<14} {stage.verdict['verdict']:<6} {sum(held)} of {len(held)} criteria hold"
+    yield from _reports(gathered)
+
+
+def _about(answer: "Answer", question: Mapping[str, Any]) -> Iterator[str]:
+    from sophron.campaign.report import comparison
+    from sophron.campaign.shown import number, text, with_error
+
+    if answer.value is None:
+        yield f"{text(question['quantity'])}: no number, because {text(answer.refusal or 'the stage gave none')}"
+        return
+    yield f"{text(question['quantity'])}: {with_error(answer.value, answer.standard_error)} {text(question['units'])}"
+    if answer.interval:
+        low, high, level = answer.interval
+        yield f"  {100 * level:g} % interval {number(low)} to {number(high)}; after ± stands one standard error."
+    if "reference" in question:
+        yield f"  {text(comparison(answer, question['reference']))}"
+
+
+def _reports(gathered: "Report") -> Iterator[str]:
+    """A host may have put the outputs anywhere: the report lies where the folders of the stages lie."""
+    folders = {step.path.parents[len(step.wildcards) + 1] for stage in gathered.stages for step in stage.steps}
+    for folder in sorted(folders):
+        if (folder / REPORT_NAME).is_file():
+            yield f"report: {folder / REPORT_NAME}"

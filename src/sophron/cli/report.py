@@ -1,0 +1,36 @@
+"""`sophron report`: the campaign's report, one HTML page, and an RO-Crate for other programs."""
+
+import argparse
+from pathlib import Path
+
+from sophron.cli import _step
+
+HELP = "write the report and the RO-Crate (called by rule report)"
+FOR_RULES = True
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments."""
+    parser.add_argument("--html", type=Path, required=True, help="where the page belongs")
+    parser.add_argument("--crate", type=Path, required=True, help="where the crate's metadata belong")
+    _step.add_step_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write both from results and records; refused where they are not those of the signed spec."""
+    from sophron.campaign import crate, report, report_page
+    from sophron.campaign.spec import SPEC_NAME, load
+    from sophron.records import approvals
+    from sophron.records.atomic import write_json, write_text
+    from sophron.records.errors import Refused
+
+    root = approvals.campaign_root(args.gate)
+    approval = approvals.require_approved(_step.claim(args, "report", "report", {}), root)
+    spec = load(root / SPEC_NAME)
+    if spec.report_digest() != args.digest:
+        raise Refused("report: campaign.yaml has another question or method; use the rule as it is")
+    gathered = report.collect(root, spec, approval)
+    write_text(args.html, report_page.render(gathered))
+    write_json(args.crate, crate.metadata(gathered, args.crate.absolute().parent, args.html.absolute()))
+    _step.finish_log(args, f"report of {spec.campaign}, version {spec.version}: {args.html}")
+    return 0
