@@ -6,7 +6,7 @@ journal that somebody else wrote does nothing, and a half applied one can always
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -88,10 +88,10 @@ def _path(root: Path) -> Path:
 
 def _apply(root: Path, journal: Journal) -> None:
     record = journal.content
-    amendment = record["amendment"]
-    if amendment:
-        _invalidate(root, record)
     _log(root, journal)
+    if record["amendment"]:
+        name = hashlib.sha256(journal.record.encode()).hexdigest()
+        _set_aside(root, record["amendment"], signed_spec(root, record["previous"]), signed_spec(root, name))
     if approvals.file_sha256(root / SPEC_NAME) != record["spec_file"]:
         write_text(root / SPEC_NAME, journal.spec_text)
     _tell(root, journal)
@@ -148,15 +148,18 @@ def _tell(root: Path, journal: Journal) -> None:
     events.append(root, "sophron", "approved", version=record["version"], approver=record["approver"], record=name)
 
 
-def _invalidate(root: Path, record: Mapping[str, Any]) -> None:
-    """Move what the amended stages left to `invalidated/v<superseded version>/`; nothing is deleted."""
-    superseded = record["amendment"]["version"] - 1
-    stages = record["amendment"]["invalidated_stages"]
-    if not stages:
+def _set_aside(root: Path, amendment: Mapping[str, Any], old: Spec, new: Spec) -> None:
+    """Move what the amended stages left to `invalidated/v<superseded version>/`; nothing is deleted.
+
+    Old verdicts of stages that are only judged anew go there too: a missing verdict is made again whatever else
+    runs, while Snakemake does not look at the params of a step behind another one that runs.
+    """
+    stages = amendment["invalidated_stages"]
+    verdicts = [name for name in _judged_anew(old, new) if name not in stages]
+    if not stages and not verdicts:
         return
-    old = signed_spec(root, record["previous"])
-    target = root / "invalidated" / f"v{superseded}"
-    for source in _left_by(root, old, stages):
+    target = root / "invalidated" / f"v{old.version}"
+    for source in _left_by(root, old, stages) + _verdicts_of(root, old, verdicts):
         inside = source.relative_to(root) if source.is_relative_to(root) else Path("outside", *source.parts[1:])
         if not (target / inside).exists():
             move(source, target / inside)
@@ -165,8 +168,18 @@ def _invalidate(root: Path, record: Mapping[str, Any]) -> None:
         {"file": str(path.relative_to(target)), "sha256": file_digest(path), "bytes": path.stat().st_size}
         for path in paths
     ]
-    manifest = {"superseded_version": superseded, "invalidated_stages": stages, "files": entries}
-    write_json(target / "manifest.json", manifest)
+    manifest = {"superseded_version": old.version, "invalidated_stages": stages, "repeated_verdicts": verdicts}
+    write_json(target / "manifest.json", manifest | {"files": entries})
+
+
+def _judged_anew(old: Spec, new: Spec) -> list[str]:
+    """Stages of both specs whose criteria changed, or the steps that they are judged by."""
+    both = [stage.name for stage in new.stages if stage in old.stages]
+    return [
+        name
+        for name in both
+        if old.criteria_digest(name) != new.criteria_digest(name) or old.steps(name) != new.steps(name)
+    ]
 
 
 def _left_by(root: Path, spec: Spec, stages: list[str]) -> list[Path]:
@@ -179,17 +192,32 @@ def _left_by(root: Path, spec: Spec, stages: list[str]) -> list[Path]:
         for folder in (root / "scratch").glob("*/*"):
             if _is_of(stage, folder.name) and folder.is_dir():
                 found.add(folder)
-        for folder in (root / "records").iterdir():
-            outcome = results.noted(root, folder.name) if _is_of(stage, folder.name) else None
-            if outcome is None:
-                continue
+        for step, outcome in _noted(root, stage):
             found.update(outcome.parent / name for name in [outcome.name, *stage.outputs.values()])
             common = outcome.parents[len(stage.wildcards)]
             found.update(common / name for name in ("verdict.json", "accepted.json", "passed"))
             found.update(common.parent / name for name in ("report.html", "ro-crate-metadata.json"))
-            found.add(folder / results.PUBLISHED_NAME)
+            found.add(results.record_folder(root, step) / results.PUBLISHED_NAME)
     # Notes of where things lie are moved last: a kill in between must find the rest again.
     return sorted((path for path in found if path.exists()), key=lambda path: path.name == results.PUBLISHED_NAME)
+
+
+def _verdicts_of(root: Path, spec: Spec, stages: list[str]) -> list[Path]:
+    """The verdicts of these stages. What was accepted stays: what builds on it is not judged anew."""
+    found: set[Path] = set()
+    for stage in (one for one in spec.stages if one.name in stages):
+        for _, outcome in _noted(root, stage):
+            common = outcome.parents[len(stage.wildcards)]
+            found.update(common / name for name in ("verdict.json", "passed"))
+    return sorted(path for path in found if path.exists())
+
+
+def _noted(root: Path, stage: StageKind) -> Iterator[tuple[str, Path]]:
+    """Name and outcome path of every step of a stage that was ever finished."""
+    for folder in sorted((root / "records").glob(f"{stage.name}*")):
+        outcome = results.noted(root, folder.name) if _is_of(stage, folder.name) else None
+        if outcome is not None:
+            yield folder.name, outcome
 
 
 def _is_of(stage: StageKind, name: str) -> bool:

@@ -209,9 +209,7 @@ def _step(graph: _Graph, stage: StageReport, step: Finished, ids: Mapping[str, s
         result=[_ref(one) for one in files],
         startTime=last[0].started if last else None,
         endTime=last[0].ended if last else None,
-        actionStatus=_ref(
-            "http://schema.org/CompletedActionStatus" if done else "http://schema.org/FailedActionStatus"
-        ),
+        actionStatus=f"http://schema.org/{'Completed' if done else 'Failed'}ActionStatus",
         error=step.outcome["reason"],
     )
 

@@ -1,0 +1,113 @@
+"""The RO-Crate: read by the crate library of others, complete, and true to the files beside it."""
+
+import json
+import shutil
+from urllib.parse import unquote
+
+import finished_campaign
+import pytest
+from rocrate.rocrate import ROCrate
+
+from sophron.campaign.spec import load
+from sophron.records.canonical import file_digest
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The results of a finished campaign, moved away from it: the crate stands on its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        campaign = finished_campaign.make(tmp_path_factory.mktemp("campaign"), patch)
+        assert finished_campaign.report(campaign) == 0
+        target = tmp_path_factory.mktemp("elsewhere") / "crate"
+        shutil.copytree(campaign.root / "results", target)
+        yield target
+
+
+def graph(folder) -> dict[str, dict]:
+    entities = json.loads((folder / "ro-crate-metadata.json").read_text())["@graph"]
+    assert len({entity["@id"] for entity in entities}) == len(entities)
+    return {entity["@id"]: entity for entity in entities}
+
+
+def references(value):
+    if isinstance(value, dict):
+        if set(value) == {"@id"}:
+            yield value["@id"]
+        else:
+            for inner in value.values():
+                yield from references(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from references(inner)
+
+
+def test_the_crate_library_reads_it(folder):
+    crate = ROCrate(folder)
+    assert crate.name == "arithmetic-toy, version 2"
+    assert crate.metadata["conformsTo"] == "https://w3id.org/ro/crate/1.1"
+    assert crate.root_dataset["conformsTo"].id == "https://w3id.org/ro/wfrun/process/0.5"
+    parts = {entity.id for entity in crate.root_dataset["hasPart"]}
+    assert {
+        "signed/campaign.yaml",
+        "signed/approval.json",
+        "report.html",
+        "b/0/outcome.json",
+        "b/0/numbers.txt",
+        "b/verdict.json",
+    } <= parts
+    step = crate.dereference("#step-b-1")
+    assert step.type == ["CreateAction", "prov:Activity"]
+    assert {entity.id for entity in step["object"]} == {"signed/campaign.yaml", "a/outcome.json"}
+    assert {entity.id for entity in step["result"]} == {"b/1/outcome.json", "b/1/numbers.txt"}
+    assert {(tool["name"], tool["softwareVersion"]) for tool in step["instrument"]} == {
+        ("sophron", "0.1.0"),
+        ("arithmetic", "0"),
+    }
+    approval = [action for action in crate.root_dataset["mentions"] if action.type[0] == "AuthorizeAction"][-1]
+    assert approval["agent"]["name"] == "alex"
+    assert approval["object"].id == "signed/campaign.yaml"
+
+
+def test_every_file_is_there_with_its_digest_and_size(folder):
+    files = [entity for entity in graph(folder).values() if "File" in entity["@type"]]
+    assert len(files) == 7 * 2 + 6 + 3
+    for entity in files:
+        path = folder / unquote(entity["@id"])
+        assert path.is_file(), entity["@id"]
+        assert entity["sha256"] == file_digest(path)
+        assert entity["contentSize"] == str(path.stat().st_size)
+
+
+def test_every_reference_leads_somewhere(folder):
+    entities = graph(folder)
+    outside = {
+        name for entity in entities.values() for name in references(list(entity.values())) if name not in entities
+    }
+    assert all(name.startswith("https://w3id.org/ro/") for name in outside), outside
+
+
+def test_each_finished_step_is_an_action_with_its_relations(folder):
+    entities = graph(folder)
+    steps = [name for name in entities if name.startswith("#step-")]
+    assert sorted(steps) == [f"#step-{name}" for name in ("a", "b-0", "b-1", "c", "d", "e", "f")]
+    for name in steps:
+        step = entities[name]
+        assert step["prov:used"] == step["object"]
+        assert step["startTime"] <= step["endTime"]
+        assert step["actionStatus"] == "http://schema.org/CompletedActionStatus"
+        assert "seed" in step["description"]
+        assert len(step["result"]) == 2
+        for made in step["result"]:
+            assert entities[made["@id"]]["prov:wasGeneratedBy"] == {"@id": name}
+
+
+def test_what_was_amended_is_told_with_who_and_why(folder):
+    approvals = [entity for entity in graph(folder).values() if "AuthorizeAction" in entity["@type"]]
+    assert [entity["name"] for entity in approvals] == ["approval of version 1", "approval of version 2"]
+    assert approvals[1]["description"].startswith("because; ")
+    assert "stages.c.definition.weight: 0.5 -> 0.49" in approvals[1]["description"]
+
+
+def test_the_spec_beside_it_is_the_one_that_was_signed(folder):
+    record = json.loads(json.loads((folder / "signed" / "approval.json").read_text())["record"])
+    assert load(folder / "signed" / "campaign.yaml").digest == record["spec"]

@@ -1,0 +1,208 @@
+"""The review: what it holds for a first plan, an amendment and a signed one, in the terminal and as a page."""
+
+import re
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+import toy
+from html_page import Page
+
+from sophron.campaign import amend, approve, plan, review, review_page, review_text
+from sophron.campaign.draft import Draft
+from sophron.campaign.pitfalls import Pitfall
+from sophron.campaign.spec import Spec, load
+from sophron.cli import main
+from sophron.interfaces.probe import Finding
+from sophron.records.documents import load_yaml
+
+EVIL = "<img src=x onerror=alert(1)>\x1b[2J\u202e</style><script>1</script>"
+
+
+def pitfall(name: str) -> Pitfall:
+    return Pitfall(name, f"About {name}", "what", "why", "do that", name, {}, (), Path())
+
+
+FOUND = [
+    (pitfall("quiet"), Finding("clear", "not there")),
+    (pitfall("wet"), Finding("hit", "water <b>everywhere</b>")),
+    (pitfall("dark"), Finding("unknown", "no light")),
+]
+
+
+def planned(spec: Spec, shells: dict[str, str] | None = None) -> plan.Plan:
+    """The plan that a dry run would give, made by hand, so that thousands of steps cost nothing."""
+    shell = "sophron {} --digest {{params.digest}}"
+    steps = []
+    for stage in spec.stages:
+        digest = spec.definition_digest(stage.name)
+        steps += [plan.PlannedStep(stage.name, shell, digest, wildcards) for wildcards in spec.steps(stage.name)]
+        steps += [plan.PlannedStep(rule, shell, digest, {"stage": stage.name}) for rule in ("verify", "accept")]
+    steps.append(plan.PlannedStep("report", shell, spec.report_digest(), {}))
+    return plan.Plan(spec, tuple(sorted(steps, key=lambda step: step.identity)))
+
+
+def made(root: Path, findings=(), amendment: Draft | None = None, closed=()) -> review.Review:
+    """A review of the spec in `root`, without Snakemake."""
+    spec = load(root / "campaign.yaml")
+    proposal = approve.Proposal(root, planned(spec), '{"a": 1}\n', amendment)
+    now = [
+        {"rule": step.rule, "wildcards": step.wildcards, "reason": f"Missing output files: results/{step.name}"}
+        for step in proposal.plan.steps
+    ]
+    return review.Review(proposal, now, findings, closed)
+
+
+@pytest.fixture
+def campaign(tmp_path, monkeypatch):
+    return toy.campaign(tmp_path, monkeypatch)
+
+
+def test_a_first_review_of_a_real_campaign(campaign):
+    campaign.edit("status: verified", "status: UNVERIFIED")
+    looked = review.collect(campaign.root, None, lambda _: FOUND)
+    assert looked.closed == [
+        "the assumption finite is UNVERIFIED; verify it and say so in campaign.yaml",
+        "the pitfall wet was found: water <b>everywhere</b>",
+    ]
+    assert not looked.in_force
+    assert [stage.name for stage in looked.stages] == ["a", "b", "c", "d", "e", "f", "report"]
+    assert looked.stage("b").rules == {"b": 2, "verify": 1, "accept": 1}
+    assert list(looked.stage("b").rules) == ["b", "verify", "accept"]
+    # ceilings: 2 cores x 10 min x 3 tries, two steps; verify and accept 10 core-minutes each
+    assert looked.stage("b").core_hours == pytest.approx(2 * 2 * 10 / 60 * 3 + 20 / 60)
+    assert sum(one.steps for one in looked.waiting) == 20
+    assert {one.reason.partition(";")[0] for one in looked.waiting} == {"missing output files"}
+    words = review_text.render(looked)
+    assert "The gate stays closed:" in words
+    assert "--digest" not in words
+    assert words.index("HIT") < words.index("UNKNOWN") < words.index("CLEAR")
+    assert "UNVERIFIED  finite" in words
+    assert "UNVERIFIED" in Page(review_page.render(looked)).words
+
+
+def test_signed_and_then_amended(campaign):
+    campaign.sign()
+    looked = review.collect(campaign.root, None, lambda _: [])
+    assert looked.in_force
+    assert looked.next_command == "snakemake"
+    words = review_text.render(looked)
+    assert "This plan is signed and in force." in words
+    assert re.search(r"trusted to sign: ssh-ed25519 SHA256:", words)
+    amend.draft(campaign.root, "more of <b>it</b>", ["stages.c.definition.weight=0.25"])
+    looked = review.collect(campaign.root, None, lambda _: [])
+    assert not looked.in_force
+    assert [stage.name for stage in looked.invalidated] == ["c", "d", "f"]
+    words = review_text.render(looked)
+    assert "stages.c.definition.weight: 0.5 -> 0.25" in words
+    assert re.search(r"together +9 steps +4.00 core-hours", words)
+    page = Page(review_page.render(looked))
+    assert "more of <b>it</b>" in page.words
+    assert "invalidated by the amendment" in page.words
+
+
+def test_free_engine_text_outside_the_sandbox_is_shown_loudly(campaign):
+    campaign.edit("      memory_mb: 200", "      memory_mb: 200\n      unsandboxed_fragments: true")
+    looked = made(campaign.root)
+    assert looked.unsandboxed == ["a"]
+    assert "SANDBOX EXCEPTION: free engine text of a runs OUTSIDE the sandbox" in review_text.render(looked)
+    assert "Free engine text of the stage a would run outside the sandbox" in Page(review_page.render(looked)).words
+
+
+def test_what_strangers_write_neither_runs_nor_hides(campaign):
+    text = campaign.spec.read_text()
+    text = text.replace(
+        "quantity: a sum", 'quantity: "<img src=x onerror=alert(1)>\\u001b[2J\\u202e</style><script>1</script>"'
+    )
+    text = text.replace(
+        "statement: The numbers are finite.", 'statement: "javascript:alert(1) \\u001b]0;x\\u0007 {{ 7 * 1234567 }}"'
+    )
+    campaign.spec.write_text(text)
+    draft = Draft("", 2, [EVIL], EVIL, ["a"], "")
+    looked = made(campaign.root, [(pitfall("evil"), Finding("unknown", EVIL))], draft, [EVIL])
+    page, words = review_page.render(looked), review_text.render(looked)
+    for shown in (page, words):
+        assert not {"\x1b", "\u202e", "\x07", "8641969"} & set(re.findall("\x1b|\u202e|\x07|8641969", shown))
+    parsed = Page(page)
+    assert {"script", "img", "link", "iframe", "form", "object"}.isdisjoint(tag for tag, _ in parsed.tags)
+    assert not any(name.startswith("on") or name == "style" for _, attrs in parsed.tags for name in attrs)
+    assert "<img src=x onerror=alert(1)></style><script>1</script>" in parsed.words
+    assert "The spec holds characters that cannot be seen." in parsed.words
+    assert "characters that cannot be seen" in words
+
+
+def test_the_page_asks_for_nothing_from_elsewhere(campaign):
+    page = Page(review_page.render(made(campaign.root, FOUND)))
+    policies = [attrs["content"] for tag, attrs in page.tags if attrs.get("http-equiv") == "Content-Security-Policy"]
+    assert len(policies) == 1
+    assert policies[0].startswith("default-src 'none'; style-src 'sha256-")
+    assert "unsafe" not in policies[0]
+    assert not [attrs for _, attrs in page.tags if {"src", "href", "action", "background"} & attrs.keys()]
+    assert [tag for tag, _ in page.tags].count("h1") == 1
+    assert all("scope" in attrs for tag, attrs in page.tags if tag == "th")
+
+
+def test_ten_thousand_steps_are_readable_quick_and_small(campaign):
+    smoke = campaign.root.with_name("smoke")
+    shutil.copytree(toy.DATA / "smoke", smoke)
+    spec = (smoke / "campaign.yaml").read_text()
+    (smoke / "campaign.yaml").write_text(re.sub(r"replicas: 2\b", "replicas: 2500", spec))
+    looked = made(smoke)
+    assert len(looked.proposal.plan.steps) == 4 * 2500 + 1 + 5 * 2 + 1
+    begun = time.perf_counter()
+    page, words = review_page.render(looked), review_text.render(looked)
+    elapsed = time.perf_counter() - begun
+    assert len(page) < 200_000
+    assert len(words.splitlines()) < 100
+    assert "… and 2,460 more, in approvals/plans/" in Page(page).words
+    print(f"10,012 steps: {elapsed:.3f} s, {len(page)} bytes")
+
+
+def test_every_word_of_the_spec_that_counts_is_shown(campaign):
+    looked = made(campaign.root)
+    words, page = review_text.render(looked), Page(review_page.render(looked)).words
+    spec = load_yaml(campaign.spec).data
+    for name, stage in spec["stages"].items():
+        for criterion in stage["criteria"]:
+            assert criterion["expression"] in words, name
+            assert criterion["expression"] in page, name
+            assert criterion["statement"] in page, name
+        for key, value in stage["definition"].items():
+            assert f"{key} {value}" in words, name
+            assert key in page, name
+    assert "none, this kind has no step behind a checkpoint" in words
+    assert all(step.identity[:12] in page for step in looked.proposal.plan.steps)
+
+
+def test_the_reason_is_given_without_files():
+    reason = (
+        "Missing output files: results/a; b/x, results/c; Code has changed since last execution; Updated input files: y"
+    )
+    assert (
+        review.reason_without_files(reason)
+        == "missing output files; code has changed since last execution; updated input files"
+    )
+    assert len(review.reason_without_files("Long " * 50)) == review.REASON_LENGTH
+
+
+def test_the_verb_writes_both_forms_and_prints_the_digits(campaign, capsys):
+    assert main(["review", str(campaign.root), "--no-probes"]) == 0
+    words = capsys.readouterr().out
+    assert "none probed" in words
+    assert (campaign.root / "review.html").read_text().startswith("<!DOCTYPE html>")
+    (command,) = re.findall(r"Next: (.*)", words)
+    assert main(["review", str(campaign.root), "--digest"]) == 0
+    digits = capsys.readouterr().out
+    assert re.fullmatch(r"[0-9a-f]{12}\n", digits)
+    assert command == f"sophron approve --key ~/.ssh/id_ed25519 --digest {digits.strip()}"
+
+
+def test_the_verb_says_in_one_sentence_what_a_person_did_wrong(campaign, capsys):
+    campaign.edit("units: none", "unit: none")
+    assert main(["review", str(campaign.root)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert re.fullmatch(
+        r'sophron review: .*campaign.yaml:7: question.unit: unknown key; did you mean "units"\?\n', captured.err
+    )

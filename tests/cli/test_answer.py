@@ -1,0 +1,56 @@
+"""`sophron answer` on a campaign that has run."""
+
+import finished_campaign
+import pytest
+
+from sophron.campaign.report import Answer
+from sophron.cli import main
+from sophron.cli.answer import _about
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        campaign = finished_campaign.make(tmp_path_factory.mktemp("answer") / "sums", patch)
+        yield campaign
+
+
+def test_it_shows_verdicts_and_the_report(finished, capsys):
+    assert finished_campaign.report(finished) == 0
+    capsys.readouterr()
+    assert main(["answer", str(finished.root)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in lines if "criteria hold" in line] == [[name, "pass"] for name in "abcdef"]
+    assert lines[-1] == f"report: {finished.root / 'results' / 'report.html'}"
+
+
+def test_an_unfinished_campaign_gets_one_sentence(finished, capsys):
+    (finished.root / "results" / "f" / "outcome.json").rename(finished.root / "kept.json")
+    assert main(["answer", str(finished.root)]) == 2
+    error = capsys.readouterr().err
+    assert "there is no outcome of it; run it first: snakemake" in error
+    assert error.count("\n") == 1
+
+
+def test_the_number_comes_with_error_interval_and_reference():
+    found = Answer(None, "viscosity", "", 3.2134, 0.0412, (3.13, 3.297, 0.95), None)
+    reference = {"low": 3.3, "high": 3.35, "source": "somebody"}
+    first, second, third = _about(found, {"quantity": "viscosity", "units": "LJ", "reference": reference})
+    assert first == "viscosity: 3.213 ± 0.041 LJ"
+    assert "95 % interval 3.13 to 3.297" in second
+    assert "2.1 standard errors" in third
+
+
+def test_a_refused_number_says_why():
+    refused = Answer(None, "viscosity", "", None, None, None, "the window is too short")
+    assert list(_about(refused, {"quantity": "viscosity", "units": "LJ"})) == [
+        "viscosity: no number, because the window is too short"
+    ]
+
+
+def test_a_campaign_that_was_never_signed_gets_one_sentence(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    main(["new", "viscosity", str(tmp_path / "melt")])
+    capsys.readouterr()
+    assert main(["answer", str(tmp_path / "melt")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1

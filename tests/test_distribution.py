@@ -1,0 +1,94 @@
+"""The wheel: built from the sources, unpacked elsewhere, and used without a checkout in sight."""
+
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).parents[1]
+DATA = ("workflow", "schemas", "profiles", "envs", "campaigns", "config")
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(int(version("setuptools").split(".")[0]) < 77, reason="needs the setuptools of the dev extra"),
+]
+
+
+def run(*command: str, cwd: Path, **environment: str) -> str:
+    """Standard output and error of a program that must end well."""
+    done = subprocess.run(command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> Path:
+    """A folder with sdist and wheel, the wheel built from the sdist."""
+    folder = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(CHECKOUT), cwd=folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def installed(built, tmp_path_factory) -> dict[str, str]:
+    """Environment in which the unpacked wheel comes before every other Sophron."""
+    target = tmp_path_factory.mktemp("installed")
+    (wheel,) = built.glob("*.whl")
+    pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", str(target))
+    run(*pip, str(wheel), cwd=target)
+    config = tmp_path_factory.mktemp("config")
+    path = f"{target / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    return {"PYTHONPATH": str(target), "PATH": path, "XDG_CONFIG_HOME": str(config), "TARGET": str(target)}
+
+
+def members(archive: Path) -> set[str]:
+    """File names inside."""
+    if archive.suffix == ".whl":
+        return set(zipfile.ZipFile(archive).namelist())
+    with tarfile.open(archive) as opened:
+        return {name.partition("/")[2] for name in opened.getnames()}
+
+
+def test_the_wheel_holds_every_file_of_the_package_and_nothing_else(built):
+    package = CHECKOUT / "src" / "sophron"
+    left_over = re.compile(r"(^|/)(\.|__pycache__/|results/|logs/|records/)")
+    places = [(package, ""), *((CHECKOUT / folder, f"{folder}/") for folder in DATA)]
+    wanted = {
+        f"{prefix}{path.relative_to(folder)}"
+        for folder, prefix in places
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+    (wheel,) = built.glob("*.whl")
+    shipped = {name.removeprefix("sophron/") for name in members(wheel) if name.startswith("sophron/")}
+    assert shipped == {name for name in wanted if not left_over.search(name)}
+    assert "snakemake_logger_plugin_sophron/__init__.py" in members(wheel)
+
+
+def test_the_source_distribution_holds_the_data_as_files(built):
+    (sdist,) = built.glob("*.tar.gz")
+    assert {"src/sophron/workflow/Snakefile", "src/sophron/schemas/campaign.schema.yaml", "LICENSE"} <= members(sdist)
+
+
+def test_a_campaign_can_be_made_reviewed_and_dry_run_from_the_wheel(installed, tmp_path):
+    environment = {key: value for key, value in installed.items() if key != "TARGET"}
+    where = run(sys.executable, "-c", "import sophron; print(sophron.SNAKEFILE)", cwd=tmp_path, **environment)
+    assert where.strip() == f"{installed['TARGET']}/sophron/workflow/Snakefile"
+    run("sophron", "new", "viscosity", "my-melt", cwd=tmp_path, **environment)
+    shown = run(sys.executable, "-m", "snakemake", "-n", "--profile", "local", cwd=tmp_path / "my-melt", **environment)
+    assert re.search(r"^green_kubo +1$", shown, flags=re.MULTILINE)
+    assert "36 steps" in run("sophron", "review", "my-melt", cwd=tmp_path, **environment)
+
+
+def test_the_shipped_campaigns_can_be_planned_from_the_wheel(installed, tmp_path):
+    environment = {key: value for key, value in installed.items() if key != "TARGET"}
+    for campaign in (Path(installed["TARGET"]) / "sophron" / "campaigns").iterdir():
+        run("cp", "-R", str(campaign), ".", cwd=tmp_path)
+        digits = run("sophron", "review", campaign.name, "--digest", cwd=tmp_path, **environment)
+        assert re.fullmatch(r"[0-9a-f]{12}\n", digits)

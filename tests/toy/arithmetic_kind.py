@@ -1,0 +1,103 @@
+"""A campaign kind of another distribution than Sophron's: plain sums, so that a whole campaign takes seconds.
+
+It is found as any installed kind is (see `arithmetic_kind-0.dist-info`), and brings its own rules and schemas. Every
+stage may be told to sleep, to fail, to need memory, or to be killed, as the definition's common keys say.
+"""
+
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+from sophron.interfaces.kind import EngineFailure, Kind, StageKind, StepContext, StepResult
+
+HERE = Path(__file__).parent
+
+
+def ranges(definitions):
+    """`replica` counts the replicas that `c` gathers."""
+    return {"replica": [str(replica) for replica in range(definitions["c"]["replicas"])]}
+
+
+def _stage(name, *depends_on, **details):
+    return StageKind(
+        name=name,
+        depends_on=depends_on,
+        run=f"arithmetic_kind:{name}",
+        schema=str(HERE / "schemas" / name),
+        outputs={"numbers": "numbers.txt"},
+        **details,
+    )
+
+
+KIND = Kind(
+    name="arithmetic",
+    rules=str(HERE / "arithmetic.smk"),
+    stages=(
+        _stage("a"),
+        _stage("b", "a", wildcards=("replica",)),
+        _stage("c", "b"),
+        _stage("d", "c"),
+        _stage("e", "a", optional=True),
+        _stage("f", "c", "e", optional=True),
+    ),
+    ranges=ranges,
+)
+
+
+def _finish(ctx: StepContext, numbers, result) -> StepResult:
+    """What all stages do: sleep, fail or die where the definition says so, then write their numbers."""
+    time.sleep(ctx.definition.get("sleep_ms", 0) / 1000)
+    if int(ctx.log_dir.name) <= ctx.definition.get("kills", 0):
+        os.kill(os.getpid(), signal.SIGKILL)
+    if ctx.memory_mb < ctx.definition.get("needs_mb", 0):
+        raise EngineFailure(f"{ctx.stage} ran out of memory at {ctx.memory_mb} MB", curable_by="memory")
+    if ctx.definition.get("breaks", False):
+        raise EngineFailure(f"{ctx.stage} cannot add these numbers")
+    path = ctx.workdir / "numbers.txt"
+    path.write_text("".join(f"{number!r}\n" for number in numbers))
+    return StepResult(result, {"numbers": path}, {"arithmetic": "0"})
+
+
+def _read(step) -> list[float]:
+    return [float(line) for line in step.files["numbers"].read_text().split()]
+
+
+def a(ctx: StepContext) -> StepResult:
+    """The sum of `terms` whole numbers from `first` on."""
+    first, terms = ctx.definition["first"], ctx.definition["terms"]
+    numbers = [first + term for term in range(terms)]
+    return _finish(ctx, numbers, {"total": sum(numbers), "terms": terms})
+
+
+def b(ctx: StepContext) -> StepResult:
+    """The numbers of `a`, scaled, with a random one (from the step's seed) added to each."""
+    source = random.Random(ctx.seed)  # noqa: S311 - no secret
+    numbers = [ctx.definition["factor"] * number + source.random() for number in _read(ctx.one("a"))]
+    return _finish(ctx, numbers, {"total": sum(numbers), "largest": max(numbers)})
+
+
+def c(ctx: StepContext) -> StepResult:
+    """The mean of all replicas' sums, times `weight`."""
+    sums = [sum(_read(step)) for step in ctx.upstream["b"]]
+    mean = ctx.definition["weight"] * sum(sums) / len(sums)
+    return _finish(ctx, sums, {"mean": mean, "replicas": len(sums)})
+
+
+def d(ctx: StepContext) -> StepResult:
+    """The mean of `c` plus `offset`."""
+    total = ctx.one("c").result["mean"] + ctx.definition["offset"]
+    return _finish(ctx, [total], {"total": total})
+
+
+def e(ctx: StepContext) -> StepResult:
+    """The sum of the numbers of `a`, each to a power."""
+    numbers = [number ** ctx.definition["power"] for number in _read(ctx.one("a"))]
+    return _finish(ctx, numbers, {"total": sum(numbers)})
+
+
+def f(ctx: StepContext) -> StepResult:
+    """The results of `c` and `e` together, times `scale`."""
+    total = ctx.definition["scale"] * (ctx.one("c").result["mean"] + ctx.one("e").result["total"])
+    return _finish(ctx, [total], {"total": total})

@@ -1,0 +1,133 @@
+"""What tests of whole campaigns share: a campaign folder with its own keys, signing, Snakemake, and what ran."""
+
+import contextlib
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from sophron.campaign import amend, approve, draft, dry_run, locks, plan
+from sophron.records import events
+
+HERE = Path(__file__).parent
+DATA = HERE.parent / "data"
+BASICS = ["-c", "2", "--rerun-incomplete", "--nolock", "--nocolor"]
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """A campaign folder and the private key that its person signs with."""
+
+    root: Path
+    key: Path
+
+    @property
+    def spec(self) -> Path:
+        """campaign.yaml."""
+        return self.root / "campaign.yaml"
+
+    @property
+    def gate(self) -> Path:
+        """The gate file."""
+        return self.root / "approvals" / "gate.json"
+
+    def edit(self, old: str, new: str) -> None:
+        """Replace text in campaign.yaml that must be there."""
+        text = self.spec.read_text()
+        assert old in text, old
+        self.spec.write_text(text.replace(old, new, 1))
+
+    def sign(self, key: Path | None = None, approver: str | None = "alex") -> dict:
+        """Propose and sign; the record."""
+        with locks.signing(self.root):
+            return dict(approve.sign(approve.propose(self.root), key or self.key, approver))
+
+    def amend(self, *settings: str, withdraw: int | None = None) -> amend.Draft:
+        """Draft and sign an amendment; the draft."""
+        drafted = amend.draft(self.root, "because", settings, withdraw)
+        self.sign()
+        return drafted
+
+    def shown(self) -> set[str]:
+        """Names of the steps that `snakemake -n` shows now."""
+        lines = _dry_run_here(self.root, self.root / "Snakefile", forced=False)
+        return {plan.PlannedStep(line["rule"], line["shell"], "", line["wildcards"]).name for line in lines}
+
+    def snakemake(self, *arguments: str, snakefile: str = "Snakefile") -> subprocess.CompletedProcess:
+        """Run Snakemake here; output and errors together in `stdout`."""
+        command = [sys.executable, "-m", "snakemake", "-s", snakefile, *BASICS, *arguments]
+        return subprocess.run(
+            command, cwd=self.root, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+        )
+
+    def complete(self, *arguments: str) -> subprocess.CompletedProcess:
+        """Run Snakemake here; it must end well."""
+        done = self.snakemake(*arguments)
+        assert done.returncode == 0, done.stdout
+        return done
+
+    def tries(self) -> dict[str, int]:
+        """Step -> number of tries that were begun."""
+        counted: dict[str, int] = {}
+        for path in (self.root / "records").glob("*/*/try.json"):
+            counted[path.parts[-3]] = counted.get(path.parts[-3], 0) + 1
+        return counted
+
+    def events(self, *names: str) -> list[dict]:
+        """Events with these names, in their order."""
+        return [event for event in events.read(self.root)[0] if event["event"] in names]
+
+    def results(self) -> dict[str, str]:
+        """Path of each result -> its text."""
+        folder = self.root / "results"
+        files = (path for path in folder.rglob("*") if path.is_file() and path.suffix in (".json", ".txt"))
+        return {str(path.relative_to(folder)): path.read_text() for path in files}
+
+    def verdicts(self) -> dict[str, str]:
+        """Stage -> pass or fail."""
+        paths = (self.root / "results").glob("*/verdict.json")
+        return {path.parent.name: json.loads(path.read_text())["verdict"] for path in paths}
+
+
+def plan_here(monkeypatch) -> None:
+    """Let plans be made by a dry run in this process: the same one, without a Python's start each time."""
+    monkeypatch.setattr(plan, "dry_run", _dry_run_here)
+
+
+def _dry_run_here(root: Path, snakefile: Path, *, forced: bool, drafted: bool = False) -> list[dict]:
+    before = Path.cwd()
+    os.chdir(root)
+    if drafted:
+        os.environ[draft.VARIABLE] = "1"
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            return dry_run.steps(snakefile, forced=forced)
+    finally:
+        os.chdir(before)
+        os.environ.pop(draft.VARIABLE, None)
+
+
+def make_key(path: Path) -> Path:
+    """A new key without a passphrase."""
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(path)], check=True)
+    return path
+
+
+def campaign(folder: Path, monkeypatch, name: str = "arithmetic") -> Campaign:
+    """A fresh campaign in `folder`; its processes see the arithmetic kind and a configuration of their own."""
+    root = folder / name
+    shutil.copytree(DATA / name, root)
+    for variable, value in settings(folder).items():
+        monkeypatch.setenv(variable, value)
+    return Campaign(root, make_key(folder / "key"))
+
+
+def settings(folder: Path) -> dict[str, str]:
+    """Environment variables of a test campaign's processes."""
+    path = [str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
+    programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return {"PYTHONPATH": os.pathsep.join(path), "XDG_CONFIG_HOME": str(folder / "config"), "PATH": programs}

@@ -1,0 +1,35 @@
+"""Random amendments: what a dry run shows and what then runs is the closure of what changed, every time.
+
+Ten examples; bench/random_amendments.py runs two hundred.
+"""
+
+import itertools
+
+import random_amendments
+import toy
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+
+def test_exactly_the_amended_stages_and_their_descendants_run_again(tmp_path, monkeypatch):
+    toy.plan_here(monkeypatch)
+    monkeypatch.setattr(toy, "BASICS", [*toy.BASICS, "--quiet", "all"])
+    finished = toy.campaign(tmp_path, monkeypatch)
+    model = random_amendments.baseline(finished)
+    numbers = itertools.count()
+    signed = []
+
+    @seed(2026)
+    @settings(
+        max_examples=10,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],  # an example takes seconds: shrinking one would take minutes
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(random_amendments.ROUNDS)
+    def example(rounds):
+        copy = random_amendments.duplicate(finished, tmp_path / str(next(numbers)))
+        signed.append(random_amendments.check(copy, model.copy(), rounds))
+
+    example()
+    assert sum(signed) >= 10
