@@ -56,12 +56,12 @@ lint: $(VENV)/.installed-dev ## Check style, types, layers, rules and spelling
 	$(BIN)/lint-imports
 	$(BIN)/snakefmt --check workflow examples campaigns src/sophron/campaign/templates/new/Snakefile
 	$(BIN)/codespell
-	rm -rf .lint && $(BIN)/sophron new viscosity .lint/campaign > /dev/null
+	@rm -rf .lint && XDG_CONFIG_HOME=$(CURDIR)/.lint/config sophron new viscosity .lint/campaign > /dev/null
 	cd .lint/campaign && $(BIN)/snakemake --lint
 	$(BIN)/snakemake --lint --snakefile workflow/Snakefile --config campaign=.lint/campaign
 
 docs: $(VENV)/.installed-dev ## Build the documentation into site/
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 wheel: $(VENV)/.installed-dev ## Build the source distribution and the wheel into dist/
 	rm -rf dist build && $(BIN)/python -m build

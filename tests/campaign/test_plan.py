@@ -76,7 +76,7 @@ def test_every_step_is_in_the_plan_once_and_sorted(tmp_path, monkeypatch):
     assert lines == sorted(lines)
     assert lines == sorted(identity(step.rule, step.shell, step.digest, step.wildcards) for step in made.steps)
     assert made.counts()["b", "b"] == 2
-    assert list(made.counts())[0] == ("a", "a")
+    assert next(iter(made.counts())) == ("a", "a")
     assert list(made.counts())[-1] == ("report", "report")
 
 
@@ -130,7 +130,7 @@ def test_a_snakefile_without_our_rules_or_with_a_fault_is_one_sentence(tmp_path,
     with pytest.raises(UserError, match="the workflow has no step of this campaign; import its rules"):
         make(campaign)
     snakefile.write_text("rule all\n    input: []\n")
-    with pytest.raises(UserError, match="the dry run failed: .*SyntaxError") as caught:
+    with pytest.raises(UserError, match=r"the dry run failed: .*SyntaxError") as caught:
         make(campaign)
     assert "\n" not in str(caught.value)
 

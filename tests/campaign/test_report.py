@@ -42,6 +42,7 @@ def test_the_page_says_what_was_found_judged_and_signed(campaign):
     assert finished_campaign.report(campaign) == 0
     page = Page((campaign.root / "results" / "report.html").read_text())
     words = " ".join(page.words.split())
+    assert "arithmetic-toy, version 2 A sum" in words
     assert "All 9 criteria of 6 stages hold." in words
     result = json.loads((campaign.root / "results" / "d" / "outcome.json").read_text())["result"]
     assert f"{result['total']:.6g} The sum of both." in words

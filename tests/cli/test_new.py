@@ -104,8 +104,8 @@ def test_an_edited_profile_is_moved_aside_and_an_equal_one_stays(elsewhere):
 
 
 def test_a_profile_that_is_not_shipped_is_refused(elsewhere, capsys):
-    assert main(["profile", "install", "lcoal"]) == 2
-    assert capsys.readouterr().err == 'sophron profile: Sophron ships no profile "lcoal"; it ships local\n'
+    assert main(["profile", "install", "loca"]) == 2
+    assert capsys.readouterr().err == 'sophron profile: Sophron ships no profile "loca"; it ships local\n'
 
 
 def test_the_profile_of_a_campaign_sets_nothing_that_a_user_profile_sets():

@@ -73,7 +73,7 @@ def a(ctx: StepContext) -> StepResult:
 
 def b(ctx: StepContext) -> StepResult:
     """The numbers of `a`, scaled, with a random one (from the step's seed) added to each."""
-    source = random.Random(ctx.seed)  # noqa: S311 - no secret
+    source = random.Random(ctx.seed)
     numbers = [ctx.definition["factor"] * number + source.random() for number in _read(ctx.one("a"))]
     return _finish(ctx, numbers, {"total": sum(numbers), "largest": max(numbers)})
 

@@ -130,13 +130,16 @@ class Model:
         return {stage for stage in PARENTS if self.settings[f"stages.{stage}.criteria.files.expression"] == FAILING}
 
     def run(self) -> set[str]:
-        """Run with --keep-going: what it computes, all that no failed acceptance holds back."""
+        """Run with --keep-going: what it computes, all that waits for no acceptance that fails now."""
+        judged, pending = self.verify() | self.open, {step[0] for step in self.compute()}
         held: set[str] = set()
+        stuck: set[str] = set()
         for stage, parents in PARENTS.items():
-            if (held | self.failing()) & set(parents):
+            if stuck & set(parents):
                 held.add(stage)
+            if stage in judged and (stage in self.failing() or stage in held & pending):
+                stuck.add(stage)
         computed = {step for step in self.compute() if step[0] not in held}
-        judged = self.verify() | self.open
         self.done |= computed
         for stage in judged:
             if self.steps(stage) <= self.done:
@@ -152,8 +155,13 @@ def baseline(campaign: Campaign) -> Model:
     for stage, block in spec["stages"].items():
         block["criteria"] = [{"id": "files", "expression": PASSING, "statement": "Its file is there."}]
         settings |= {f"stages.{stage}.definition.{key}": value for key, value in block["definition"].items()}
-        settings |= {f"stages.{stage}.criteria.files.{key}": block["criteria"][0][key] for key in ("expression", "statement")}
-        settings |= {f"stages.{stage}.mechanical.{key}": block["mechanical"][key] for key in ("memory_mb", "runtime_min", "retries")}
+        settings |= {
+            f"stages.{stage}.criteria.files.{key}": block["criteria"][0][key] for key in ("expression", "statement")
+        }
+        settings |= {
+            f"stages.{stage}.mechanical.{key}": block["mechanical"][key]
+            for key in ("memory_mb", "runtime_min", "retries")
+        }
     campaign.spec.write_text(yaml.safe_dump(spec, sort_keys=False))
     campaign.sign()
     campaign.complete()

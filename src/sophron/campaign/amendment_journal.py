@@ -60,7 +60,10 @@ def finish_locked(root: Path) -> bool:
     if not _path(root).is_file():
         return False
     journal = _read(root)
-    approval = approvals.signed(root, journal.record.encode(), journal.signature, _path(root))
+    try:
+        approval = approvals.signed(root, journal.record.encode(), journal.signature, _path(root))
+    except Refused as error:
+        raise Refused(f"{_path(root)}: is not validly signed; remove it and look: sophron review ({error})") from None
     trust.check_keys(root, str(approval.record["campaign"]))
     last = approvals.newest(root)
     if last is not None and last.hash not in (approval.hash, approval.record["previous"]):
@@ -196,7 +199,7 @@ def _left_by(root: Path, spec: Spec, stages: list[str]) -> list[Path]:
             found.update(outcome.parent / name for name in [outcome.name, *stage.outputs.values()])
             common = outcome.parents[len(stage.wildcards)]
             found.update(common / name for name in ("verdict.json", "accepted.json", "passed"))
-            found.update(common.parent / name for name in ("report.html", "ro-crate-metadata.json"))
+            found.update(common.parent / name for name in ("report.html", "ro-crate-metadata.json", "signed"))
             found.add(results.record_folder(root, step) / results.PUBLISHED_NAME)
     # Notes of where things lie are moved last: a kill in between must find the rest again.
     return sorted((path for path in found if path.exists()), key=lambda path: path.name == results.PUBLISHED_NAME)

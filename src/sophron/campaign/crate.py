@@ -104,7 +104,9 @@ def metadata(report: Report, folder: Path, page: Path) -> Mapping[str, Any]:
     html = graph.file(page, f"Report of {report.spec.campaign}", file_digest(page))
     sophron = _tool(graph, "sophron", __version__)
     made = {"instrument": _ref(sophron), "object": outcomes, "prov__used": outcomes, "result": _ref(html)}
-    graph.action("#report", "CreateAction", name="report", endTime=report.ended, **made)
+    graph.action(
+        "#report", "CreateAction", name="report", description="the page of results", endTime=report.ended, **made
+    )
     return {"@context": CONTEXT, "@graph": [*_head(graph, report, people), *graph.entities.values()]}
 
 

@@ -56,6 +56,7 @@ def _environment() -> "Environment":
         "hours": shown.hours,
         "number": shown.number,
         "short": shown.short,
+        "sentence": lambda words: words[:1].upper() + words[1:],
         "flat": lambda block: list(shown.flat(block)),
     }
     return environment

@@ -121,6 +121,12 @@ class Plan:
             )
         return faults
 
+    @property
+    def kind_folder(self) -> str | None:
+        """Where a kind of another distribution keeps its code, which is signed like ours."""
+        rules = Path(self.spec.kind.rules)
+        return str(rules.parent) if rules.is_absolute() else None
+
     def statement(self, root: Path) -> dict[str, Any]:
         """What an approval says, apart from who signed when: equal plans give equal statements."""
         return {
@@ -130,7 +136,8 @@ class Plan:
             "spec_file": hashlib.sha256(self.spec.document.path.read_bytes()).hexdigest(),
             "plan": self.hash,
             "steps": self.listing_hash,
-            "code": code_digest(root),
+            "code": code_digest(root, self.kind_folder),
+            "kind_folder": self.kind_folder,
             "rules": self.rules,
             "ceilings": self.ceilings,
             "envelope": self.envelope(),

@@ -115,7 +115,8 @@ def _plan(review: Review, paint: Paint) -> Iterator[str]:
         most, retries, needs = "", "", ""
         if stage.mechanical:
             shape = stage.mechanical
-            most = f"{shape.ceiling_cores} cores, {shape.ceiling_memory_mb} MB, {shape.ceiling_runtime_min} min"
+            cores = "1 core" if shape.ceiling_cores == 1 else f"{shape.ceiling_cores} cores"
+            most = f"{cores}, {shape.ceiling_memory_mb} MB, {shape.ceiling_runtime_min} min"
             retries = str(shape.retries)
             needs = ", ".join(review.spec.stage(stage.name).depends_on)
         rows.append([text(stage.name), needs, counted, most, retries, hours(stage.core_hours)])

@@ -115,10 +115,21 @@ def _prepare(order: Order, root: Path) -> _Work:
     return _Work(order, root, spec, stage, upstream, scratch)
 
 
-def _stands_finished(work: _Work) -> bool:
+def _is_done(work: _Work) -> bool:
     done = work.scratch / DONE_NAME
     # A failed outcome stands as evidence, not as a result: whoever runs the step again wants it tried again.
-    return done.is_file() and documents.load_json(done) == {"key": work.key, "status": "done"}
+    return done.is_file() and {"key": work.key, "status": "done"}.items() <= documents.load_json(done).items()
+
+
+def _stands_finished(work: _Work) -> bool:
+    """Whether the result is there, byte for byte: its files may be links of published ones that somebody edited."""
+    if not _is_done(work):
+        return False
+    outcome = work.scratch / "finished" / OUTCOME_NAME
+    if file_digest(outcome) != documents.load_json(work.scratch / DONE_NAME)["outcome"]:
+        return False
+    entries = documents.load_json(outcome)["files"].values()
+    return all(file_digest(outcome.with_name(entry["file"])) == entry["sha256"] for entry in entries)
 
 
 def _set_aside_foreign(work: _Work) -> None:
@@ -243,8 +254,10 @@ def _write_outcome(work: _Work, result: StepResult, reason: str | None) -> None:
     if reason is None:
         where = work.scratch / "finished" / OUTCOME_NAME
         documents.validate(documents.Document(outcome["result"], where), work.stage.schema, "result")
-    atomic.write_json(work.scratch / "finished" / OUTCOME_NAME, outcome)
-    atomic.write_json(work.scratch / DONE_NAME, {"key": work.key, "status": outcome["status"]})
+    path = work.scratch / "finished" / OUTCOME_NAME
+    atomic.write_json(path, outcome)
+    done = {"key": work.key, "status": outcome["status"], "outcome": file_digest(path)}
+    atomic.write_json(work.scratch / DONE_NAME, done)
 
 
 def _publish(work: _Work) -> None:
@@ -255,7 +268,7 @@ def _publish(work: _Work) -> None:
         atomic.place(finished / file_name, target.parent / file_name)
     atomic.place(finished / OUTCOME_NAME, target)
     results.publish(work.root, work.step, target)
-    if _stands_finished(work):
+    if _is_done(work):
         _tidy(work.scratch)
 
 

@@ -101,7 +101,8 @@ class StageKind:
     wildcards: names of the wildcards its steps range over, in path order.
     outputs: output name -> file name inside `results/<stage>/<wildcard values>/` (without `outcome.json`).
     run: "module:function", loaded when the step starts; function(StepContext) -> StepResult.
-    schema: name of the YAML file below `schemas/` that holds `$defs: {definition, result}`.
+    schema: name of the YAML file below `schemas/` that holds `$defs: {definition, result}`; a kind of another
+        distribution gives the whole path of its own file, without `.schema.yaml`.
     optional: a campaign of this kind may leave the stage out.
     fragments: JSON-pointer-like names of definition keys that hold free engine text (sandboxed).
     """
@@ -120,6 +121,8 @@ class StageKind:
 class Kind:
     """A campaign kind: a name, its rule module, its stages in topological order.
 
+    rules: file name below `workflow/rules/`; a kind of another distribution gives the whole path of its own file.
+        The folder of that file is signed as code, so it holds the kind's modules and schemas and nothing else.
     ranges: function(stage name -> definition) -> wildcard name -> its values, as strings.
     """
 

@@ -80,7 +80,7 @@ def signed_gate(root: Path) -> Approval:
     return signed(root, *_read_gate(root), gate_path(root))
 
 
-def signed(root: Path, data: bytes, signature: str, where: Path) -> Approval:
+def signed(root: Path, data: bytes, signature: str, where: Path, *, revocation: bool = True) -> Approval:
     """The approval in `data`, its signature checked; Refused where it is none, or not validly signed."""
     try:
         record = json.loads(data)
@@ -94,6 +94,7 @@ def signed(root: Path, data: bytes, signature: str, where: Path) -> Approval:
         approver=approver,
         campaign=campaign,
         signed_at=_keygen_time(time),
+        revocation=revocation,
     )
     return Approval(record, hashlib.sha256(data).hexdigest(), root)
 
@@ -106,7 +107,8 @@ def logged(root: Path) -> list[Path]:
 def newest(root: Path) -> Approval | None:
     """The last approval of the log, its signature checked; None before the first one.
 
-    It is in force even where somebody removed the gate file or put an older one in its place.
+    It is the one to go on from even where somebody removed the gate file, put an older one in its place, or
+    revoked its key.
     """
     records = logged(root)
     if not records:
@@ -115,7 +117,8 @@ def newest(root: Path) -> Approval | None:
             raise Refused(f"{root / FOLDER / LOG}: the approval log is missing though there is a gate file; restore it")
         return None
     try:
-        return signed(root, records[-1].read_bytes(), records[-1].with_suffix(".sig").read_text(), records[-1])
+        signature = records[-1].with_suffix(".sig").read_text()
+        return signed(root, records[-1].read_bytes(), signature, records[-1], revocation=False)
     except FileNotFoundError as error:
         raise Refused(f"{error.filename}: is missing; restore the approval log from your copy") from None
 
@@ -146,7 +149,7 @@ def valid_approval(root: Path) -> Approval:
     if file_sha256(root / FOLDER / signatures.SIGNERS_NAME) != record["signers"]:
         raise Refused("the list of trusted signers was changed since the approval; a trusted signer must sign again")
     _check_spec(root, record)
-    if code_digest(root) != record["code"]:
+    if code_digest(root, record["kind_folder"]) != record["code"]:
         raise Refused("the rules or the code changed since the approval; look at it and sign: sophron review, approve")
     return approval
 

@@ -11,27 +11,35 @@ FOLDERS = ("interfaces", "records", "campaign", "science", "sandbox", "cli", "sc
 ENTRY_NAMES = ("Snakefile",)
 
 
-def _files() -> Iterator[Path]:
-    for folder in FOLDERS:
-        for path in sorted((PACKAGE / folder).resolve().rglob("*")):
-            if (path.suffix in SUFFIXES or path.name in ENTRY_NAMES) and path.is_file():
-                yield path
+def _files(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.resolve().rglob("*")):
+        if (path.suffix in SUFFIXES or path.name in ENTRY_NAMES) and path.is_file():
+            yield path
 
 
 @cache
 def library_digest() -> str:
     """Hex sha256 over names and content of Sophron's rules, schemas and modules as installed."""
+    return _digest([path for folder in FOLDERS for path in _files(PACKAGE / folder)])
+
+
+def _digest(paths: list[Path]) -> str:
     sha = hashlib.sha256()
-    for path in _files():
+    for path in paths:
         content = path.read_bytes()
         sha.update(f"{path.parent.name}/{path.name}\0{len(content)}\0".encode())
         sha.update(content)
     return sha.hexdigest()
 
 
-def code_digest(root: Path) -> str:
-    """Digest of the library together with the campaign's own Snakefile and `agents/` folder, where it has them."""
+def code_digest(root: Path, kind_folder: str | None = None) -> str:
+    """Digest of the library together with the campaign's own Snakefile and `agents/` folder, where it has them.
+
+    kind_folder: where a kind of another distribution keeps its rules, schemas and modules.
+    """
     sha = hashlib.sha256(library_digest().encode())
+    if kind_folder:
+        sha.update(f"\0{_digest(list(_files(Path(kind_folder))))}".encode())
     own = [root / "Snakefile", *sorted((root / "agents").rglob("*"))]
     for path in own:
         if path.is_file():

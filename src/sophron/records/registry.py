@@ -1,20 +1,33 @@
 """The registries: kinds, probes, sandbox backends are entry points, found by group and name."""
 
+import sys
 from difflib import get_close_matches
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from sophron.records.errors import UserError
 
 
+def _entries(group: str) -> dict[str, EntryPoint]:
+    return _scanned(group, tuple(sys.path))
+
+
+@cache
+def _scanned(group: str, path: tuple[str, ...]) -> dict[str, EntryPoint]:
+    """A scan reads the metadata of every installed distribution, so it is done once for a search path."""
+    del path
+    return {entry.name: entry for entry in entry_points(group=group)}
+
+
 def names(group: str) -> list[str]:
     """Sorted names in an entry-point group such as "sophron.kinds"."""
-    return sorted({entry.name for entry in entry_points(group=group)})
+    return sorted(_entries(group))
 
 
 def load(group: str, name: str) -> Any:
     """The object called `name` in `group`; UserError that lists the known names where there is none."""
-    found: dict[str, EntryPoint] = {entry.name: entry for entry in entry_points(group=group)}
+    found = _entries(group)
     if name not in found:
         near = get_close_matches(name, found, n=1)
         hint = f'did you mean "{near[0]}"?' if near else f"known are {', '.join(sorted(found)) or 'none'}"

@@ -54,34 +54,48 @@ def _memory_file(text: str) -> int:
 
 
 def verify(
-    data: bytes, signature: str, *, approvals: Path, approver: str, campaign: str, signed_at: str | None = None
+    data: bytes,
+    signature: str,
+    *,
+    approvals: Path,
+    approver: str,
+    campaign: str,
+    signed_at: str | None = None,
+    revocation: bool = True,
 ) -> None:
     """Check a signature against `allowed_signers` and `revoked_keys` in the approvals folder.
 
-    signed_at: `YYYYMMDDHHMMSSZ`; expiry counts then, revocation counts now. Raises Refused.
+    signed_at: `YYYYMMDDHHMMSSZ`; expiry counts then, revocation counts now. revocation: False asks only whether it
+    was good once, which is all that the next approval in the chain needs. Raises Refused.
     """
     signers, revoked = approvals / SIGNERS_NAME, approvals / REVOKED_NAME
     if not signers.is_file():
-        raise Refused(f"{signers}: there is no list of trusted signers; restore it, or sign with `sophron approve`")
-    handle = _memory_file(signature)
-    command = [_keygen(), "-Y", "verify", "-f", str(signers), "-I", approver, "-n", namespace(campaign)]
-    command += ["-s", f"/dev/fd/{handle}"]
-    if revoked.is_file():
-        command += ["-r", str(revoked)]
+        raise Refused(
+            f"{signers}: there is no list of trusted signers; restore it from the newest copy in {approvals / 'log'}"
+        )
+    options = ["-f", str(signers), "-I", approver, "-n", namespace(campaign)]
     if signed_at:
-        command += [f"-Overify-time={signed_at}"]
+        options.append(f"-Overify-time={signed_at}")
+    fault = _fault(data, signature, options)
+    if fault is not None:
+        raise Refused(_refusal(fault, approver))
+    if revocation and revoked.is_file() and _fault(data, signature, [*options, "-r", str(revoked)]) is not None:
+        raise Refused(f"the key of {approver} is revoked; sign again with a trusted key: sophron approve")
+
+
+def _fault(data: bytes, signature: str, options: list[str]) -> str | None:
+    """What ssh-keygen says against a signature; None where it is good."""
+    handle = _memory_file(signature)
+    command = [_keygen(), "-Y", "verify", *options, "-s", f"/dev/fd/{handle}"]
     try:
         done = subprocess.run(command, input=data, capture_output=True, check=False, pass_fds=[handle])
     finally:
         os.close(handle)
-    if done.returncode != 0:
-        raise Refused(_refusal(done.stderr.decode(errors="replace") + done.stdout.decode(errors="replace"), approver))
+    return None if done.returncode == 0 else (done.stderr + done.stdout).decode(errors="replace")
 
 
 def _refusal(output: str, approver: str) -> str:
     text = output.lower()
-    if "revoked" in text:
-        return f"the key of {approver} is revoked; sign again with a trusted key: sophron approve"
     if "expired" in text or "not yet valid" in text:
         return f"the key of {approver} had expired (or was not yet valid) when it signed; sign again: sophron approve"
     if "key is not permitted for use in signature namespace" in text or "namespace" in text:

@@ -1,0 +1,170 @@
+"""MkDocs hook: pages that are made from what they describe: schemas, verbs, pitfalls, measured numbers, the README."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+from sophron import cli
+
+ROOT = Path(__file__).parents[1]
+SCHEMAS = ROOT / "schemas"
+BOUNDS = (
+    ("minimum", "at least {}"),
+    ("exclusiveMinimum", "above {}"),
+    ("maximum", "at most {}"),
+    ("exclusiveMaximum", "below {}"),
+    ("multipleOf", "a multiple of {}"),
+    ("pattern", "`{}`"),
+    ("default", "default `{}`"),
+)
+STAGES = ("build", "relax", "equilibrate", "produce", "green_kubo", "shear", "rouse", "cross_check")
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the generated pages."""
+    pages = {
+        "index.md": from_top("README.md"),
+        "contributing.md": from_top("CONTRIBUTING.md"),
+        "reference/cli.md": command_line(),
+        "reference/campaign.md": schema_page("campaign", "campaign.yaml"),
+        "reference/viscosity.md": stages_page(),
+        "reference/documents.md": documents_page(),
+        "reference/pitfalls.md": pitfalls_page(),
+        "explanation/measured.md": measured_page(),
+    }
+    for name, text in pages.items():
+        files.append(File.generated(config, name, content=text))
+    return files
+
+
+def from_top(name: str) -> str:
+    """A file of the top folder, its links as seen from the documentation."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return text.replace("](docs/", "](").replace("](CONTRIBUTING.md)", "](contributing.md)")
+
+
+def command_line() -> str:
+    """What every verb prints for --help."""
+    lines = ["# Command line", "", "What `sophron VERB --help` prints."]
+    modules = [(verb, cli._module(verb)) for verb in cli.verbs()]  # noqa: SLF001 - made for the command line alone
+    for title, inner in (("Verbs for people", False), ("Verbs that rules call", True)):
+        lines += ["", f"## {title}"]
+        for verb, module in modules:
+            if getattr(module, "FOR_RULES", False) is inner:
+                parser = cli._parser(verb, module)  # noqa: SLF001
+                lines += ["", f"### sophron {verb}", "", "```text", parser.format_help().strip(), "```"]
+    return "\n".join(lines)
+
+
+def load(path: Path) -> Any:
+    """A YAML file of ours."""
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def schema_page(name: str, title: str) -> str:
+    """A page for one schema."""
+    schema = load(SCHEMAS / f"{name}.schema.yaml")
+    return "\n".join([f"# {title}", "", schema.get("description", ""), "", *table(schema, schema)])
+
+
+def stages_page() -> str:
+    """Definition and result of every stage of the viscosity kind."""
+    lines = ["# Stages of the viscosity kind", "", "Everything is in LJ units: sigma, epsilon, tau."]
+    for stage in STAGES:
+        schema = load(SCHEMAS / "viscosity" / f"{stage}.schema.yaml")
+        lines += ["", f"## {stage}", "", schema.get("description", "")]
+        for part, says in (("definition", "What `campaign.yaml` gives."), ("result", "What criteria may compare.")):
+            lines += ["", f"### {stage}: {part}", "", says, "", *table(schema["$defs"][part], schema)]
+    return "\n".join(lines)
+
+
+def documents_page() -> str:
+    """All other schemas."""
+    lines = ["# Other documents", "", "What else crosses a rule boundary, or is read by other programs."]
+    for path in sorted(SCHEMAS.glob("*.schema.yaml")):
+        name, schema = path.name.removesuffix(".schema.yaml"), load(path)
+        if name != "campaign":
+            lines += ["", f"## {name}", "", schema.get("description", ""), "", *table(schema, schema)]
+    return "\n".join(lines)
+
+
+def table(schema: Mapping[str, Any], whole: Mapping[str, Any]) -> list[str]:
+    """Keys of an object, nested ones by their path, as a Markdown table."""
+    rows = [f"| `{path}` | {kind} | {needed} | {says} |" for path, kind, needed, says in keys(schema, whole, "")]
+    return ["| key | type | | meaning |", "|---|---|---|---|", *rows] if rows else ["No keys."]
+
+
+def keys(schema: Mapping[str, Any], whole: Mapping[str, Any], path: str) -> Iterator[tuple[str, str, str, str]]:
+    """(path, type, whether required, meaning) of each key, depth first."""
+    schema = resolved(schema, whole)
+    for name, inner in schema.get("properties", {}).items():
+        part = resolved(inner, whole)
+        where = f"{path}.{name}" if path else name
+        yield where, kind_of(part), "" if name in schema.get("required", []) else "optional", meaning(inner, part)
+        yield from keys(part, whole, where)
+    if isinstance(schema.get("additionalProperties"), Mapping):
+        yield from keys(schema["additionalProperties"], whole, f"{path}.*")
+    if "items" in schema:
+        yield from keys(schema["items"], whole, f"{path}[]")
+
+
+def resolved(schema: Mapping[str, Any], whole: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema behind a local `$ref`."""
+    while "$ref" in schema:
+        found: Any = whole
+        for key in schema["$ref"].removeprefix("#/").split("/"):
+            found = found[key]
+        schema = found
+    return schema
+
+
+def kind_of(schema: Mapping[str, Any]) -> str:
+    """Type, or the allowed words."""
+    if "enum" in schema:
+        return ", ".join(f"`{value}`" for value in schema["enum"])
+    kinds = schema.get("type", "any")
+    return " or ".join(kinds) if isinstance(kinds, list) else str(kinds)
+
+
+def meaning(written: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
+    """Description and bounds."""
+    text = " ".join(str(written.get("description", schema.get("description", ""))).split())
+    bounds = [shape.format(schema[key]) for key, shape in BOUNDS if key in schema]
+    return (f"{text} ({', '.join(bounds)})" if bounds else text).replace("|", "\\|")
+
+
+def pitfalls_page() -> str:
+    """The catalogue, one section a pitfall."""
+    lines = ["# Pitfalls", "", "What `sophron review` looks for. A campaign may add its own in `agents/pitfalls/`."]
+    for path in sorted((ROOT / "workflow" / "agents" / "pitfalls").glob("*.yaml")):
+        pitfall = load(path)
+        lines += [
+            "",
+            f"## {pitfall['title']}",
+            "",
+            f"`{pitfall['id']}`. {pitfall['what']} {pitfall['why'].strip()}",
+            "",
+        ]
+        lines += [f"Safeguard: {pitfall['safeguard'].strip()}", ""]
+        lines += [
+            f"- [{source['doi']}](https://doi.org/{source['doi']}): {source['about']}" for source in pitfall["sources"]
+        ]
+    return "\n".join(lines)
+
+
+def measured_page() -> str:
+    """Every number that a benchmark left in bench/results/, as it stands there."""
+    lines = ["# What was measured", "", "Made from `bench/results/*.json`; each file names its machine and commit."]
+    lines += ["Run a benchmark again with `python bench/<name>.py`."]
+    for path in sorted((ROOT / "bench" / "results").glob("*.json")):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        machine = content.get("machine", {})
+        where = f"{machine.get('cores', '?')} cores of {machine.get('processor', 'an unnamed processor')}"
+        lines += ["", f"## {path.stem.replace('_', ' ')}", "", f"{content.get('date', '')}, {where}.", ""]
+        lines += ["```yaml", yaml.safe_dump(content.get("result", {}), sort_keys=False).strip(), "```"]
+    return "\n".join(lines)
