@@ -58,6 +58,7 @@ def place(source: Path, target: Path) -> None:
     except OSError:  # another file system, or one that cannot link
         shutil.copyfile(source, temporary)
     temporary.replace(target)
+    temporary.unlink(missing_ok=True)  # a rename between two links to one file does nothing and leaves both
     os.utime(target)  # a link shares its time with the source; Snakemake wants outputs newer than inputs
 
 

@@ -1,9 +1,11 @@
 """What was used of the envelope: core-seconds of all tries, one running sum. Standard library only."""
 
 import json
+import math
 from pathlib import Path
 
 from sophron.records.atomic import write_json
+from sophron.records.errors import UserError
 from sophron.records.locks import FileLock
 
 
@@ -13,10 +15,16 @@ def _path(root: Path) -> Path:
 
 def core_hours(root: Path) -> float:
     """Core-hours used so far: the sum over all ended tries of reserved cores x elapsed time."""
+    path = _path(root)
     try:
-        return float(json.loads(_path(root).read_bytes())["core_seconds"]) / 3600
+        used = float(json.loads(path.read_bytes())["core_seconds"])
     except FileNotFoundError:
-        return _from_tries(root) / 3600
+        used = _from_tries(root)
+    except (ValueError, KeyError, TypeError):
+        used = math.nan
+    if not math.isfinite(used):
+        raise UserError(f"{path}: is damaged; remove it to have it made again from the tries")
+    return used / 3600
 
 
 def _from_tries(root: Path) -> float:
