@@ -44,6 +44,7 @@ demo: $(VENV)/.installed-md ## Run campaigns/lj-liquid-viscosity to a verified v
 	sophron review $(DEMO)
 	sophron approve $(DEMO) --key .demo/demo_key --as demo --digest "$$(sophron review $(DEMO) --digest)"
 	cd $(DEMO) && snakemake --profile local --cores 2 --quiet rules
+	@echo
 	@sophron answer $(DEMO)
 
 test: $(VENV)/.installed-dev ## Run the tests

@@ -1,4 +1,4 @@
-"""What the gate costs a step: a Python that calls `require_approved` behind a plan of 10,000 steps, less one that passes.
+"""What the gate costs a step behind a plan of 10,000: a Python that calls `require_approved`, less one that passes.
 
 Run as: python bench/require_approved.py --rounds 20
 """

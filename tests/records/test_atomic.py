@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -53,7 +54,9 @@ def test_a_write_that_fails_leaves_the_old_content_and_nothing_else(tmp_path, mo
 
 def test_the_content_and_then_the_folder_are_synced(tmp_path, monkeypatch):
     synced, real = [], os.fsync
-    monkeypatch.setattr(os, "fsync", lambda handle: (synced.append(os.readlink(f"/proc/self/fd/{handle}")), real(handle)))
+    monkeypatch.setattr(
+        os, "fsync", lambda handle: (synced.append(str(Path(f"/proc/self/fd/{handle}").readlink())), real(handle))
+    )
     write_bytes(tmp_path / "new" / "file", b"x")
     assert len(synced) == 2
     assert synced[0].startswith(str(tmp_path / "new" / ".file."))

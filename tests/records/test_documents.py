@@ -106,7 +106,7 @@ def test_a_part_is_checked_at_its_place(tmp_path):
         documents.validate(document, str(tmp_path / "place"), "place", ["land", 1])
 
 
-@pytest.mark.parametrize("text", ["", "{", '{"a": NaN}', '{"a": Infinity}', "[" * 100_000, '{"a": 1} x', "\ufeff{}"])
+@pytest.mark.parametrize("text", ["", "{", '{"a": NaN}', '{"a": Infinity}', "[" * 100_000, '{"a": 1} x'])
 def test_what_is_no_json_is_one_sentence(tmp_path, text):
     path = tmp_path / "a.json"
     path.write_text(text)

@@ -85,15 +85,20 @@ def test_no_count_is_lost_between_processes(tmp_path):
     assert (tmp_path / "counter").read_text() == "600"
 
 
-def test_the_note_says_who_holds_it_and_an_error_inside_gives_it_back(tmp_path):
+def test_the_note_says_who_holds_it(tmp_path):
     path = tmp_path / "lock"
     path.write_text("a long note of an earlier holder")
-    with pytest.raises(ValueError), FileLock(path) as lock:
+    with FileLock(path) as lock:
         lock.note("pid 7")
         assert path.read_text() == "pid 7"
-        raise ValueError
-    assert free(path, shared=False)
     lock.release()
+    assert path.read_text() == "pid 7"
+
+
+def test_an_error_inside_gives_the_lock_back(tmp_path):
+    with pytest.raises(ValueError), FileLock(tmp_path / "lock"):
+        raise ValueError
+    assert free(tmp_path / "lock", shared=False)
 
 
 def test_a_program_that_the_holder_starts_does_not_keep_the_lock(tmp_path):

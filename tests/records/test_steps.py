@@ -58,10 +58,14 @@ def test_a_part_of_an_identity_is_not_in_the_list(tmp_path):
 
 def test_a_formatted_shell_line_matches_its_template():
     assert matches(LINE, shlex.split(CALL))
-    several = "sophron report --inputs {input} --digest {params.digest}"
-    assert matches(several, ["report", "--inputs", "a.json", "b c.json", "--digest", "ab"])
-    assert matches(several, ["report", "--inputs", "--digest", "ab"]) is False
+    assert matches(LINE, shlex.split(CALL.replace("logs/3.log", "'logs of mine/3.log'")))
     assert matches('sophron say "two words" {log}', ["say", "two words", "a\nb"])
+
+
+def test_a_field_stands_for_no_further_words():
+    assert not matches(LINE, shlex.split(CALL.replace("logs/3.log", "logs/3.log --cores 9")))
+    assert not matches(LINE, shlex.split(CALL + " --digest ffff"))
+    assert not matches("sophron verify {input} --digest {params.digest}", ["verify", "a", "b", "--digest", "ab"])
 
 
 @pytest.mark.parametrize(
@@ -87,9 +91,11 @@ def test_no_character_of_a_template_is_a_pattern():
     assert matches("sophron a.b (c)* ^$ {log}", ["a.b", "(c)*", "^$", "l"]) is True
 
 
-def test_a_long_call_that_nearly_matches_is_refused_at_once():
-    shell = "sophron report " + " ".join(f"--part {{input.p{index}}}" for index in range(12)) + " --digest {params.digest}"
-    call = ["report"] + ["--part", "x"] * 2000 + ["--other", "ab"]
+def test_calls_that_nearly_match_are_refused_at_once():
     begun = time.process_time()
-    assert not matches(shell, call)
+    shell = (
+        "sophron report " + " ".join(f"--part {{input.p{index}}}" for index in range(12)) + " --digest {params.digest}"
+    )
+    assert not matches(shell, ["report"] + ["--part", "x"] * 2000 + ["--other", "ab"])
+    assert not matches("sophron say " + "{a}-" * 3 + "end", ["say", "-" * 200])
     assert time.process_time() - begun < 0.5

@@ -105,7 +105,9 @@ def test_a_bomb_of_aliases_is_never_built():
 
 
 def test_line_ends_and_a_byte_order_mark_change_nothing():
-    text = "a: 1\nb:\n  - x\n  - {c: |\n      two\n      lines\n    }\n".replace("{c: |\n      two\n      lines\n    }", "c")
+    text = "a: 1\nb:\n  - x\n  - {c: |\n      two\n      lines\n    }\n".replace(
+        "{c: |\n      two\n      lines\n    }", "c"
+    )
     plain, lines = parse(text.encode(), "f")
     assert parse(text.replace("\n", "\r\n").encode(), "f") == (plain, lines)
     assert parse(b"\xef\xbb\xbf" + text.encode(), "f") == (plain, lines)
@@ -129,21 +131,22 @@ def test_random_bytes_are_plain_data_or_one_sentence():
     chance = random.Random(7)
     pieces = [b"a", b":", b" ", b"\n", b"- ", b"{", b"}", b"[", b"]", b"'", b'"', b"&a", b"*a", b"!", b"|", b">", b"#", b"%",
               b"?", b"1e9", b"~", b"\t", b"\xc3\xa9", b"\xff", b"\x00", b"\r", b"\xe2\x80\xa8", b"\\", b"---", b"...", b","]  # fmt: skip
-    read_well = refused = 0
+    messages, read_well = [], 0
     for _ in range(2000):
         raw = b"".join(chance.choices(pieces, k=chance.randint(1, 14)))
         try:
             data, _ = parse(raw, "f")
         except UserError as error:
-            assert str(error).startswith("f:")
-            assert len(str(error).splitlines()) == 1, (raw, str(error))
-            refused += 1
+            messages.append(str(error))
         else:
             assert plain(data), raw
             canonical_bytes(data)
             read_well += 1
     assert read_well > 100
-    assert refused > 100
+    assert len(messages) > 100
+    for message in messages:
+        assert message.startswith("f:")
+        assert len(message.splitlines()) == 1
 
 
 def test_the_pure_python_reader_says_the_same(monkeypatch):
@@ -151,5 +154,5 @@ def test_the_pure_python_reader_says_the_same(monkeypatch):
     with_libyaml = parse(text, "f")
     monkeypatch.setattr("sophron.records.strict_yaml.LOADER", yaml.SafeLoader)
     assert parse(text, "f") == with_libyaml
-    with pytest.raises(UserError, match="f:2: .*nested too deeply"):
+    with pytest.raises(UserError, match=r"f:2: .*nested too deeply"):
         parse(b"a:\n  " + b"[" * 80, "f")

@@ -177,20 +177,21 @@ def duplicate(campaign: Campaign, folder: Path) -> Campaign:
     return Campaign(folder / campaign.root.name, campaign.key)
 
 
-def check(campaign: Campaign, model: Model, rounds: list[Round]) -> int:
-    """Sign each amendment, compare what a dry run shows and what then runs with the model; the number signed."""
-    signed = 0
+def check(campaign: Campaign, model: Model, rounds: list[Round]) -> list[str]:
+    """Sign each amendment, compare what a dry run shows and what then runs with the model; what was signed."""
+    signed: list[str] = []
     for one in rounds:
         withdraw = one.withdraw and bool(model.versions)
         settings = model.versions[-1] if withdraw else one.settings
-        if all(model.settings[key] == value for key, value in settings.items()):
+        changed = {key: value for key, value in settings.items() if model.settings[key] != value}
+        if not changed:
             with pytest.raises(UserError, match="changes nothing"):
                 campaign.amend(*_written(settings))
             continue
         closure = model.amend(settings)
-        version = signed + 1
+        version = len(signed) + 1
         drafted = campaign.amend(withdraw=version) if withdraw else campaign.amend(*_written(settings))
-        signed += 1
+        signed.append("withdrawal" if withdraw else "+".join(sorted({_part(key) for key in changed})))
         assert set(drafted.invalidated_stages) == closure
         _compare_shown(campaign, model)
         if one.run:
@@ -199,11 +200,15 @@ def check(campaign: Campaign, model: Model, rounds: list[Round]) -> int:
         loosened = {f"stages.{stage}.criteria.files.expression": PASSING for stage in model.failing()}
         assert model.amend(loosened) == set()
         assert campaign.amend(*_written(loosened)).invalidated_stages == []
-        signed += 1
+        signed.append("criteria")
         _compare_shown(campaign, model)
         _run(campaign, model)
     assert campaign.shown() == set()
     return signed
+
+
+def _part(key: str) -> str:
+    return key if key == "seed" else key.split(".")[2]
 
 
 def _written(settings: dict) -> list[str]:

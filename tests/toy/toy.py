@@ -4,14 +4,17 @@ import contextlib
 import io
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from sophron.campaign import amend, approve, draft, dry_run, locks, plan
+from sophron import cli
+from sophron.campaign import amend, approve, draft, dry_run, locks, plan, spec
 from sophron.records import events
+from sophron.records.steps import FIELD
 
 HERE = Path(__file__).parent
 DATA = HERE.parent / "data"
@@ -27,7 +30,7 @@ class Campaign:
 
     @property
     def spec(self) -> Path:
-        """campaign.yaml."""
+        """Where campaign.yaml is."""
         return self.root / "campaign.yaml"
 
     @property
@@ -56,6 +59,30 @@ class Campaign:
         """Names of the steps that `snakemake -n` shows now."""
         lines = _dry_run_here(self.root, self.root / "Snakefile", forced=False)
         return {plan.PlannedStep(line["rule"], line["shell"], "", line["wildcards"]).name for line in lines}
+
+    def run_here(self, *names: str) -> int:
+        """Run steps in this process, each as its rule's shell line would; the exit code of the last one."""
+        lines = _dry_run_here(self.root, self.root / "Snakefile", forced=True)
+        steps = {}
+        for line in lines:
+            planned = plan.PlannedStep(line["rule"], line["shell"], line["digest"], line["wildcards"])
+            steps[planned.name] = planned
+        code, before = 0, (Path.cwd(), sys.argv)
+        os.chdir(self.root)
+        try:
+            for name in names:
+                sys.argv = ["sophron", *_words(steps[name])]
+                code = cli.main()
+        finally:
+            os.chdir(before[0])
+            sys.argv = before[1]
+        return code
+
+    def finish_here(self) -> None:
+        """Run everything in this process, in the order of the stages."""
+        replicas = spec.load(self.spec).definition("c")["replicas"]
+        for stage, names in {**{key: [key] for key in "abcdef"}, "b": [f"b-{one}" for one in range(replicas)]}.items():
+            assert self.run_here(*names, f"verify-{stage}", f"accept-{stage}") == 0
 
     def snakemake(self, *arguments: str, snakefile: str = "Snakefile") -> subprocess.CompletedProcess:
         """Run Snakemake here; output and errors together in `stdout`."""
@@ -91,6 +118,25 @@ class Campaign:
         """Stage -> pass or fail."""
         paths = (self.root / "results").glob("*/verdict.json")
         return {path.parent.name: json.loads(path.read_text())["verdict"] for path in paths}
+
+
+def _words(step: plan.PlannedStep) -> list[str]:
+    """The words of a step's shell line, as Snakemake would format them."""
+    folder = "/".join(["results", step.stage, *(value for key, value in step.wildcards.items() if key != "stage")])
+    fields = {
+        "input.gate": "approvals/gate.json",
+        "output.outcome": f"{folder}/outcome.json",
+        "input.verdict": f"{folder}/verdict.json",
+        "output.verdict": f"{folder}/verdict.json",
+        "output.accepted": f"{folder}/accepted.json",
+        "output.passed": f"{folder}/passed",
+        "log": f"logs/{step.name}.log",
+        "threads": "1",
+        "resources.mem_mb": "200",
+        "resources.runtime": "5",
+        "params.digest": step.digest,
+    } | {f"wildcards.{key}": value for key, value in step.wildcards.items()}
+    return [FIELD.sub(lambda found: fields[found[0][1:-1]], word) for word in shlex.split(step.shell)[1:]]
 
 
 def plan_here(monkeypatch) -> None:

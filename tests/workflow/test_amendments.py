@@ -1,6 +1,6 @@
 """Random amendments: what a dry run shows and what then runs is the closure of what changed, every time.
 
-Ten examples; bench/random_amendments.py runs two hundred.
+A few examples; bench/random_amendments.py runs two hundred.
 """
 
 import itertools
@@ -20,7 +20,7 @@ def test_exactly_the_amended_stages_and_their_descendants_run_again(tmp_path, mo
 
     @seed(2026)
     @settings(
-        max_examples=10,
+        max_examples=6,
         deadline=None,
         database=None,
         phases=[Phase.generate],  # an example takes seconds: shrinking one would take minutes
@@ -29,7 +29,7 @@ def test_exactly_the_amended_stages_and_their_descendants_run_again(tmp_path, mo
     @given(random_amendments.ROUNDS)
     def example(rounds):
         copy = random_amendments.duplicate(finished, tmp_path / str(next(numbers)))
-        signed.append(random_amendments.check(copy, model.copy(), rounds))
+        signed.extend(random_amendments.check(copy, model.copy(), rounds))
 
     example()
-    assert sum(signed) >= 10
+    assert len(signed) >= 6

@@ -5,7 +5,7 @@ and after the remedy no finished step runs again.
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -320,14 +320,14 @@ def as_it_is(*_):
 
 def claims(**changes) -> Callable:
     def attempt(campaign):
-        approvals.require_approved(replace(claim(campaign), **changes), campaign.root)
+        approvals.require_approved(claim(campaign)._replace(**changes), campaign.root)
 
     return attempt
 
 
 def other_shell_line(campaign):
     argv = claim(campaign).argv
-    approvals.require_approved(replace(claim(campaign), argv=[*argv[:-2], "--extra", *argv[-2:]]), campaign.root)
+    approvals.require_approved(claim(campaign)._replace(argv=[*argv[:-2], "--extra", *argv[-2:]]), campaign.root)
 
 
 def gate_elsewhere(campaign):
@@ -509,7 +509,7 @@ def test_an_edited_rule_schema_or_module_of_sophron_is_refused(part, campaign, t
 
 def test_an_edited_rule_of_another_distributions_kind_is_refused(campaign, tmp_path, monkeypatch):
     record = record_of(campaign)
-    folder = tmp_path / "kind"
+    folder = tmp_path / "copy" / Path(record["kind_folder"]).name
     shutil.copytree(record["kind_folder"], folder, ignore=shutil.ignore_patterns("__pycache__"))
     assert code.code_digest(campaign.root, str(folder)) == record["code"]
     with (folder / "arithmetic.smk").open("a") as stream:
@@ -546,14 +546,19 @@ def test_an_edited_result_is_refused_and_made_again(campaign):
     """Results are links of what lies in scratch, so the edited file must not come back from there."""
     path = campaign.root / "results" / "b" / "0" / "numbers.txt"
     whole = path.read_text()
+    path.unlink()
+    (scratch,) = campaign.root.glob("scratch/*/b-0/finished/numbers.txt")
+    path.hardlink_to(scratch)
     with path.open("a") as stream:
         stream.write("1000.0\n")
-    with pytest.raises(UserError, match="is missing or is not the file that its outcome speaks of; run again"):
-        upstream_of("c")(campaign)
+    campaign.amend("stages.c.definition.weight=0.52")
+    done = campaign.snakemake("--quiet", "all")
+    assert done.returncode != 0
+    assert "numbers.txt: is not what its outcome speaks of; remove it and run again" in done.stdout
     path.unlink()
     campaign.complete("--quiet", "all")
     assert path.read_text() == whole
-    assert campaign.tries() == {"a": 1, "b-0": 2, "b-1": 1, "c": 1, "d": 1, "e": 1, "f": 1}
+    assert campaign.tries() == {"a": 1, "b-0": 2, "b-1": 1, "c": 2, "d": 2, "e": 1, "f": 2}
 
 
 def test_after_a_revocation_another_trusted_key_signs(campaign, tmp_path):

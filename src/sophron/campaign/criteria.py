@@ -3,12 +3,15 @@
 import ast
 import math
 import operator
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
 from simpleeval import DEFAULT_OPERATORS, InvalidExpression, SimpleEval
+
+from sophron.records.errors import shown
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "abs": abs,
@@ -22,6 +25,7 @@ NODES = (
     *(ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.Name, ast.Load, ast.Constant, ast.Call),
     *(ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq),
 )
+LARGEST = sys.float_info.max
 COMPARED_TYPES = {"number", "integer", "boolean", "null"}
 
 
@@ -70,7 +74,7 @@ def check(expression: str, result_schema: Mapping[str, Any]) -> None:
             near = get_close_matches(name, known, n=1, cutoff=0.5)
             hint = f'did you mean "{near[0]}"?' if near else f"known are {', '.join(sorted(known))}"
             raise CriterionError(f'the result has no "{name}"; {hint}')
-        kinds = known[name].get("type", [])
+        kinds = known[name].get("type", "object")  # what is only a reference holds more than a number
         if not {kinds} <= COMPARED_TYPES if isinstance(kinds, str) else not set(kinds) <= COMPARED_TYPES:
             raise CriterionError(f'"{name}" is not a number or a truth value; compare one that is')
 
@@ -84,15 +88,19 @@ def evaluate(expression: str, result: Mapping[str, Any]) -> Outcome:
     names = sorted(_names(tree))
     values = {name: result.get(name) for name in names}
     for name, value in values.items():
-        if value is None or isinstance(value, str) or not math.isfinite(value):
-            shown = {key: _plain(item) for key, item in values.items()}
-            return Outcome(passed=False, reason=f"{name} is {value}", values=shown)
+        if not _is_finite(value):
+            plain = {key: _plain(item) for key, item in values.items()}
+            return Outcome(passed=False, reason=f"{name} is {shown(str(value))}", values=plain)
     judge = _Judge(values)
     try:
         passed = judge.eval(expression, tree.body)
-    except (InvalidExpression, ArithmeticError, ValueError, TypeError) as error:
+    except (InvalidExpression, ArithmeticError, ValueError, TypeError, RecursionError) as error:
         return Outcome(passed=False, reason=f"cannot be computed: {error}", values=values)
     return Outcome(passed is True, None if passed is True else "is not so", values, tuple(judge.comparisons))
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, int | float) and abs(value) <= LARGEST  # false for NaN, and for an int no float can hold
 
 
 def _plain(value: Any) -> Any:
@@ -110,7 +118,9 @@ def _parse(expression: str) -> ast.Expression:
                 f"{type(node).__name__} is not allowed in a criterion; use numbers, names, comparisons"
             )
         if isinstance(node, ast.Constant) and not isinstance(node.value, bool | int | float):
-            raise CriterionError(f"{node.value!r} is not a number; compare numbers")
+            raise CriterionError(f"{shown(repr(node.value))} is not a number; compare numbers")
+        if isinstance(node, ast.Constant) and not _is_finite(node.value):
+            raise CriterionError("a number in it is too large; write a finite one")
         if isinstance(node, ast.Call) and (not isinstance(node.func, ast.Name) or node.func.id not in FUNCTIONS):
             raise CriterionError(f"only {', '.join(FUNCTIONS)} may be called")
     if not isinstance(tree.body, ast.Compare | ast.BoolOp | ast.Call | ast.UnaryOp | ast.Name):

@@ -100,7 +100,7 @@ def _usable(step: Finished) -> Finished:
         raise Refused(f"{step.path}: {step.step} failed ({step.outcome['reason']}); nothing can build on it")
     for name, path in step.files.items():
         if not path.is_file() or file_digest(path) != step.outcome["files"][name]["sha256"]:
-            raise Refused(f"{path}: is missing or is not the file that its outcome speaks of; run again: snakemake -R")
+            raise Refused(f"{path}: is not what its outcome speaks of; remove it and run again: snakemake")
     return step
 
 

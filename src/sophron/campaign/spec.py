@@ -75,9 +75,9 @@ class Spec:
 
     def definition_digest(self, name: str) -> str:
         """Digest of what a stage means: kind, name, definition, its place in the graph, and the seed."""
-        parts = ("definition", "depends_on")
-        block = {key: self.data["stages"][name][key] for key in parts}
-        return digest({"kind": self.kind.name, "stage": name, "seed": self.data["seed"], **block})
+        block = self.data["stages"][name]
+        meaning = {"definition": block["definition"], "depends_on": sorted(block["depends_on"])}
+        return digest({"kind": self.kind.name, "stage": name, "seed": self.data["seed"], **meaning})
 
     def criteria_digest(self, name: str) -> str:
         """Digest of how a stage is judged."""

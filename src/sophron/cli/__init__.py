@@ -6,10 +6,8 @@ Verb modules are light: whatever is heavy is imported when the verb runs.
 
 import argparse
 import importlib
-import pkgutil
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 
@@ -26,7 +24,7 @@ examples:
 
 def verbs() -> list[str]:
     """Names of the verbs: the modules of this package that have a HELP line."""
-    return sorted(entry.name for entry in pkgutil.iter_modules(__path__) if not entry.name.startswith("_"))
+    return sorted(path.stem for path in Path(__file__).parent.glob("[a-z]*.py"))
 
 
 def _module(verb: str) -> ModuleType:
@@ -71,6 +69,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(__version__)
         return 0
     if verb not in verbs():
+        from difflib import get_close_matches
+
         near = get_close_matches(verb, verbs(), n=1)
         print(
             f'sophron: there is no verb "{words[0]}"; '

@@ -7,9 +7,9 @@ one `ssh-keygen` and the reading of the code and of the list of step identities.
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from sophron.records import signatures, steps, usage
 from sophron.records.code import code_digest
@@ -21,8 +21,7 @@ GATE_NAME = "gate.json"
 JOURNAL_NAME = "journal.json"
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(NamedTuple):
     """What a step says it is, taken from its own command line.
 
     argv: the words after the program name. cores, memory_mb, runtime_min: what was reserved for this try.
@@ -31,15 +30,14 @@ class Claim:
     rule: str
     digest: str
     stage: str
-    wildcards: Mapping[str, str] = field(default_factory=dict)
+    wildcards: Mapping[str, str] = MappingProxyType({})
     argv: Sequence[str] = ()
     cores: int = 1
     memory_mb: int = 0
     runtime_min: int = 0
 
 
-@dataclass(frozen=True)
-class Approval:
+class Approval(NamedTuple):
     """A valid approval. record: the signed content; hash: hex sha256 of the signed bytes."""
 
     record: Mapping[str, Any]

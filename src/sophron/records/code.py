@@ -1,20 +1,25 @@
 """The digest of the code that a plan was signed with: rules, schemas, library. Standard library only."""
 
 import hashlib
+import os
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent
-SUFFIXES = {".py", ".smk", ".yaml", ".j2", ".lmp"}
+SUFFIXES = (".py", ".smk", ".yaml", ".j2", ".lmp")
 FOLDERS = ("interfaces", "records", "campaign", "science", "sandbox", "cli", "schemas", "workflow")
 ENTRY_NAMES = ("Snakefile",)
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    for path in sorted(folder.resolve().rglob("*")):
-        if (path.suffix in SUFFIXES or path.name in ENTRY_NAMES) and path.is_file():
-            yield path
+    # Every step pays for this walk: `os.walk` makes no Path for what is not read.
+    for parent, folders, names in os.walk(folder.resolve()):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(parent, name) if name.endswith(SUFFIXES) or name in ENTRY_NAMES else None
+            if path and path.is_file():
+                yield path
 
 
 @cache

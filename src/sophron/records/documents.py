@@ -1,14 +1,15 @@
 """Documents that cross a rule boundary: read strictly, validated against `schemas/`, errors with file, line and key."""
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sophron.records.errors import UserError
+from sophron.records.errors import UserError, shown
 from sophron.records.resources import resource
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
 MAX_BYTES = 4_000_000
+LARGEST_INTEGER = 2**53 - 1
 Key = str | int
 
 
@@ -41,7 +43,7 @@ def dotted(keys: Sequence[Key]) -> str:
     """`("stages", "build", 0)` as `stages.build[0]`."""
     text = ""
     for key in keys:
-        text += f"[{key}]" if isinstance(key, int) else f".{key}" if text else str(key)
+        text += f"[{key}]" if isinstance(key, int) else f".{shown(key)}" if text else shown(key)
     return text
 
 
@@ -81,11 +83,29 @@ def load_json(path: Path) -> Any:
 @cache
 def _validator(schema_name: str, pointer: str) -> "Validator":
     from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
 
+    # An integer beyond what JSON holds exactly is none, and `$` is the end, not a place before a last line end.
+    types = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: _is_integer(value))
+    strict: Any = extend(Draft202012Validator, {"pattern": _pattern}, type_checker=types)  # type: ignore[no-untyped-call]
     content = schema(schema_name)
     if pointer:
         content = {"$schema": content.get("$schema"), "$defs": content["$defs"], "$ref": f"#/$defs/{pointer}"}
-    return Draft202012Validator(content)
+    validator: Validator = strict(content)
+    return validator
+
+
+def _is_integer(value: Any) -> bool:
+    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    return whole and not isinstance(value, bool) and abs(value) <= LARGEST_INTEGER
+
+
+def _pattern(_: "Validator", pattern: str, instance: Any, __: Any) -> Iterator["ValidationError"]:
+    from jsonschema import ValidationError
+
+    end = pattern.removesuffix("$") + r"\Z" if pattern.endswith("$") else pattern
+    if isinstance(instance, str) and not re.search(end, instance):
+        yield ValidationError(f"{_short(instance)} does not match {pattern}")
 
 
 @cache

@@ -1,8 +1,8 @@
 """SSH signatures over exact bytes (`ssh-keygen -Y`). Standard library only."""
 
 import os
-import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from sophron.records.errors import Refused, UserError
@@ -16,17 +16,20 @@ def namespace(campaign: str) -> str:
     return f"{campaign}@sophron"
 
 
-def _keygen() -> str:
-    program = shutil.which("ssh-keygen")
-    if program is None:
-        raise UserError("ssh-keygen is not on PATH; install the OpenSSH client")
-    return program
+def _keygen(
+    arguments: Sequence[str], data: bytes | None = None, handles: Sequence[int] = ()
+) -> subprocess.CompletedProcess[bytes]:
+    try:
+        return subprocess.run(
+            ["ssh-keygen", *arguments], input=data, capture_output=True, check=False, pass_fds=handles
+        )
+    except (FileNotFoundError, PermissionError):
+        raise UserError("ssh-keygen is not on PATH; install the OpenSSH client") from None
 
 
 def sign(data: bytes, key: Path, campaign: str) -> str:
     """Armored signature of `data` with a private key file (or a public one whose private half an agent holds)."""
-    command = [_keygen(), "-Y", "sign", "-q", "-f", str(key), "-n", namespace(campaign)]
-    done = subprocess.run(command, input=data, capture_output=True, check=False)
+    done = _keygen(["-Y", "sign", "-q", "-f", str(key), "-n", namespace(campaign)], data)
     if done.returncode != 0:
         reason = " ".join(done.stderr.decode(errors="replace").split()) or "no reason given"
         raise UserError(f"{key}: could not sign ({reason}); give a readable SSH private key with --key")
@@ -40,10 +43,10 @@ def public_key(key: Path) -> str:
         words = public.read_text().split()
         if len(words) > 1:
             return " ".join(words[:2])
-    done = subprocess.run([_keygen(), "-y", "-f", str(key)], capture_output=True, check=False, text=True)
+    done = _keygen(["-y", "-f", str(key)])
     if done.returncode != 0:
         raise UserError(f"{key}: is not a readable SSH key; give one with --key (make one with ssh-keygen -t ed25519)")
-    return " ".join(done.stdout.split()[:2])
+    return " ".join(done.stdout.decode().split()[:2])
 
 
 def _memory_file(text: str) -> int:
@@ -86,9 +89,8 @@ def verify(
 def _fault(data: bytes, signature: str, options: list[str]) -> str | None:
     """What ssh-keygen says against a signature; None where it is good."""
     handle = _memory_file(signature)
-    command = [_keygen(), "-Y", "verify", *options, "-s", f"/dev/fd/{handle}"]
     try:
-        done = subprocess.run(command, input=data, capture_output=True, check=False, pass_fds=[handle])
+        done = _keygen(["-Y", "verify", *options, "-s", f"/dev/fd/{handle}"], data, [handle])
     finally:
         os.close(handle)
     return None if done.returncode == 0 else (done.stderr + done.stdout).decode(errors="replace")

@@ -47,19 +47,23 @@ def contains(steps_file: Path, wanted: str) -> bool:
 def matches(shell: str, argv: Sequence[str]) -> bool:
     """Whether `argv` (without the program) can be a formatted form of the signed, unformatted shell line.
 
-    Each literal word must stand where the line has it; a `{field}` stands for any words. So a host that
-    overrides the shell line of one of our rules is found by the step itself. What lies between two fields is taken
-    at its first place, which is linear in the length of the call; a regular expression would try all places of all.
+    Word for word: a `{field}` stands for any text inside its word, for no further words (our rules pass no lists).
+    So a host that overrides the shell line of one of our rules is found by the step itself.
     """
-    begin, *inner = FIELD.split("".join(f"{word}\0" for word in shlex.split(shell)[1:]))
-    call = "".join(f"{word}\0" for word in argv)
-    if not inner or not call.startswith(begin):
-        return call == begin
+    words = shlex.split(shell)[1:]
+    return len(words) == len(argv) and all(map(_fits, words, argv))
+
+
+def _fits(word: str, given: str) -> bool:
+    """What lies between two fields is taken at its first place: linear, where a pattern would try all places."""
+    begin, *inner = FIELD.split(word)
+    if not inner or not given.startswith(begin):
+        return given == begin
     *between, end = inner
     position = len(begin)
     for part in between:
-        found = call.find(part, position)
+        found = given.find(part, position)
         if found < 0:
             return False
         position = found + len(part)
-    return call.endswith(end) and position + len(end) <= len(call)
+    return given.endswith(end) and position + len(end) <= len(given)

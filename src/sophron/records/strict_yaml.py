@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from sophron.records.errors import UserError
+from sophron.records.errors import UserError, shown
 
 Key = str | int
 Lines = dict[tuple[Key, ...], int]
@@ -100,7 +100,7 @@ class _Reader:
             if not isinstance(key_node, yaml.ScalarNode) or key_node.tag == "tag:yaml.org,2002:merge":
                 raise self.fault(key_node, "a key must be plain text; write it as `name: value`")
             if key in result:
-                raise self.fault(key_node, f'the key "{key[:60]}" stands here twice; keep one')
+                raise self.fault(key_node, f'the key "{shown(key)}" stands here twice; keep one')
             self.lines[(*keys, key)] = _line(key_node)
             result[key] = self.value(value_node, (*keys, key))
         return result

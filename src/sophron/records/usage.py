@@ -4,9 +4,7 @@ import json
 import math
 from pathlib import Path
 
-from sophron.records.atomic import write_json
 from sophron.records.errors import UserError
-from sophron.records.locks import FileLock
 
 
 def _path(root: Path) -> Path:
@@ -36,6 +34,10 @@ def _from_tries(root: Path) -> float:
 
 def charge(root: Path, core_seconds: float) -> None:
     """Add an ended try."""
+    # Only who writes pays for these imports; the gate only reads.
+    from sophron.records.atomic import write_json
+    from sophron.records.locks import FileLock
+
     with FileLock(root / "records" / "usage.lock"):
         used = core_hours(root) * 3600 + core_seconds
         write_json(_path(root), {"core_seconds": round(used, 3)})

@@ -1,0 +1,254 @@
+"""What `sophron status` shows: the state on disk, what is live of it, and both as a page for the terminal."""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sophron.campaign import state as states
+from sophron.campaign.state_log import plain
+from sophron.campaign.state_shape import Record, fresh
+from sophron.records import documents, events, process
+from sophron.records.errors import UserError
+
+if TYPE_CHECKING:
+    from sophron.campaign import spec
+
+COLOURS = {"completed": 32, "pass": 32, "in_progress": 36, "failed": 31, "fail": 31, "lost": 31, "invalidated": 35}
+SPEC_NAME = "campaign.yaml"
+MOST_NAMED = 6
+
+
+def show(root: Path, *, as_json: bool) -> str:
+    """The campaign at `root` as text, or as JSON for programs; it may be dead, or a copy of its three files."""
+    state = _state(root)
+    live = look(root, state)
+    return json.dumps({**state, "live": live}, indent=1, allow_nan=False) if as_json else "\n".join(_page(state, live))
+
+
+def _state(root: Path) -> Record:
+    """The state, brought up to date where the events are there and the folder can be written."""
+    path = root / states.NAME
+    try:
+        state: Record | None = states.project(root) if (root / events.FILE).exists() else states.stored(root)
+    except OSError:  # a read-only copy, or another user's campaign: what was written last is all there is
+        state = states.stored(root)
+    if state is None and path.exists():
+        raise UserError(f"{path}: is damaged and the record of events is not beside it; copy the file again")
+    if state is None and not (root / SPEC_NAME).is_file():
+        raise UserError(f"{root}: holds neither {SPEC_NAME} nor {states.NAME}; give the folder of a campaign")
+    if state is None:
+        return fresh()
+    documents.validate(documents.Document(state, path), "workflow-state")
+    return state
+
+
+# What the files cannot say: which of the recorded processes live, and how far they are
+
+
+def look(root: Path, state: Record) -> Record:
+    """What is live: `{driver, steps, edited, stale, next}`.
+
+    driver: fate of the Snakemake process ("running", "lost", "elsewhere"; None where it ended). steps: the running
+    ones, each with its fate and progress. edited: campaign.yaml is not the recorded spec. stale: stage -> finished
+    steps whose outcome was made for another definition than campaign.yaml has.
+    """
+    steps = [_look_at(root, stage, entry) for stage, entry in _running(state)]
+    driver = _fate(state["run"]) if state["run"] and not state["run"]["ended_at"] else None
+    current = _current(root)
+    edited = current is not None and state["spec_digest"] not in {None, current.digest}
+    return {
+        "driver": driver,
+        "steps": steps,
+        "edited": edited,
+        "stale": _stale(root, current) if current else {},
+        "next": _advice(state, driver, [step["state"] for step in steps], edited=edited),
+    }
+
+
+def _running(state: Record) -> Iterator[tuple[str | None, Record]]:
+    for holder in (*state["stages"], state):
+        for entry in holder["running_process"]:
+            yield holder.get("id"), entry
+
+
+def _fate(entry: Mapping[str, Any]) -> str:
+    alive = process.alive(entry)
+    return "elsewhere" if alive is None else "running" if alive else "lost"
+
+
+def _look_at(root: Path, stage: str | None, entry: Record) -> Record:
+    from sophron.science.lammps.logfile import LIVE_NAME, progress
+
+    log = root / entry["log"]
+    if log.is_dir():
+        log /= LIVE_NAME
+    found = progress(log)
+    fate = "ended" if "marker" in entry and (root / entry["marker"]).exists() else _fate(entry)
+    return {
+        "step": entry["step"],
+        "stage": stage,
+        "state": fate,
+        "log_age_s": round(max(0.0, time.time() - log.stat().st_mtime), 1) if log.exists() else None,
+        "progress": asdict(found) if found else None,
+    }
+
+
+def _current(root: Path) -> "spec.Spec | None":
+    from sophron.campaign import spec
+
+    if not (root / SPEC_NAME).is_file():
+        return None
+    try:
+        return spec.load(root / SPEC_NAME)
+    except UserError:  # an unfinished edit; `sophron review` says what is wrong with it
+        return None
+
+
+def _stale(root: Path, current: "spec.Spec") -> dict[str, int]:
+    from sophron.campaign import results
+    from sophron.records.steps import step_name
+
+    stale: dict[str, int] = {}
+    for stage in current.stages:
+        digest = current.definition_digest(stage.name)
+        paths = (results.published(root, step_name(stage.name, wildcards)) for wildcards in current.steps(stage.name))
+        foreign = sum(documents.load_json(path).get("definition_digest") != digest for path in paths if path)
+        if foreign:
+            stale[stage.name] = foreign
+    return stale
+
+
+def _advice(state: Record, driver: str | None, fates: list[str], *, edited: bool) -> str:
+    if edited and not state["draft"]:
+        return "sophron amend"
+    if driver == "running":
+        return "nothing: snakemake is at work"
+    if state["next_command"] is None:
+        return "snakemake" if driver == "lost" else "nothing: the campaign is completed"
+    if "running" in fates:
+        return f"{state['next_command']} (the running steps are awaited or ended by it)"
+    return str(state["next_command"])
+
+
+# The page
+
+
+def _page(state: Record, live: Record) -> list[str]:
+    lines = [f"Campaign {state['workflow_id'] or '(no spec signed yet)'}, version {state['version']}: "]
+    lines[0] += _paint(state["workflow_status"])
+    if state["run"]:
+        lines.append(_driver_line(state["run"], live["driver"]))
+    if state["stages"]:
+        lines += ["", _stage_table(state["stages"])]
+    lines += _section("Running", [_step_line(step) for step in live["steps"]])
+    if state["queued"]:
+        lines += ["", f"Queued: {_named(list(state['queued']))}"]
+    lines += _section("Errors", list(_errors(state)))
+    lines += _section("Waiting", list(_waiting(state, live)))
+    return [*lines, "", f"Next: {live['next']}"]
+
+
+def _named(steps: list[str]) -> str:
+    more = f" and {len(steps) - MOST_NAMED} more" if len(steps) > MOST_NAMED else ""
+    return ", ".join(steps[:MOST_NAMED]) + more
+
+
+def _section(title: str, entries: list[str]) -> list[str]:
+    return ["", title, *(f"  {entry}" for entry in entries)] if entries else []
+
+
+def _driver_line(run: Record, fate: str | None) -> str:
+    words = {
+        None: f"ended {run['ended_at']}",
+        "running": "is running",
+        "lost": f"{_paint('lost')}; run snakemake again",
+        "elsewhere": "runs on another machine, not visible from here",
+    }
+    where = f"pid {run['pid']} on {run['host']}"
+    return f"snakemake {run['snakemake_version']} ({where}): {words[fate]}; {run['done']} of {run['total']} jobs done"
+
+
+def _stage_table(stages: list[Record]) -> str:
+    from tabulate import tabulate  # type: ignore[import-untyped]
+
+    rows = [
+        (
+            stage["id"],
+            _paint(stage["status"]),
+            f"{len(stage['outputs'])}/{stage['steps']}",
+            len(stage["running_process"]) or "",
+            stage["retry_count"] or "",
+            _paint(stage["verdict"]["verdict"]) if stage["verdict"] else "",
+        )
+        for stage in stages
+    ]
+    headers = ("stage", "status", "steps", "running", "retries", "verdict")
+    table: str = tabulate(
+        rows, headers, tablefmt="simple", colalign=("left", "left", "right", "right", "right", "left")
+    )
+    return table
+
+
+def _step_line(step: Record) -> str:
+    name, found = f"{step['step']:<16}", step["progress"]
+    how_far = _how_far(found) if found else ""
+    if step["state"] == "lost":
+        return f"{name} {_paint('lost')}; run snakemake again{f' ({how_far})' if how_far else ''}"
+    if step["state"] == "ended":
+        return f"{name} has ended; run snakemake to collect it"
+    if step["state"] == "elsewhere":
+        age = f", its log is {_duration(step['log_age_s'])} old" if step["log_age_s"] is not None else ""
+        how_far = f"{how_far + ' ' if how_far else ''}(on another machine{age})"
+    return f"{name} {how_far or 'running'}"
+
+
+def _how_far(found: Record) -> str:
+    """Percent, steps, speed and time left, as far as the log tells them."""
+    step, total = found["step"], found["total"]
+    text = f"{step:,} of {total:,} steps" if total else f"{step:,} steps"
+    if total:
+        text = f"{100 * step / total:3.0f} %  {text}"
+    if found["steps_per_s"]:
+        text += f", {found['steps_per_s']:,.0f} steps/s"
+    if found["seconds_left"] is not None:
+        text += f", {_duration(found['seconds_left'])} left"
+    return text
+
+
+def _duration(seconds: float) -> str:
+    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def _errors(state: Record) -> Iterator[str]:
+    for holder in (*state["stages"], state):
+        if holder["last_error"] and holder.get("status") != "completed":
+            yield f"{holder.get('id', 'snakemake')}: {plain(holder['last_error'])}"
+
+
+def _waiting(state: Record, live: Record) -> Iterator[str]:
+    draft, refusal = state["draft"], state["last_refusal"]
+    if state["waiting_gate"] == "specify":
+        yield "Specify gate: no version is signed yet"
+    elif draft:
+        yield f"Amend gate: version {draft['version']} is drafted: {plain(draft['rationale'])}"
+    elif live["edited"] or state["waiting_gate"]:
+        yield f"Amend gate: {SPEC_NAME} is not the spec that was signed"
+    if refusal:
+        yield f"refused: {plain(refusal['reason'])}"
+    for stage, count in live["stale"].items():
+        yield f"{stage}: {count} results were made for another definition than {SPEC_NAME} has now"
+
+
+def _paint(word: str) -> str:
+    """`word` in its colour where a person looks on."""
+    if word not in COLOURS or not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        return word
+    return f"\x1b[{COLOURS[word]}m{word}\x1b[0m"

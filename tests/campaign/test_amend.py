@@ -1,0 +1,164 @@
+"""Amendments: what a draft says, which stages it invalidates, withdrawals, and what is refused."""
+
+import pytest
+import toy
+
+from sophron.campaign import amend, draft, spec
+from sophron.records.errors import UserError
+
+
+@pytest.fixture
+def campaign(tmp_path, monkeypatch):
+    toy.plan_here(monkeypatch)
+    signed = toy.campaign(tmp_path, monkeypatch)
+    signed.sign()
+    return signed
+
+
+def load(campaign, version=None):
+    name = draft.DRAFT_SPEC_NAME if version is None else f"log/{version:04d}.campaign.yaml"
+    return spec.load(campaign.root / "approvals" / name)
+
+
+@pytest.mark.parametrize(
+    ("setting", "change", "invalidated"),
+    [
+        ("stages.a.definition.first=3", "stages.a.definition.first: 1 -> 3", "abcdef"),
+        ("stages.b.definition.factor=2.5", "stages.b.definition.factor: 2 -> 2.5", "bcdf"),
+        ("stages.c.definition.replicas=3", "stages.c.definition.replicas: 2 -> 3", "cdf"),
+        ("stages.d.definition.sleep_ms=1", "stages.d.definition.sleep_ms: added 1", "d"),
+        ("stages.e.definition.power=3", "stages.e.definition.power: 2 -> 3", "ef"),
+        ("seed=8", "seed: 7 -> 8", "abcdef"),
+        (
+            "stages.e.criteria.total.expression=total > 1",
+            "stages.e.criteria[0].expression: total == 30 -> total > 1",
+            "",
+        ),
+        ("stages.a.criteria.1.statement=Other words.", "stages.a.criteria[1].statement: All numbers are there.", ""),
+        ("stages.a.mechanical.retries=5", "stages.a.mechanical.retries: 2 -> 5", ""),
+        ("limits.steps=60", "limits.steps: 50 -> 60", ""),
+        ("method.name=counting", "method.name: addition -> counting", ""),
+    ],
+)
+def test_one_change_is_named_and_invalidates_its_stage_and_what_builds_on_it(campaign, setting, change, invalidated):
+    drafted = amend.draft(campaign.root, "because", [setting])
+    (said,) = drafted.changes
+    assert said.startswith(change)
+    assert drafted.invalidated_stages == list(invalidated)
+    assert drafted.version == load(campaign).version == 2
+    assert draft.read(campaign.root).changes == drafted.changes
+
+
+def test_an_edited_spec_is_the_draft_and_comments_stay(campaign):
+    text = campaign.spec.read_text()
+    campaign.spec.write_text(text.replace("{offset: 100}", "{offset: 101}  # a better one"))
+    drafted = amend.draft(campaign.root, "because")
+    assert drafted.changes == ["stages.d.definition.offset: 100 -> 101"]
+    wanted = campaign.spec.read_text().replace("version: 1", "version: 2")
+    assert (campaign.root / "approvals" / draft.DRAFT_SPEC_NAME).read_text() == wanted
+
+
+def test_a_setting_leaves_everything_else_as_it_was(campaign):
+    amend.draft(campaign.root, "because", ["stages.c.definition.weight=0.25"])
+    before, after = spec.load(campaign.spec).data, load(campaign).data
+    assert list(amend.differences(before, after)) == ["stages.c.definition.weight: 0.5 -> 0.25"]
+    assert "# A campaign of plain sums" in (campaign.root / "approvals" / draft.DRAFT_SPEC_NAME).read_text()
+
+
+@pytest.mark.parametrize("value", ["no", "'1e6'", "'12'", "2024-01-01", "'null'", "0x10 units"])
+def test_text_in_a_setting_is_the_same_text_in_the_spec(campaign, value):
+    amend.draft(campaign.root, "because", [f"question.units={value}"])
+    assert load(campaign).data["question"]["units"] == value.strip("'")
+
+
+@pytest.mark.parametrize("value", ["a: b", "{x: 1}", "1_000", "", "1e6"])
+def test_a_setting_that_is_no_text_is_not_taken_for_text(campaign, value):
+    with pytest.raises(UserError, match=r"question\.units: .* is not of type string|is not YAML"):
+        amend.draft(campaign.root, "because", [f"question.units={value}"])
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ([], "the amendment changes nothing that was signed; change something, or leave it"),
+        (["seed=7"], "the amendment changes nothing that was signed"),
+        (["stages.c.definition.weight=0.50"], "the amendment changes nothing that was signed"),
+        (["version=9"], "the amendment changes nothing that was signed"),
+        (["stages.x.definition.first=1"], 'there is no "x"; known here: a, b, c, d, e, f'),
+        (["stages.a.criteria.7.statement=x"], 'there is no "7"'),
+        (["stages.a.criteria.9=x"], "there is no entry 9; entries count from 0"),
+        (["seed.x=1"], "seed holds no keys"),
+        (["seed"], "has no value; write path.to.key=value"),
+        (["seed=[1"], "is not YAML"),
+        (["stages.a.definition.firts=1"], 'stages.a.definition.firts: unknown key; did you mean "first"'),
+        (["stages.a.definition.first=x"], 'stages.a.definition.first: "x" is not of type number'),
+        (["stages.a.mechanical.memory_mb=601"], "the stage may ask for 601, above its ceiling 600; raise it"),
+        (["campaign=other-name"], "the campaign id arithmetic-toy cannot change"),
+    ],
+)
+def test_what_cannot_be_drafted_is_one_sentence_and_leaves_no_trace(campaign, settings, words):
+    older = amend.draft(campaign.root, "an older draft", ["seed=9"])
+    with pytest.raises(UserError, match=words) as caught:
+        amend.draft(campaign.root, "because", settings)
+    assert "\n" not in str(caught.value)
+    assert draft.read(campaign.root).changes == older.changes
+
+
+def test_a_rationale_and_a_signature_come_first(campaign, tmp_path, monkeypatch):
+    with pytest.raises(UserError, match="an amendment needs its reason: --rationale 'why'"):
+        amend.draft(campaign.root, "  ", ["seed=8"])
+    (tmp_path / "fresh").mkdir()
+    fresh = toy.campaign(tmp_path / "fresh", monkeypatch)
+    with pytest.raises(UserError, match="nothing is signed yet, so there is nothing to amend"):
+        amend.draft(fresh.root, "because", ["seed=8"])
+
+
+def test_a_version_that_no_line_of_its_own_holds_is_said(campaign):
+    campaign.edit("version: 1", '"version": 1')
+    campaign.edit("seed: 7", "seed: 8")
+    with pytest.raises(UserError, match="the version cannot be counted up; write it as `version: 1` on a line of its"):
+        amend.draft(campaign.root, "because")
+
+
+def test_a_faulty_edited_spec_is_shown_with_its_own_file_and_line(campaign):
+    campaign.edit("{offset: 100}", "{offste: 100}")
+    with pytest.raises(UserError, match=r"toy/campaign\.yaml:\d+: stages\.d\.definition|arithmetic/campaign\.yaml:\d+"):
+        amend.draft(campaign.root, "because")
+
+
+def test_a_withdrawal_takes_the_content_before_and_counts_on(campaign):
+    campaign.amend("seed=8")
+    campaign.amend("stages.d.definition.offset=101")
+    drafted = campaign.amend(withdraw=2)
+    assert drafted.version == 4
+    assert drafted.changes == ["seed: 8 -> 7", "stages.d.definition.offset: 101 -> 100"]
+    assert drafted.invalidated_stages == list("abcdef")
+    assert list(amend.differences(load(campaign, 1).data, spec.load(campaign.spec).data)) == []
+    with pytest.raises(UserError, match="version 9 cannot be withdrawn; versions with a predecessor: 2, 3, 4"):
+        amend.draft(campaign.root, "because", withdraw=9)
+    with pytest.raises(UserError, match="version 1 cannot be withdrawn"):
+        amend.draft(campaign.root, "because", withdraw=1)
+
+
+def test_an_optional_stage_may_go_and_come_back(campaign):
+    text = campaign.spec.read_text()
+    start, end = text.index("  f:\n"), text.index("limits:")
+    campaign.spec.write_text(text[:start] + text[end:])
+    drafted = amend.draft(campaign.root, "because")
+    assert drafted.invalidated_stages == ["f"]
+    campaign.sign()
+    drafted = campaign.amend(withdraw=2)
+    assert drafted.invalidated_stages == []
+    assert "f" in spec.load(campaign.spec).data["stages"]
+
+
+def test_line_ends_of_windows_survive_an_amendment(campaign):
+    campaign.spec.write_bytes(campaign.spec.read_bytes().replace(b"\n", b"\r\n"))
+    drafted = amend.draft(campaign.root, "because", ["seed=8"])
+    assert drafted.changes == ["seed: 7 -> 8"]
+    campaign.sign()
+    assert b"\r" not in campaign.spec.read_bytes()  # a setting is written by an editor of YAML, which has its own
+    campaign.spec.write_bytes(campaign.spec.read_bytes().replace(b"seed: 8", b"seed: 9").replace(b"\n", b"\r\n"))
+    assert amend.draft(campaign.root, "because").changes == ["seed: 8 -> 9"]
+    assert campaign.sign()["version"] == 3
+    assert b"version: 3\r\n" in campaign.spec.read_bytes()

@@ -1,0 +1,141 @@
+"""Signing: what is shown and recorded, who may sign, and how the chain of approvals grows."""
+
+import hashlib
+import json
+import subprocess
+from datetime import datetime
+
+import pytest
+import toy
+
+from sophron.campaign import approve, locks, trust
+from sophron.records import approvals, signatures
+from sophron.records.errors import Refused, UserError
+
+
+@pytest.fixture
+def campaign(tmp_path, monkeypatch):
+    toy.plan_here(monkeypatch)
+    return toy.campaign(tmp_path, monkeypatch)
+
+
+def test_the_statement_is_the_same_as_often_as_it_is_made(campaign):
+    first, second = approve.propose(campaign.root), approve.propose(campaign.root)
+    assert first.statement == second.statement
+    assert first.digest == hashlib.sha256(first.statement.encode()).hexdigest()
+    assert json.loads(first.statement)["previous"] is None
+    assert not campaign.gate.exists()
+
+
+def test_the_record_is_the_statement_with_who_when_and_a_nonce(campaign):
+    proposal = approve.propose(campaign.root)
+    record = campaign.sign(approver="alex")
+    added = {"approver", "time", "nonce", "shown", "signers"}
+    assert record.keys() - added == json.loads(proposal.statement).keys()
+    assert {key: record[key] for key in record.keys() - added} == json.loads(proposal.statement)
+    assert record["approver"] == "alex"
+    assert record["shown"] == proposal.digest
+    assert datetime.fromisoformat(record["time"]).tzinfo is not None
+    signers = (campaign.root / "approvals" / "allowed_signers").read_bytes()
+    assert record["signers"] == hashlib.sha256(signers).hexdigest()
+    assert signers.startswith(b'alex namespaces="arithmetic-toy@sophron" ssh-ed25519 ')
+    assert dict(approvals.valid_approval(campaign.root).record) == record
+
+
+def test_each_approval_holds_the_hash_of_the_one_before(campaign):
+    campaign.sign()
+    first = approvals.signed_gate(campaign.root)
+    again = campaign.sign()
+    assert again["previous"] == first.hash
+    assert again["version"] == 1
+    assert again["nonce"] != first.record["nonce"]
+    assert again["trusted"] == trust.fingerprints(campaign.root)
+    assert trust.history(approvals.signed_gate(campaign.root)) == [
+        approvals.signed_gate(campaign.root).hash,
+        first.hash,
+    ]
+    names = [path.name for path in approvals.logged(campaign.root)]
+    assert names == ["0001.json", "0002.json"]
+
+
+def test_what_is_shown_names_the_trusted_keys_as_ssh_keygen_does(campaign):
+    campaign.sign()
+    shown = subprocess.run(["ssh-keygen", "-lf", f"{campaign.key}.pub"], capture_output=True, text=True, check=True)
+    (fingerprint,) = json.loads(approve.propose(campaign.root).statement)["trusted"]
+    assert fingerprint == f"ssh-ed25519 {shown.stdout.split()[1]}"
+
+
+def test_a_key_that_cannot_sign_leaves_nothing_behind(campaign, tmp_path):
+    missing = tmp_path / "no-such-key"
+    with pytest.raises(UserError, match="no-such-key: is not a readable SSH key; give one with --key"):
+        campaign.sign(missing)
+    only_public = tmp_path / "half.pub"
+    only_public.write_text((campaign.key.with_suffix(".pub")).read_text())
+    campaign.key.rename(tmp_path / "hidden")
+    with pytest.raises(UserError, match=r"half\.pub: could not sign"):
+        campaign.sign(only_public)
+    (tmp_path / "hidden").rename(campaign.key)
+    assert not (campaign.root / "approvals" / "allowed_signers").exists()
+    campaign.sign()
+
+
+def test_a_stranger_cannot_sign_after_the_first_approval(campaign, tmp_path):
+    campaign.sign()
+    gate = campaign.gate.read_bytes()
+    with pytest.raises(Refused, match="is not among the trusted signers of this campaign; a trusted one adds it"):
+        campaign.sign(toy.make_key(tmp_path / "stranger"), None)
+    with pytest.raises(Refused, match="is not among the trusted signers"):
+        campaign.sign(approver="somebody-else")
+    assert campaign.gate.read_bytes() == gate
+
+
+@pytest.mark.parametrize("name", ["", "two words", "a,b", "*", "!alex", "#alex", 'a"b', "a?"])
+def test_a_name_that_is_a_pattern_or_none_is_refused(name):
+    with pytest.raises(UserError, match="cannot name a signer; use letters"):
+        approve.signer_line(name, "ssh-ed25519 AAAA", "toy")
+
+
+def test_the_gate_stays_closed_for_assumptions_and_limits(campaign):
+    assert approve.closed(approve.propose(campaign.root)) == []
+    campaign.edit("status: verified", "status: UNVERIFIED")
+    campaign.edit("steps: 50", "steps: 5")
+    unverified, steps = approve.closed(approve.propose(campaign.root))
+    assert unverified == "the assumption finite is UNVERIFIED; verify it and say so in campaign.yaml"
+    assert steps.startswith("limits.steps: the plan has 20 steps, the limit is 5")
+
+
+def test_windows_line_ends_in_spec_and_signers_are_signed_as_they_are(campaign):
+    campaign.spec.write_bytes(campaign.spec.read_bytes().replace(b"\n", b"\r\n"))
+    signers = campaign.root / "approvals" / "allowed_signers"
+    signers.parent.mkdir()
+    line = approve.signer_line("alex", signatures.public_key(campaign.key), "arithmetic-toy")
+    signers.write_bytes(line.replace("\n", "\r\n").encode())
+    spec_bytes = campaign.spec.read_bytes()
+    campaign.sign()
+    assert campaign.spec.read_bytes() == spec_bytes
+    approvals.valid_approval(campaign.root)
+
+
+def test_a_comment_or_another_order_of_keys_needs_no_new_signature(campaign):
+    campaign.sign()
+    campaign.edit("# A campaign of plain sums", "# Sums, plain ones")
+    campaign.edit("{replicas: 2, weight: 0.5}", "{weight: 0.5, replicas: 2.0}")
+    approvals.valid_approval(campaign.root)
+    assert json.loads(approve.propose(campaign.root).statement)["version"] == 1
+
+
+def test_one_signs_at_a_time_and_not_from_inside_a_workflow(campaign, monkeypatch):
+    with locks.signing(campaign.root), pytest.raises(UserError, match="another process works on this campaign"):
+        campaign.sign()
+    monkeypatch.setattr(locks, "_command", lambda _: "python snakemake -c 1")
+    with pytest.raises(UserError, match="a step of a workflow cannot sign; a person signs, outside of it"):
+        campaign.sign()
+
+
+def test_this_user_remembers_keys_and_the_last_approval_under_a_lock(campaign):
+    campaign.sign()
+    known = trust.known_keys(campaign.root, "arithmetic-toy")
+    assert known == {signatures.public_key(campaign.key)}
+    assert trust.known_keys(campaign.root, "another") is None
+    campaign.amend("seed=8")
+    trust.check(approvals.signed_gate(campaign.root))
