@@ -90,7 +90,7 @@ def _with_settings(text: str, settings: Sequence[str]) -> str:
     editor.width = 4096
     editor.indent(mapping=2, sequence=4, offset=2)
     try:
-        content = editor.load(text)
+        content = editor.load(text.replace("\r\n", "\n"))  # one sort of line ends, which the editor keeps
         for setting in settings:
             _assign(content, setting, YAML(typ="safe", pure=True))
     except YAMLError as error:

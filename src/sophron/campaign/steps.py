@@ -161,21 +161,33 @@ def _try(work: _Work, function: Callable[[str], StageFunction]) -> int:
     details = {"rule": claim.rule, "try": int(folder.name), "digest": claim.digest}
     events.append(work.root, "sophron", "step_started", **about, **details, **me, log=log)
     project(work.root)
-    begun = time.monotonic()
-    status, reason = _attempt(work, function, folder)
-    core_seconds = claim.cores * (time.monotonic() - begun)
-    ended = {"status": status, "reason": reason, "ended": clock.isoformat(), "core_seconds": round(core_seconds, 3)}
-    atomic.write_json(folder / "try.json", note | ended)
-    usage.charge(work.root, core_seconds)
-    events.append(work.root, "sophron", "step_ended", **about, status=status, reason=reason)
-    project(work.root)
+    begun, status, reason = time.monotonic(), "crashed", "its process was interrupted"
+    try:
+        status, reason = _attempt(work, function, folder)
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise
+    finally:
+        _end(work, folder, note, claim.cores * (time.monotonic() - begun), status, reason)
     if status == "retry":
         print(f"{work.step}: {reason}; it is tried again with more", file=sys.stderr)
     return 1 if status == "retry" else 0
 
 
+def _end(
+    work: _Work, folder: Path, note: Mapping[str, Any], core_seconds: float, status: str, reason: str | None
+) -> None:
+    """Charge a try, then record how it ended: a sum that is made again from the tries must not have it twice."""
+    usage.charge(work.root, core_seconds)
+    ended = {"status": status, "reason": reason, "ended": clock.isoformat(), "core_seconds": round(core_seconds, 3)}
+    atomic.write_json(folder / "try.json", {**note, **ended})
+    told = "failed" if status == "crashed" else status
+    events.append(work.root, "sophron", "step_ended", **work.about, status=told, reason=reason)
+    project(work.root)
+
+
 def _attempt(work: _Work, function: Callable[[str], StageFunction], folder: Path) -> tuple[str, str | None]:
-    """Run the stage's function; how it ended and why. A fault in our own code is recorded before it is raised."""
+    """Run the stage's function; how it ended and why. A fault in our own code is raised."""
     try:
         _write_outcome(work, function(work.stage.run)(_context(work, folder)), None)
     except EngineFailure as failure:
@@ -183,14 +195,6 @@ def _attempt(work: _Work, function: Callable[[str], StageFunction], folder: Path
             return "retry", failure.reason
         _write_outcome(work, StepResult(result={}), failure.reason)
         return "failed", failure.reason
-    except Exception as error:
-        note = documents.load_json(folder / "try.json")
-        reason = f"{type(error).__name__}: {error}"
-        atomic.write_json(
-            folder / "try.json", note | {"status": "crashed", "reason": reason, "ended": clock.isoformat()}
-        )
-        events.append(work.root, "sophron", "step_ended", **work.about, status="failed", reason=reason)
-        raise
     return "done", None
 
 
@@ -202,11 +206,7 @@ def _close_killed(work: _Work) -> None:
             continue
         last = max((one.stat().st_mtime for one in work.scratch.rglob("*")), default=path.stat().st_mtime)
         elapsed = max(0.0, last - path.stat().st_mtime)
-        core_seconds = round(note["cores"] * elapsed, 3)
-        atomic.write_json(path, note | {"status": "killed", "ended": clock.isoformat(), "core_seconds": core_seconds})
-        usage.charge(work.root, core_seconds)
-        about = work.about
-        events.append(work.root, "sophron", "step_ended", **about, status="killed", reason="its process was killed")
+        _end(work, path.parent, note, round(note["cores"] * elapsed, 3), "killed", "its process was killed")
 
 
 def _context(work: _Work, folder: Path) -> StepContext:

@@ -82,7 +82,8 @@ def accept(claim: approvals.Claim, gate: Path, verdict_path: Path, accepted: Pat
     spec = load(root / SPEC_NAME)
     verdict = documents.load_json(verdict_path)
     wanted = (spec.definition_digest(claim.stage), spec.criteria_digest(claim.stage))
-    if (verdict.get("definition_digest"), verdict.get("criteria_digest")) != wanted or claim.digest != wanted[0]:
+    found = [verdict.get(f"{part}_digest") for part in ("definition", "criteria")] if isinstance(verdict, dict) else []
+    if tuple(found) != wanted or claim.digest != wanted[0]:
         raise Refused(f"{verdict_path}: is the verdict of another spec; move it away and run again: snakemake")
     if verdict["verdict"] != "pass":
         reasons = "; ".join(sentences(verdict))

@@ -1,0 +1,125 @@
+"""Who works on a campaign: locks that die with their holder, orphans of a dead driver, and living ones."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from sophron.campaign import locks
+from sophron.records import process
+from sophron.records.errors import UserError
+from sophron.records.locks import FileLock
+
+HOLD_CAMPAIGN = """
+import sys, time
+from pathlib import Path
+from sophron.campaign import locks
+lock = locks.driver_lock(Path(sys.argv[1]))
+print("held", flush=True)
+time.sleep(600)
+"""
+HOLD_SCRATCH = """
+import signal, sys, time
+from pathlib import Path
+from sophron.campaign import locks
+if sys.argv[2] == "deaf":
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+with locks.step_scratch(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(float(sys.argv[3]))
+"""
+DRIVER = """
+import subprocess, sys
+subprocess.run([sys.executable, *sys.argv[1:]])
+"""
+
+
+def start(*command):
+    process = subprocess.Popen([sys.executable, *map(str, command)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+def end(process):
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+def test_a_second_driver_is_refused_and_the_first_is_named(tmp_path):
+    first = start("-c", HOLD_CAMPAIGN, tmp_path)
+    with pytest.raises(UserError, match=rf"another process works on this campaign \(process {first.pid} on "):
+        locks.driver_lock(tmp_path)
+    with pytest.raises(UserError, match="another process works on this campaign"), locks.signing(tmp_path):
+        pass
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    locks.driver_lock(tmp_path).release()
+    end(first)
+
+
+def test_a_note_that_a_kill_tore_names_nobody(tmp_path):
+    with locks.driver_lock(tmp_path):
+        (tmp_path / locks.DRIVER_LOCK).write_text('{"pid": 1')
+        with pytest.raises(UserError, match=r"\(unknown process\)"):
+            locks.driver_lock(tmp_path)
+
+
+def test_nobody_signs_while_steps_run_and_many_steps_run_at_once(tmp_path):
+    first, second = (FileLock(tmp_path / locks.STEPS_LOCK, shared=True) for _ in range(2))
+    refused = pytest.raises(UserError, match="steps of this campaign are running")
+    with first, second, refused, locks.signing(tmp_path):
+        pass
+    with locks.signing(tmp_path):
+        pass
+
+
+def test_a_process_that_was_replaced_by_another_of_its_number_is_dead():
+    me = {"pid": os.getpid(), "pid_start": process.start_of(os.getpid()), "host": process.host()}
+    assert process.alive(me) is True
+    assert process.alive(me | {"pid_start": "another boot/17"}) is False
+    assert process.alive(me | {"host": "elsewhere"}) is None
+
+
+def orphan(tmp_path, behaviour):
+    """A step that holds its scratch while its driver, a program called snakemake, was killed."""
+    script = tmp_path / "snakemake_driver.py"
+    script.write_text(DRIVER)
+    driver = start(script, "-c", HOLD_SCRATCH, tmp_path / "scratch" / "a", behaviour, 600)
+    note = json.loads((tmp_path / "scratch" / "a.lock").read_text())
+    assert note["driver"]["pid"] == driver.pid
+    end(driver)
+    assert process.alive(note)
+    return note
+
+
+@pytest.mark.parametrize("behaviour", ["listens", "deaf"])
+def test_an_orphan_of_a_dead_driver_is_ended(tmp_path, behaviour, monkeypatch):
+    monkeypatch.setattr(locks, "PATIENCE_S", 0.5)
+    note = orphan(tmp_path, behaviour)
+    with locks.step_scratch(tmp_path / "scratch" / "a"):
+        assert not process.alive(note)
+        assert json.loads((tmp_path / "scratch" / "a.lock").read_text())["pid"] == os.getpid()
+
+
+def test_a_step_whose_driver_lives_is_waited_for(tmp_path):
+    script = tmp_path / "snakemake_driver.py"
+    script.write_text(DRIVER)
+    begun = time.monotonic()
+    driver = start(script, "-c", HOLD_SCRATCH, tmp_path / "scratch" / "a", "listens", 1.5)
+    with locks.step_scratch(tmp_path / "scratch" / "a"):
+        assert time.monotonic() - begun > 1.4
+    assert driver.wait(timeout=10) == 0
+    driver.stdout.close()
+
+
+def test_scratch_survives_the_kill_of_its_holder(tmp_path):
+    held = start("-c", HOLD_SCRATCH, tmp_path / "a", "listens", 600)
+    (tmp_path / "a" / "restart.1").write_text("half of it")
+    end(held)
+    with locks.step_scratch(tmp_path / "a"):
+        assert (tmp_path / "a" / "restart.1").read_text() == "half of it"

@@ -1,0 +1,197 @@
+"""One compute step: its outcome, its tries, what it never computes twice, and how it fails."""
+
+import json
+import shutil
+
+import arithmetic_kind
+import pytest
+import toy
+
+from sophron.campaign import mechanical, results, spec, steps
+from sophron.records import approvals
+from sophron.records.canonical import file_digest
+
+
+@pytest.fixture
+def campaign(tmp_path, monkeypatch):
+    toy.plan_here(monkeypatch)
+    return toy.campaign(tmp_path, monkeypatch)
+
+
+def outcome(campaign, step="a"):
+    return json.loads((campaign.root / "results" / step / "outcome.json").read_text())
+
+
+def tries(campaign, step):
+    paths = sorted((campaign.root / "records" / step).glob("*/try.json"))
+    return [json.loads(path.read_text()) for path in paths]
+
+
+def test_an_outcome_embeds_definition_inputs_files_and_tools(campaign):
+    campaign.sign()
+    assert campaign.run_here("a", "b-1") == 0
+    loaded = spec.load(campaign.spec)
+    found = outcome(campaign, "b/1")
+    path = campaign.root / "results" / "b" / "1" / "numbers.txt"
+    upstream = file_digest(campaign.root / "results" / "a" / "outcome.json")
+    assert found["definition_digest"] == loaded.definition_digest("b")
+    assert found["inputs"] == {"a": upstream}
+    assert found["seed"] == loaded.seed("b", {"replica": "1"})
+    assert found["status"] == "done"
+    assert found["files"] == {
+        "numbers": {"file": "numbers.txt", "sha256": file_digest(path), "bytes": path.stat().st_size}
+    }
+    assert found["tools"].keys() == {"arithmetic", "sophron"}
+    assert found["result"]["total"] == sum(map(float, path.read_text().split()))
+
+
+def test_equal_definitions_give_equal_bytes_wherever_and_whenever(campaign, tmp_path, monkeypatch):
+    campaign.sign()
+    campaign.run_here("a", "b-0", "b-1", "c")
+    (tmp_path / "elsewhere").mkdir()
+    other = toy.campaign(tmp_path / "elsewhere", monkeypatch)
+    other.sign()
+    other.run_here("a", "b-1", "b-0", "c")
+    assert campaign.results() == other.results()
+
+
+def test_what_stands_finished_is_not_computed_again(campaign):
+    campaign.sign()
+    campaign.run_here("a")
+    before = campaign.results()
+    shutil.rmtree(campaign.root / "results")
+    assert campaign.run_here("a") == 0
+    assert campaign.results() == before
+    assert campaign.tries() == {"a": 1}
+    assert campaign.events("step_ended")[-1]["reason"] == "it stood finished"
+
+
+@pytest.mark.parametrize("name", ["numbers.txt", "outcome.json"])
+def test_what_no_longer_stands_as_it_was_finished_is_computed_again(campaign, name):
+    """Results are links of the finished files, so an edit of a result is one of both."""
+    campaign.sign()
+    campaign.run_here("a")
+    before = campaign.results()
+    with (campaign.root / "results" / "a" / name).open("a") as stream:
+        stream.write(" ")
+    shutil.rmtree(campaign.root / "results")
+    campaign.run_here("a")
+    assert campaign.results() == before
+    assert campaign.tries() == {"a": 2}
+
+
+def test_a_failed_engine_is_an_outcome_that_stops_what_builds_on_it(campaign, capsys):
+    campaign.edit("{factor: 2}", "{factor: 2, breaks: true}")
+    campaign.sign()
+    assert campaign.run_here("a", "b-0") == 0
+    failed = outcome(campaign, "b/0")
+    assert (failed["status"], failed["reason"], failed["result"]) == ("failed", "b cannot add these numbers", {})
+    assert failed["files"]["numbers"]["bytes"] == 0
+    assert campaign.run_here("b-1", "c") == 2
+    assert "b-0 failed (b cannot add these numbers); nothing can build on it" in capsys.readouterr().err
+    assert campaign.run_here("b-0") == 0
+    assert [note["status"] for note in tries(campaign, "b-0")] == ["failed", "failed"]
+
+
+def test_kills_and_failures_that_memory_cures_are_tried_again_with_more(campaign):
+    campaign.edit("{first: 1, terms: 4}", "{first: 1, terms: 4, kills: 1}")
+    campaign.edit("{factor: 2}", "{factor: 2, needs_mb: 500}")
+    campaign.sign()
+    campaign.complete("results/b/0/outcome.json", "--quiet", "all")
+    assert [note["status"] for note in tries(campaign, "a")] == ["killed", "done"]
+    assert [note["status"] for note in tries(campaign, "b-0")] == ["retry", "retry", "done"]
+    assert tries(campaign, "b-0")[0]["reason"] == "b ran out of memory at 200 MB"
+    reasons = [event["reason"] for event in campaign.events("step_ended") if event["status"] == "killed"]
+    assert reasons == ["its process was killed"]
+    ended = sum(note["core_seconds"] for step in ("a", "b-0") for note in tries(campaign, step))
+    used = json.loads((campaign.root / "records" / "usage.json").read_text())["core_seconds"]
+    assert used == pytest.approx(ended, abs=0.01)
+
+
+def test_a_fault_in_a_stages_code_is_recorded_and_shown(campaign, monkeypatch):
+    campaign.sign()
+    monkeypatch.setattr(arithmetic_kind, "a", lambda _: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        campaign.run_here("a")
+    (note,) = tries(campaign, "a")
+    assert (note["status"], note["reason"]) == ("crashed", "ZeroDivisionError: division by zero")
+    assert not (campaign.root / "results").exists()
+    monkeypatch.undo()
+
+
+def test_a_result_that_breaks_its_schema_is_no_outcome(campaign, monkeypatch, capsys):
+    campaign.sign()
+    whole = arithmetic_kind.a
+
+    def wrong(ctx):
+        made = whole(ctx)
+        return steps.StepResult({**made.result, "terms": "four"}, made.files, made.tools)
+
+    monkeypatch.setattr(arithmetic_kind, "a", wrong)
+    assert campaign.run_here("a") == 2
+    assert '"four" is not of type integer' in capsys.readouterr().err
+    assert not (campaign.root / "results").exists()
+
+
+def test_scratch_of_other_inputs_is_kept_but_not_continued(campaign):
+    campaign.sign()
+    campaign.run_here("a")
+    digest = spec.load(campaign.spec).definition_digest("b")
+    scratch = campaign.root / "scratch" / digest[:16] / "b-0"
+    scratch.mkdir(parents=True)
+    (scratch / "key.json").write_text('{"key": "of other inputs"}')
+    (scratch / "restart.1").write_text("half of it")
+    assert campaign.run_here("b-0") == 0
+    (aside,) = scratch.parent.glob("b-0.set-aside-*")
+    assert (aside / "restart.1").read_text() == "half of it"
+    assert not (scratch / "restart.1").exists()
+
+
+def test_a_finished_steps_scratch_keeps_only_what_a_repetition_needs(campaign):
+    campaign.sign()
+    campaign.run_here("a")
+    digest = spec.load(campaign.spec).definition_digest("a")
+    scratch = campaign.root / "scratch" / digest[:16] / "a"
+    assert {path.name for path in scratch.iterdir()} == {"finished", "done.json", "key.json"}
+
+
+def test_a_refused_step_changes_nothing_but_the_record_of_it(campaign, capsys):
+    campaign.sign()
+    campaign.edit("{first: 1,", "{first: 2,")
+    assert campaign.run_here("a") == 2
+    assert "campaign.yaml was changed since version 1 was signed: sophron amend" in capsys.readouterr().err
+    (event,) = campaign.events("refused")
+    assert event["step"] == "a"
+    assert campaign.tries() == {}
+    assert not (campaign.root / "scratch").exists()
+
+
+def test_fewer_cores_than_the_spec_has_are_taken_as_given(campaign, monkeypatch):
+    campaign.edit("memory_mb: 200", "ranks: 2\n      memory_mb: 200")
+    campaign.edit("choices: {threads: [1, 2]}", "choices: {}")
+    campaign.sign()
+    seen = []
+    whole = arithmetic_kind.a
+    monkeypatch.setattr(arithmetic_kind, "a", lambda ctx: (seen.append(ctx), whole(ctx))[1])
+    campaign.run_here("a")  # with one core
+    (ctx,) = seen
+    assert (ctx.cores.ranks, ctx.cores.threads, ctx.memory_mb, ctx.runtime_min) == (1, 1, 200, 5)
+    assert (
+        mechanical.overlaid(spec.load(campaign.spec).data["stages"]["a"]["mechanical"], "a", campaign.root).cores == 2
+    )
+
+
+def test_outcomes_are_found_by_their_record_wherever_a_host_puts_them(campaign, tmp_path):
+    campaign.sign()
+    loaded = spec.load(campaign.spec)
+    digest = loaded.definition_digest("a")
+    line = "stage a --gate approvals/gate.json --outcome X --log L --cores 1 --memory-mb 200 --runtime-min 5 --digest"
+    claim = approvals.Claim("a", digest, "a", {}, [*line.split(), digest], 1, 200, 5)
+    outcome_path = campaign.root / "results" / ".." / ".." / "host" / "a" / "outcome.json"
+    steps.execute(steps.Order(claim, campaign.gate, outcome_path), lambda _: arithmetic_kind.a)
+    assert results.published(campaign.root, "a") == tmp_path / "host" / "a" / "outcome.json"
+    assert results.finished(campaign.root, loaded, "a", {}).files["numbers"].is_file()
+    campaign.amend("seed=8")
+    assert not (tmp_path / "host" / "a" / "outcome.json").exists()
+    (kept,) = (campaign.root / "invalidated" / "v1" / "outside").rglob("outcome.json")
+    assert kept.is_file()
