@@ -33,8 +33,9 @@ def frozen(campaign) -> tuple[str, str, str]:
 
 
 def test_a_plan_is_the_same_before_during_and_after_a_run(tmp_path, monkeypatch):
+    toy.plan_here(monkeypatch)
     campaign = toy.campaign(tmp_path, monkeypatch)
-    campaign.edit("{factor: 2}", "{factor: 2, sleep_ms: 4000}")
+    campaign.edit("{factor: 2}", "{factor: 2, sleep_ms: 3000}")
     before = frozen(campaign)
     campaign.sign()
     command = [sys.executable, "-m", "snakemake", *toy.BASICS, "results/c/passed"]
@@ -136,6 +137,7 @@ def test_a_snakefile_without_our_rules_or_with_a_fault_is_one_sentence(tmp_path,
 
 
 def test_planning_a_draft_looks_at_the_draft_and_leaves_the_spec(tmp_path, monkeypatch):
+    toy.plan_here(monkeypatch)
     campaign = toy.campaign(tmp_path, monkeypatch)
     campaign.sign()
     text = campaign.spec.read_bytes()

@@ -161,26 +161,25 @@ def _try(work: _Work, function: Callable[[str], StageFunction]) -> int:
     details = {"rule": claim.rule, "try": int(folder.name), "digest": claim.digest}
     events.append(work.root, "sophron", "step_started", **about, **details, **me, log=log)
     project(work.root)
-    begun, status, reason = time.monotonic(), "crashed", "its process was interrupted"
+    begun, status = time.monotonic(), "crashed"
+    reason: str | None = "its process was interrupted"
     try:
         status, reason = _attempt(work, function, folder)
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         raise
     finally:
-        _end(work, folder, note, claim.cores * (time.monotonic() - begun), status, reason)
+        _end(work, folder, claim.cores * (time.monotonic() - begun), status, reason)
     if status == "retry":
         print(f"{work.step}: {reason}; it is tried again with more", file=sys.stderr)
     return 1 if status == "retry" else 0
 
 
-def _end(
-    work: _Work, folder: Path, note: Mapping[str, Any], core_seconds: float, status: str, reason: str | None
-) -> None:
+def _end(work: _Work, folder: Path, core_seconds: float, status: str, reason: str | None) -> None:
     """Charge a try, then record how it ended: a sum that is made again from the tries must not have it twice."""
     usage.charge(work.root, core_seconds)
     ended = {"status": status, "reason": reason, "ended": clock.isoformat(), "core_seconds": round(core_seconds, 3)}
-    atomic.write_json(folder / "try.json", {**note, **ended})
+    atomic.write_json(folder / "try.json", documents.load_json(folder / "try.json") | ended)
     told = "failed" if status == "crashed" else status
     events.append(work.root, "sophron", "step_ended", **work.about, status=told, reason=reason)
     project(work.root)
@@ -206,7 +205,7 @@ def _close_killed(work: _Work) -> None:
             continue
         last = max((one.stat().st_mtime for one in work.scratch.rglob("*")), default=path.stat().st_mtime)
         elapsed = max(0.0, last - path.stat().st_mtime)
-        _end(work, path.parent, note, round(note["cores"] * elapsed, 3), "killed", "its process was killed")
+        _end(work, path.parent, note["cores"] * elapsed, "killed", "its process was killed")
 
 
 def _context(work: _Work, folder: Path) -> StepContext:
