@@ -84,6 +84,11 @@ def test_an_overridden_shell_line_is_refused(host):
         plan_with(host, "    shell:\n        'echo {output}'\n")
 
 
+def test_an_overridden_input_is_refused(host):
+    with pytest.raises(UserError, match="the rule produce has other inputs"):
+        plan_with(host, '    input:\n        gate=ancient("liquid/approvals/gate.json"),\n')
+
+
 def test_overridden_resources_do_not_change_the_plan(host):
     before = plan_with(host, RESOURCES)
     assert plan_with(host, RESOURCES.replace("600", "900")).hash == before.hash

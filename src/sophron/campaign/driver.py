@@ -41,6 +41,7 @@ def tell(root: Path, plan: Plan | None = None) -> None:
     if not approvals.gate_path(root).is_file():
         return
     spec = load(root / SPEC_NAME)
-    if project(root)["spec_digest"] != spec.digest:
+    planned = plan is not None or (root / "Snakefile").is_file()  # a host's plan is its own affair
+    if planned and project(root)["spec_digest"] != spec.digest:
         record_spec(root, spec, plan or make(root, spec))
     project(root)

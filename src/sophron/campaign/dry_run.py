@@ -60,6 +60,8 @@ def _step(job: Any, reason: Any) -> dict[str, Any]:
         "shell": shell,
         "digest": str(dict(job.params.items()).get("digest", "")),
         "wildcards": dict(job.wildcards_dict),
+        "gated": any(str(path).endswith("approvals/gate.json") for path in job.input),
+        "outcomes": sum(str(path).endswith("/outcome.json") for path in job.input),
         "reason": " ".join(str(reason).split()),
     }
 

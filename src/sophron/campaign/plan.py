@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +160,7 @@ def make(root: Path, spec: Spec, snakefile: Path | None = None) -> Plan:
     steps = [PlannedStep(**{key: line[key] for key in ("rule", "shell", "digest", "wildcards")}) for line in lines]
     ours = [step for step in steps if step.rule != "gate"]
     _refuse_overrides(ours, spec)
+    _refuse_other_inputs(lines, spec)
     if not ours:
         raise UserError(f"{snakefile or root}: the workflow has no step of this campaign; import its rules")
     return Plan(spec, tuple(sorted(ours, key=lambda step: step.identity)))
@@ -200,6 +202,23 @@ def _refuse_overrides(steps: list[PlannedStep], spec: Spec) -> None:
             raise UserError(f"the rule {step.rule} does not end in its digest; use it without overriding shell")
         if step.digest != digests.get((step.rule, step.stage)):
             raise UserError(f"the rule {step.rule} has another digest than its stage; use it without overriding params")
+
+
+def _refuse_other_inputs(lines: list[dict[str, Any]], spec: Spec) -> None:
+    """Every step waits for the gate and for the outcome of each step that it builds on or judges."""
+    for line in lines:
+        rule, wildcards = line["rule"], line["wildcards"]
+        if rule == "gate":
+            continue
+        wanted = 0
+        if rule == "verify":
+            wanted = len(spec.steps(wildcards["stage"]))
+        elif rule not in SERVICE_RULES:
+            for name in spec.stage(rule).depends_on:
+                gathered = [key for key in spec.stage(name).wildcards if key not in wildcards]
+                wanted += prod(len(spec.ranges[key]) for key in gathered)
+        if not line["gated"] or line["outcomes"] != wanted:
+            raise UserError(f"the rule {rule} has other inputs than Sophron's; use it without overriding input")
 
 
 def _own_digests(spec: Spec) -> dict[tuple[str, str], str]:

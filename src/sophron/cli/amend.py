@@ -23,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", action="append", default=[], dest="settings", metavar="PATH=VALUE", help="one change")
     parser.add_argument("--rationale", default="", help="why")
     parser.add_argument("--withdraw", type=int, metavar="N", help="take back version N")
+    parser.add_argument("--snakefile", type=Path, help="Snakefile of the pipeline that this campaign is part of")
     parser.add_argument("--drop", action="store_true", help="forget the draft")
 
 
@@ -41,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         about = {"rationale": drafted.rationale, "invalidated_stages": drafted.invalidated_stages}
         events.append(root, "sophron", "drafted", version=drafted.version, **about)
         project(root)
-    _show(root, drafted)
+    _show(root, drafted, args.snakefile or root / "Snakefile")
     return 0
 
 
@@ -61,7 +62,7 @@ def _drop(root: Path) -> int:
     return 0
 
 
-def _show(root: Path, drafted: "Draft") -> None:
+def _show(root: Path, drafted: "Draft", snakefile: Path) -> None:
     """Print what the draft changes, what that invalidates, and the upper bound of what runs again."""
     from sophron.campaign import draft
     from sophron.campaign.plan import make
@@ -71,13 +72,17 @@ def _show(root: Path, drafted: "Draft") -> None:
     print(f"Version {drafted.version} is drafted:")
     for change in drafted.changes:
         print(f"  {change}")
-    if drafted.invalidated_stages and (root / "Snakefile").is_file():
-        plan = make(root, load(root / FOLDER / draft.DRAFT_SPEC_NAME))
+    if not drafted.invalidated_stages:
+        print("It invalidates no stage.")
+    elif snakefile.is_file():
+        plan = make(root, load(root / FOLDER / draft.DRAFT_SPEC_NAME), snakefile)
         hours = plan.core_hours()
         print("It invalidates (upper bound of what runs again):")
         for stage in drafted.invalidated_stages:
             count = sum(number for (name, _), number in plan.counts().items() if name == stage)
             print(f"  {stage:<16} {count:>6} steps {hours.get(stage, 0.0):>10.2f} core-hours")
-    elif not drafted.invalidated_stages:
-        print("It invalidates no stage.")
+    else:
+        print(
+            f"It invalidates {', '.join(drafted.invalidated_stages)}; with --snakefile of the host, the cost is shown."
+        )
     print("Next: sophron review, sophron approve")
