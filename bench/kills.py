@@ -35,7 +35,7 @@ onstart:
     begin(".")
 """
 RUN = ["snakemake", "--cores", "2", "--nolock", "--rerun-incomplete", "--logger", "sophron", "--quiet", "all"]
-TIMEOUT_S = 300
+TIMEOUT_S = 900
 
 
 def sophron(*words: str, cwd: Path) -> str:
