@@ -182,18 +182,20 @@ def main() -> int:
         print(text)
         return 1
     reference, runs, payload = outputs(quiet), [], {"faulty": 0}
-    for number in range(args.kills):
-        folder = campaign(base / f"run-{number}", spec, key)
+    hits = 0
+    while hits < args.kills:
+        folder = campaign(base / f"run-{len(runs)}", spec, key)
         run = kill_once(folder, chance, 0.9 * length)
         code, text = finish(folder)
         after = compare(folder, reference) if code == 0 else {}
         run["faults"] = judge(run.pop("ended_before"), after) if code == 0 else [f"did not finish: {text[-400:]}"]
         run["continued"] = [step for step, count in after.get("tries", {}).items() if count > 1]
         runs.append(run)
-        print(f"{number + 1}/{args.kills} {run}", flush=True)
+        hits += run["hit"]  # a victim that was no longer there is no kill
+        print(f"{hits}/{args.kills} {run}", flush=True)
         if not args.keep and not run["faults"]:
             shutil.rmtree(folder)
-        payload = {"undisturbed_s": round(length, 1), "seed": args.seed, "kills": len(runs), "runs": runs}
+        payload = {"undisturbed_s": round(length, 1), "seed": args.seed, "kills": hits, "runs": runs}
         payload["faulty"] = sum(bool(one["faults"]) for one in runs)
         record("kills", payload)  # after each run: a bench about kills may be killed
     return 1 if payload["faulty"] else 0

@@ -21,6 +21,8 @@ from statistics import median
 from kills import campaign
 from record import record
 
+from sophron.science.lammps.find import Lammps, find
+
 LOOP = re.compile(r"^Loop time of (\S+) on .* for (\d+) steps", re.MULTILINE)
 
 
@@ -45,14 +47,15 @@ def run_step(folder: Path) -> tuple[float, float, Path]:
     return loop_rate(log), steps / note["core_seconds"], last
 
 
-def run_bare(binary: str, start: Path, text: str) -> tuple[float, float]:
+def run_bare(lammps: Lammps, start: Path, text: str) -> tuple[float, float]:
     """Run the same input by `lmp` alone; loop rate and whole-process rate."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         shutil.copy(start, folder / "start.data")
         (folder / "in.produce").write_text(text)
         begun = time.monotonic()
-        subprocess.run([binary, "-in", "in.produce", "-log", "log.lammps", "-screen", "none"], cwd=folder, check=True)
+        command = [lammps.program, "-in", "in.produce", "-log", "log.lammps", "-screen", "none"]
+        subprocess.run(command, cwd=folder, env={**os.environ, **lammps.environment}, check=True)
         elapsed = time.monotonic() - begun
         steps = int(LOOP.findall((folder / "log.lammps").read_text())[-1][1])
         return loop_rate(folder / "log.lammps"), steps / elapsed
@@ -72,15 +75,13 @@ def main() -> int:
     spec = (Path(__file__).parent / "kills.campaign.yaml").read_text()
     spec = re.sub(r"steps: \d+, sample_every", f"steps: {args.steps}, sample_every", spec)
     folder = campaign(base / "campaign", spec, key)
-    from sophron.science.lammps.find import find
-
     rounds = []
     for _ in range(args.rounds):
         loop, whole, tried = run_step(folder)
         start, text = next(tried.rglob("in.produce")), ""
         text = start.read_text()
         data = folder / "results" / "equilibrate" / "0" / "system.data"
-        bare_loop, bare_whole = run_bare(str(find().path), data, text)
+        bare_loop, bare_whole = run_bare(find(), data, text)
         rounds.append(
             {"campaign_loop": loop, "campaign_try": whole, "bare_loop": bare_loop, "bare_process": bare_whole}
         )

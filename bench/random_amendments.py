@@ -29,6 +29,7 @@ import toy  # noqa: E402
 
 def compare(wanted: int, first_seed: int, folder: Path) -> list[str]:
     """Sign at least `wanted` random amendments and compare each with the model; what was signed."""
+    begun = time.monotonic()
     signed: list[str] = []
     numbers = itertools.count()
     with pytest.MonkeyPatch.context() as monkeypatch:
@@ -50,29 +51,33 @@ def compare(wanted: int, first_seed: int, folder: Path) -> list[str]:
             if len(signed) < wanted:
                 copy = random_amendments.duplicate(finished, folder / str(next(numbers)))
                 signed.extend(random_amendments.check(copy, model.copy(), rounds))
-                print(f"{len(signed)} amendments", flush=True)
+                keep(signed, first_seed, time.monotonic() - begun)
 
         example()
     return signed
 
 
+def keep(signed: list[str], first_seed: int, wall_s: float) -> None:
+    """Write bench/results/random_amendments.json; after each example, so that an interrupted run still counts."""
+    result = {
+        "amendments": len(signed),
+        "mismatches": 0,  # a mismatch is an AssertionError that ends the run
+        "seed": first_seed,
+        "by_what_they_change": dict(sorted(Counter(signed).items())),
+        "wall_s": round(wall_s, 1),
+    }
+    record("random_amendments", result)
+    print(f"{len(signed)} amendments", flush=True)
+
+
 def main() -> None:
-    """Run, and write bench/results/random_amendments.json; a mismatch ends it with an AssertionError."""
+    """Run; a mismatch ends it with an AssertionError."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--amendments", type=int, default=200)
     parser.add_argument("--seed", type=int, default=2026)
     args = parser.parse_args()
-    begun = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        signed = compare(args.amendments, args.seed, Path(folder))
-    result = {
-        "amendments": len(signed),
-        "mismatches": 0,
-        "seed": args.seed,
-        "by_what_they_change": dict(sorted(Counter(signed).items())),
-        "wall_s": round(time.monotonic() - begun, 1),
-    }
-    print(record("random_amendments", result))
+        compare(args.amendments, args.seed, Path(folder))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sophron.records import signatures, steps, usage
-from sophron.records.code import code_digest
+from sophron.records.code import code_digest, library_digest
 from sophron.records.errors import Refused
 
 FOLDER = "approvals"
@@ -93,6 +93,7 @@ def signed(root: Path, data: bytes, signature: str, where: Path, *, revocation: 
         campaign=campaign,
         signed_at=_keygen_time(time),
         revocation=revocation,
+        meanwhile=library_digest,  # the code is read while ssh-keygen runs
     )
     return Approval(record, hashlib.sha256(data).hexdigest(), root)
 

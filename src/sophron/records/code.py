@@ -12,19 +12,19 @@ FOLDERS = ("interfaces", "records", "campaign", "science", "sandbox", "cli", "sc
 ENTRY_NAMES = ("Snakefile",)
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    return _below(folder.resolve()) if folder.is_dir() else iter(())
+def _files(folder: Path) -> Iterator[str]:
+    return _below(str(folder.resolve())) if folder.is_dir() else iter(())
 
 
-def _below(folder: Path | str) -> Iterator[Path]:
-    # Every step pays for this walk: `scandir` asks the system once a folder, and no Path is made of what is not read.
+def _below(folder: str) -> Iterator[str]:
+    # Every step pays for this walk: `scandir` asks the system once a folder, and no Path is made of anything.
     with os.scandir(folder) as listed:
         entries = sorted(listed, key=lambda entry: entry.name)
     for entry in entries:
-        if entry.is_dir(follow_symlinks=False):
+        if entry.name != "__pycache__" and entry.is_dir(follow_symlinks=False):
             yield from _below(entry.path)
         elif (entry.name.endswith(SUFFIXES) or entry.name in ENTRY_NAMES) and entry.is_file():
-            yield Path(entry.path)
+            yield entry.path
 
 
 @cache
@@ -33,11 +33,12 @@ def library_digest() -> str:
     return _digest([path for folder in FOLDERS for path in _files(PACKAGE / folder)])
 
 
-def _digest(paths: list[Path]) -> str:
+def _digest(paths: list[str]) -> str:
     sha = hashlib.sha256()
     for path in paths:
-        content = path.read_bytes()
-        sha.update(f"{path.parent.name}/{path.name}\0{len(content)}\0".encode())
+        with open(path, "rb", buffering=0) as stream:  # noqa: PTH123 - no Path, see `_below`
+            content = stream.read()
+        sha.update(f"{'/'.join(path.rsplit('/', 2)[1:])}\0{len(content)}\0".encode())
         sha.update(content)
     return sha.hexdigest()
 

@@ -2,7 +2,7 @@
 
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from sophron.records.errors import Refused, UserError
@@ -16,15 +16,14 @@ def namespace(campaign: str) -> str:
     return f"{campaign}@sophron"
 
 
-def _keygen(
-    arguments: Sequence[str], data: bytes | None = None, handles: Sequence[int] = ()
-) -> subprocess.CompletedProcess[bytes]:
+ABSENT = "ssh-keygen is not on PATH; install the OpenSSH client"
+
+
+def _keygen(arguments: Sequence[str], data: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
     try:
-        return subprocess.run(
-            ["ssh-keygen", *arguments], input=data, capture_output=True, check=False, pass_fds=handles
-        )
+        return subprocess.run(["ssh-keygen", *arguments], input=data, capture_output=True, check=False)
     except (FileNotFoundError, PermissionError):
-        raise UserError("ssh-keygen is not on PATH; install the OpenSSH client") from None
+        raise UserError(ABSENT) from None
 
 
 def sign(data: bytes, key: Path, campaign: str) -> str:
@@ -49,11 +48,15 @@ def public_key(key: Path) -> str:
     return " ".join(done.stdout.decode().split()[:2])
 
 
-def _memory_file(text: str) -> int:
-    handle = os.memfd_create("signature")
-    os.write(handle, text.encode())
+def _memory_file(content: bytes) -> int:
+    handle = os.memfd_create("sophron")
+    os.write(handle, content)
     os.lseek(handle, 0, os.SEEK_SET)
     return handle
+
+
+def _nothing() -> None:
+    """What most callers do while ssh-keygen runs."""
 
 
 def verify(
@@ -65,11 +68,13 @@ def verify(
     campaign: str,
     signed_at: str | None = None,
     revocation: bool = True,
+    meanwhile: Callable[[], object] = _nothing,
 ) -> None:
     """Check a signature against `allowed_signers` and `revoked_keys` in the approvals folder.
 
     signed_at: `YYYYMMDDHHMMSSZ`; expiry counts then, revocation counts now. revocation: False asks only whether it
-    was good once, which is all that the next approval in the chain needs. Raises Refused.
+    was good once, which is all that the next approval in the chain needs. meanwhile: called once while ssh-keygen
+    runs, for what the caller needs anyway. Raises Refused.
     """
     signers, revoked = approvals / SIGNERS_NAME, approvals / REVOKED_NAME
     if not signers.is_file():
@@ -79,21 +84,29 @@ def verify(
     options = ["-f", str(signers), "-I", approver, "-n", namespace(campaign)]
     if signed_at:
         options.append(f"-Overify-time={signed_at}")
-    fault = _fault(data, signature, options)
+    fault = _fault(data, signature, options, meanwhile)
     if fault is not None:
         raise Refused(_refusal(fault, approver))
     if revocation and revoked.is_file() and _fault(data, signature, [*options, "-r", str(revoked)]) is not None:
         raise Refused(f"the key of {approver} is revoked; sign again with a trusted key: sophron approve")
 
 
-def _fault(data: bytes, signature: str, options: list[str]) -> str | None:
+def _fault(data: bytes, signature: str, options: list[str], meanwhile: Callable[[], object] = _nothing) -> str | None:
     """What ssh-keygen says against a signature; None where it is good."""
-    handle = _memory_file(signature)
+    content, armored = _memory_file(data), _memory_file(signature.encode())
+    command = ["ssh-keygen", "-Y", "verify", *options, "-s", f"/dev/fd/{armored}"]
     try:
-        done = _keygen(["-Y", "verify", *options, "-s", f"/dev/fd/{handle}"], data, [handle])
+        with subprocess.Popen(
+            command, stdin=content, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, pass_fds=[armored]
+        ) as running:
+            meanwhile()
+            said = running.communicate()[0]
+    except (FileNotFoundError, PermissionError):
+        raise UserError(ABSENT) from None
     finally:
-        os.close(handle)
-    return None if done.returncode == 0 else (done.stderr + done.stdout).decode(errors="replace")
+        os.close(content)
+        os.close(armored)
+    return None if running.returncode == 0 else said.decode(errors="replace")
 
 
 def _refusal(output: str, approver: str) -> str:
