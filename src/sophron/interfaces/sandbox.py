@@ -13,8 +13,10 @@ class Grant:
     """All that a sandboxed program gets; the defaults grant nothing.
 
     workdir: the only writable folder (also its working directory). read_only: files and folders visible
-    read-only at their own path. env: the whole environment. network: off unless True.
-    cpu_s, memory_mb, file_mb, wall_s: limits (CPU seconds, address space, largest file, wall seconds).
+    read-only at their own path. env: the whole environment. network: off unless True. devices: device nodes of
+    accelerators, usable at their own path where they exist.
+    cpu_s, memory_mb, file_mb, wall_s: limits (CPU seconds, address space, largest file, wall seconds); disk_mb: all
+    files below the work folder together, and files that are deleted but still open.
     """
 
     workdir: Path
@@ -26,6 +28,8 @@ class Grant:
     file_mb: int | None = None
     wall_s: float | None = None
     processes: int | None = None
+    disk_mb: int | None = None
+    devices: Sequence[Path] = ()
 
 
 @dataclass(frozen=True)

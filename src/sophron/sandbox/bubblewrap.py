@@ -29,7 +29,10 @@ class Bubblewrap(SandboxBackend):
     Visible beside the grant are, read-only, /usr without /usr/local, the /lib and /bin folders, and from /etc the
     linker's cache, `alternatives` and `localtime`. /tmp and /dev/shm live in memory and hold at most `memory_mb` each
     (64 MB where none is given). The environment is `grant.env` and PWD. Limits hold for the whole process tree,
-    looked at every 50 ms; on top of that the kernel bounds each process (address space, CPU seconds, file size).
+    looked at every 50 ms (disk: every 200 ms or less often, where the work folder is large); on top of that the kernel
+    bounds each process (address space, CPU seconds, file size) and refuses the calls in `syscalls`. With `network` the
+    program reaches whatever this machine reaches, its local services too. A socket or FIFO in a granted folder can be
+    talked to, although the folder is read-only: grant folders of data.
     Everything inside ends with the program, with a passed limit, and with the process that called `run`, however that
     one ended. Needs Linux 5.3 or later.
     """
@@ -62,12 +65,12 @@ class Bubblewrap(SandboxBackend):
             raise UserError(_INSTALL)
         arguments = _arguments(bwrap, grant)
         with (
-            stdout.open("wb") as out,
-            stderr.open("wb") as err,
-            launch.started(bwrap, arguments, command, grant, (out, err)) as (monitor, first),
+            launch.written(stdout) as out,
+            launch.written(stderr) as err,
+            launch.started(bwrap, arguments, command, grant, (out, err)) as (monitor, inside),
         ):
-            limit = None if first is None else watch.until_end(first, monitor.pid, grant)
-        if first is None:
+            limit = None if inside is None else watch.until_end(inside, monitor.pid, grant, (stdout, stderr))
+        if inside is None:
             raise UserError(f"the sandbox could not be made: {_reason(stderr)}")
         return _ended(monitor.returncode, limit)
 

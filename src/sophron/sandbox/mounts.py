@@ -13,6 +13,10 @@ _ETC = ("ld.so.cache", "alternatives", "localtime")
 _ETC_NETWORK = ("resolv.conf", "hosts", "nsswitch.conf", "ssl", "ca-certificates", "pki")
 _MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _KERNEL = tuple(Path(name) for name in ("/proc", "/dev", "/sys", "/run/user"))
+_SHARED = tuple(Path(name) for name in ("/tmp", "/var", "/var/tmp", "/dev/shm", "/home", "/mnt", "/media", "/srv"))  # noqa: S108
+"""Folders in which everybody's things lie, the sockets of agents and desktops among them."""
+_DEVICES = ("nvidia*", "nvidia-caps/*", "dri/render*", "kfd")
+"""Nodes below /dev that may be granted: those of accelerators."""
 _LOCAL = Path("/usr/local")
 _SCRATCH_MB = 64
 
@@ -44,6 +48,8 @@ def arguments(grant: Grant, *, sized_tmpfs: bool) -> list[str]:
         made += ["--symlink", str(link.source), str(link.asked)]
     # Read-only: /proc because root's processes may change the kernel through it (sysctl) even without capabilities;
     # the others, the sandbox's own, so that a stray write fails instead of vanishing.
+    for node in devices(grant):
+        made += ["--dev-bind", str(node), str(node)]
     for own in ("/proc", "/dev", *([str(_LOCAL)] if _hides_local() else []), "/"):
         made += ["--remount-ro", own]
     return [*made, "--chdir", str(grant.workdir.resolve(strict=True))]
@@ -67,6 +73,20 @@ def granted(grant: Grant) -> list[Bind]:
     return binds
 
 
+def devices(grant: Grant) -> list[Path]:
+    """The device nodes of `grant` that are there; UserError for one that is no accelerator's."""
+    for node in grant.devices:
+        if ".." in node.parts or not any(node.match(f"/dev/{pattern}") for pattern in _DEVICES):
+            raise UserError(f"{node}: is no device of an accelerator; grant {', '.join(_DEVICES)} below /dev")
+    return [node for node in grant.devices if node.is_char_device() and not node.is_symlink()]
+
+
+def accelerators() -> tuple[Path, ...]:
+    """The accelerators' device nodes of this machine, sorted; empty where it has none."""
+    found = (node for pattern in _DEVICES for node in Path("/dev").glob(pattern))
+    return tuple(sorted(node for node in found if node.is_char_device() and not node.is_symlink()))
+
+
 def _checked(path: Path, *, writable: bool) -> Bind:
     asked = Path(os.path.abspath(path))  # noqa: PTH100 - Path.resolve would follow the symlink we want to see
     try:
@@ -75,7 +95,7 @@ def _checked(path: Path, *, writable: bool) -> Bind:
         raise UserError(f"{path}: cannot be granted to a sandbox because it does not exist; make it first") from None
     home = Path(os.path.expanduser("~")).resolve()  # noqa: PTH111 - Path.home raises for accounts without one
     kernel = any(_below(source, top) for top in _KERNEL) and Path("/dev/shm") not in source.parents  # noqa: S108
-    if kernel or source in (Path("/"), Path("/etc"), Path("/run"), home, *home.parents):
+    if kernel or source in (Path("/"), Path("/etc"), Path("/run"), *_SHARED, home, *home.parents):
         raise UserError(f"{path}: is too much to grant to a sandbox; name the folders that the program needs")
     return Bind(source, asked, writable)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from sophron.interfaces.kind import EngineFailure
 from sophron.interfaces.sandbox import Ended, Grant
+from sophron.sandbox.choose import DEFAULT
 
 if TYPE_CHECKING:
     from sophron.interfaces.sandbox import SandboxBackend
@@ -39,9 +40,9 @@ def run(lammps: Lammps, command: Sequence[str], grant: Grant, output: Path) -> i
 
 
 def _backend() -> SandboxBackend:
-    """The first installed backend that works on this machine."""
+    """The default backend, or the first other installed one that works on this machine."""
     reasons = []
-    for entry in sorted(entry_points(group="sophron.sandboxes"), key=lambda entry: entry.name):
+    for entry in sorted(entry_points(group="sophron.sandboxes"), key=lambda entry: (entry.name != DEFAULT, entry.name)):
         backend: SandboxBackend = entry.load()()
         missing = backend.missing()
         if missing is None:
