@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from io import BytesIO
@@ -32,7 +33,7 @@ RESTART_END = b"LammpS RestartT"
 
 def newest_restart(workdir: Path) -> Path | None:
     """The newest whole restart file; None where there is none. Files that a kill left unfinished are passed over."""
-    whole = [path for path in workdir.iterdir() if RESTART.fullmatch(path.name) and _is_whole(path)]
+    whole = [path for path in workdir.iterdir() if RESTART.fullmatch(path.name) and is_whole(path)]
     return max(whole, key=lambda path: (_number(path), path.stat().st_mtime_ns), default=None)
 
 
@@ -40,11 +41,28 @@ def _number(path: Path) -> int:
     return int(path.name.split(".")[1])
 
 
-def _is_whole(path: Path) -> bool:
+def is_whole(path: Path) -> bool:
+    """Whether a restart file was written to its end."""
     with path.open("rb") as stream:
         begin = stream.read(len(RESTART_END))
         stream.seek(-min(2 * len(RESTART_END), path.stat().st_size), os.SEEK_END)
         return begin == RESTART_END and RESTART_END in stream.read() and stream.tell() > 2 * len(RESTART_END)
+
+
+def timestep_of(path: Path) -> int | None:
+    """The time step at which a restart file was written, from its header; None where that is not to be read.
+
+    The header is a list of (flag, value) from byte 24 on; flags 0 and 4 (version, units) hold texts with their length
+    before them, 5 the time step in 8 bytes, the others before it 4 bytes (write_restart.cpp of LAMMPS).
+    """
+    head = path.read_bytes()[:4096]
+    place = 24
+    while place + 12 <= len(head):
+        flag, value = struct.unpack_from("<ii", head, place)
+        if flag == 5:
+            return int(struct.unpack_from("<q", head, place + 4)[0])
+        place += 8 + (value if flag in (0, 4) and 0 <= value < len(head) else 0)
+    return None
 
 
 def next_number(workdir: Path, series: Iterable[str]) -> int:

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 
 from sophron.interfaces.kind import EngineFailure
 from sophron.interfaces.probe import Finding
+from sophron.science.lammps import potentials
 from sophron.science.lammps.find import Lammps, find
 from sophron.science.probes.heat_flux_cluster import STAND_INS, STEP_PS, cluster_input
 from sophron.science.probes.reading import Parameters, Spec, clear, fragments, hit, unknown, value, wanted
@@ -92,7 +93,7 @@ def _ask(lammps: Lammps, style: str, compute: str, tolerance: float) -> Finding:
 def _run(lammps: Lammps, text: str) -> str:
     """What LAMMPS prints for the input `text`, which holds nothing from the spec. EngineFailure where it hangs."""
     environment = {**os.environ, **lammps.environment, "OMP_NUM_THREADS": "1"}
-    environment.setdefault("LAMMPS_POTENTIALS", str(_potentials(lammps.program)))
+    environment.setdefault("LAMMPS_POTENTIALS", str(potentials.folder(lammps)))
     with TemporaryDirectory(prefix="sophron-probe-") as folder:
         (Path(folder) / "in.probe").write_text(text)
         command = [str(lammps.program), "-in", "in.probe", "-log", "none", "-nocite"]
@@ -110,12 +111,6 @@ def _run(lammps: Lammps, text: str) -> str:
         except (OSError, subprocess.TimeoutExpired) as error:
             raise EngineFailure(f"{lammps.program} did not finish a small run ({type(error).__name__})") from None
     return ended.stdout
-
-
-def _potentials(program: Path) -> Path:
-    """Folder of the potential files that came with the program: beside it in the wheel, below its prefix elsewhere."""
-    beside = program.parent / "share" / "lammps" / "potentials"
-    return beside if beside.is_dir() else program.parent.parent / "share" / "lammps" / "potentials"
 
 
 def _rows(output: str) -> list[list[float]]:

@@ -1,0 +1,59 @@
+"""Stage build: a perfect crystal, and the potential by name and digest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
+from sophron.records.canonical import file_digest
+from sophron.science.conductivity.crystal import SUBLATTICES, crystal, write_data
+from sophron.science.lammps import potentials
+from sophron.science.lammps.find import find
+
+
+def run(ctx: StepContext) -> StepResult:
+    """Place the atoms and write `system.data`. A liquid begins as a crystal too: equilibrate melts it.
+
+    EngineFailure where species and lattice do not fit each other, the potential is not there, or the box is too thin.
+    """
+    import numpy as np
+
+    definition = ctx.definition
+    lattice, species = definition["lattice"], definition["species"]
+    if len(species) != len(SUBLATTICES[lattice["style"]]):
+        raise EngineFailure(
+            f"build.definition.species: a {lattice['style']} lattice has {len(SUBLATTICES[lattice['style']])} species, "
+            f"not {len(species)}"
+        )
+    atoms = crystal(lattice["style"], float(lattice["constant"]), definition["cells"])
+    if 2 * definition.get("cutoff", 0.0) > min(atoms.box):
+        raise EngineFailure(
+            f"build.definition.cutoff: {definition['cutoff']} is over half the shortest edge {min(atoms.box):.4g}; "
+            "take more cells"
+        )
+    path = ctx.workdir / "system.data"
+    write_data(path, atoms, [float(one["mass"]) for one in species])
+    volume = float(np.prod(atoms.box))
+    result = {
+        "atoms": len(atoms.positions),
+        "cells": list(definition["cells"]),
+        "box": list(atoms.box),
+        "volume": volume,
+        "density": len(atoms.positions) / volume,
+        "model": _model(ctx),
+    }
+    return StepResult(result, {"system": path}, {"numpy": np.__version__})
+
+
+def _model(ctx: StepContext) -> dict[str, Any]:
+    """What later stages need to know of the interactions; a potential file is pinned by its digest."""
+    definition = ctx.definition
+    file = definition.get("potential")
+    return {
+        "units": definition["units"],
+        "pair_style": definition["pair_style"],
+        "elements": [one["element"] for one in definition["species"]],
+        "potential": file,
+        "potential_sha256": file_digest(potentials.path(find(), file)) if file else None,
+        "cutoff": definition.get("cutoff"),
+    }

@@ -1,0 +1,55 @@
+"""Stage equilibrate: NVT at the target temperature, then the mean total energy that makes NVE hold it."""
+
+from __future__ import annotations
+
+from sophron.interfaces.kind import StepContext, StepResult
+from sophron.science.conductivity.running import Start, series_file, template
+from sophron.science.lammps import logfile, segments
+from sophron.science.lammps.continued import check_multiples, check_reached, lammps_input
+from sophron.science.lammps.find import find
+from sophron.science.lammps.run import run_lammps
+
+COLUMNS = 3
+"""Columns of the series: temperature, potential energy, pressure."""
+
+
+def run(ctx: StepContext) -> StepResult:
+    """Thermostat the system, set its energy to the mean of the measured part, settle in NVE, write `system.data`.
+
+    Langevin thermostat: canonical for a harmonic crystal too, where a Nose-Hoover chain need not be ergodic. The
+    energy of one instant is off by its fluctuation, T / sqrt(3 N) in temperature; the mean is not.
+    A run that was killed begins again.
+    """
+    from sophron.science.estimators.statistics import series_mean
+
+    definition, lammps = ctx.definition, find()
+    check_multiples(ctx, "sample_every", "discard_steps", "steps")
+    start = Start.of(ctx, "build", lammps)
+    names = ("temperature", "timestep", "damping", "discard_steps", "steps", "settle_steps", "sample_every")
+    values = {
+        **start.values,
+        **{name: definition[name] for name in names},
+        "degrees_of_freedom": 3 * start.atoms - 3,
+        "seed": ctx.seed,
+        "energy_file": series_file("energy"),
+    }
+    last = definition["discard_steps"] + definition["steps"]
+    text = lammps_input(ctx, template("equilibrate"), values, last)
+    log = run_lammps(lammps, "equilibrate", text, ctx).read_text()
+    taken = segments.samples(ctx.workdir, "energy", COLUMNS)
+    check_reached(taken.steps, last)
+    segments.check_complete(taken.steps, "energy", last, definition["sample_every"])
+    kinetic, potential, pressure = taken.values[taken.steps > definition["discard_steps"]].T
+    kinetic_energy = start.units.boltzmann * kinetic * (3 * start.atoms - 3) / 2
+    temperature, total = series_mean(kinetic), series_mean((potential + kinetic_energy) / start.atoms)
+    result = {
+        **start.same,
+        "temperature_target": definition["temperature"],
+        "temperature_mean": temperature.mean,
+        "temperature_error": temperature.error,
+        "pressure_mean": float(pressure.mean()),
+        "energy_mean": total.mean,
+        "energy_error": total.error,
+        "samples": len(kinetic),
+    }
+    return StepResult(result, {"system": ctx.workdir / "system.data"}, {"lammps": logfile.version(log)})

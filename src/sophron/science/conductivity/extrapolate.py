@@ -1,0 +1,97 @@
+"""Stage extrapolate: conductivities of boxes of several lengths, extrapolated to an infinite one."""
+
+from __future__ import annotations
+
+import math
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
+from sophron.science.conductivity.units import UNITS, Units
+from sophron.science.estimators.box_length import Extrapolation, extrapolate
+from sophron.science.estimators.statistics import t_interval
+from sophron.science.viscosity.figures import BLUE, VERMILION, saved_figure
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+
+def run(ctx: StepContext) -> StepResult:
+    """Average over replicas at each length, fit 1/conductivity against 1/length, draw `lengths.svg`.
+
+    A refusal is a finished result with conductivity null.
+    """
+    results = [step.result for step in ctx.upstream["mueller_plathe"]]
+    units = UNITS[results[0]["model"]["units"]]
+    lengths = by_length(results)
+    found = extrapolate(*([one[name] for one in lengths] for name in ("length", "conductivity", "conductivity_error")))
+    given = found.refusal is None
+    result = {
+        "conductivity": found.conductivity if given else None,
+        "conductivity_standard_error": found.standard_error if given else None,
+        "interval_low": found.low if given else None,
+        "interval_high": found.high if given else None,
+        "units": units.conductivity,
+        "intercept": found.intercept,
+        "intercept_error": found.intercept_error,
+        "slope": found.slope,
+        "slope_error": found.slope_error,
+        "r_squared": found.r_squared,
+        "chi2": found.chi2,
+        "degrees_of_freedom": found.degrees_of_freedom,
+        "p_value": found.p_value,
+        "curvature_z": found.curvature_z,
+        "extrapolation_ratio": found.ratio,
+        "lengths": lengths,
+        "refused": not given,
+        "refusal": found.refusal,
+    }
+    path = ctx.workdir / "lengths.svg"
+    _draw(path, lengths, found, units)
+    return StepResult(result, {"lengths_plot": path}, {"numpy": np.__version__})
+
+
+def by_length(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Conductivity at each length, ascending, over replicas.
+
+    The error is the larger of the spread of replicas and of what their own errors combine to: few replicas may lie
+    close by chance, and one run's own error misses what is slower than the run.
+    """
+    ordered = sorted(results, key=lambda result: float(result["length"]))
+    lengths = []
+    for length, group in groupby(ordered, key=lambda result: float(result["length"])):
+        runs = list(group)
+        values = [float(run["conductivity"]) for run in runs]
+        error = math.hypot(*(float(run["conductivity_error"]) for run in runs)) / len(runs)
+        if len(runs) > 1:
+            error = max(error, t_interval(values).standard_error)
+        if not error > 0:
+            raise EngineFailure(f"the conductivity at length {length:g} has no error; measure more steps")
+        mean = sum(values) / len(values)
+        lengths.append({"length": length, "conductivity": mean, "conductivity_error": error, "replicas": len(runs)})
+    return lengths
+
+
+def _draw(path: Path, lengths: Sequence[Mapping[str, Any]], found: Extrapolation, units: Units) -> None:
+    """1/conductivity against 1/length with the straight line through them, down to an infinite box."""
+    names = ("length", "conductivity", "conductivity_error")
+    length, value, error = (np.array([one[name] for one in lengths]) for name in names)
+    line = np.linspace(0, 1.05 / length[0], 2)
+    with saved_figure(path) as figure:
+        axes = figure.subplots()
+        axes.plot(line, found.intercept + found.slope * line, color=BLUE, label="straight line")
+        axes.errorbar(
+            1 / length, 1 / value, yerr=2 * error / value**2, color=BLUE, fmt="o", capsize=3, label="boxes ± 2 s.e."
+        )
+        axes.errorbar(
+            [0], [found.intercept], yerr=[2 * found.intercept_error], color=VERMILION, fmt="s", capsize=4,
+            label="infinite box ± 2 s.e.",
+        )  # fmt: skip
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel(f"1 / length ({units.length}⁻¹)")
+        axes.set_ylabel(f"1 / κ  (κ in {units.conductivity})")
+        axes.set_title("Conductivity against the length of the box")
+        axes.legend(loc="upper left")

@@ -1,0 +1,101 @@
+"""Temperature profiles of a box with an imposed flux: gradients in both halves, and the conductivity."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sophron.interfaces.kind import EngineFailure
+from sophron.science.estimators.statistics import series_mean
+
+LEAST_BLOCKS = 4
+LEAST_SIGNIFICANCE = 2.0
+"""Least gradient, in its standard errors, that gives a conductivity."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What a run measured. The first slab is the cold one, the middle slab the hot one; the box is periodic.
+
+    temperature: (blocks, slabs), mean of each block; swapped: (blocks + 1,), energy taken from the cold slab to the
+    hot one since the start, at the ends of the blocks; length: of the box along z; area: across; block_time: of one.
+    """
+
+    temperature: NDArray[np.float64]
+    swapped: NDArray[np.float64]
+    length: float
+    area: float
+    block_time: float
+
+    @property
+    def slabs(self) -> int:
+        """Number of slabs."""
+        return int(self.temperature.shape[1])
+
+
+def read_profile(path: Path, slabs: int) -> NDArray[np.float64]:
+    """Temperatures (blocks, slabs) of a `fix ave/chunk` file; EngineFailure where it has not `slabs` slabs."""
+    rows = [line.split() for line in path.read_text().splitlines() if not line.startswith("#")]
+    if len(rows) % (slabs + 1) or any(int(row[1]) != slabs for row in rows[:: slabs + 1]):
+        raise EngineFailure(f"{path.name}: its blocks do not have {slabs} slabs each")
+    numbers = [[float(row[-1]) for row in rows[at + 1 : at + 1 + slabs]] for at in range(0, len(rows), slabs + 1)]
+    return np.array(numbers).reshape(-1, slabs)
+
+
+def gradients(profile: Profile, share: float) -> NDArray[np.float64]:
+    """Slopes dT/dz of each block, (blocks, 2): from cold to hot slab, and from hot to cold across the boundary.
+
+    A straight line by least squares through the slabs whose centres lie in the central `share` of each half: beside
+    the two slabs that are driven the profile is no straight line.
+    """
+    half, width = profile.slabs / 2, profile.length / profile.slabs
+    slopes = []
+    for start in (0.0, half):
+        centre = start + half / 2  # slabs are counted from the centre of the cold one
+        chosen = np.arange(profile.slabs)
+        chosen = chosen[np.abs(chosen - centre) <= share * half / 2 + 1e-9]
+        if chosen.size < 3:
+            raise EngineFailure(
+                f"the fit of the gradient has {chosen.size} slabs in each half; take more copies, or a larger fit_share"
+            )
+        slopes.append(np.polyfit(chosen * width, profile.temperature[:, chosen].T, 1)[0])
+    return np.stack(slopes, axis=1)
+
+
+def conductivity(profile: Profile, share: float, unit: float) -> dict[str, Any]:
+    """Conductivity in `unit` of the profile's own, flux and gradients, with errors that count the autocorrelation.
+
+    The swapped energy flows back through two cross-sections, so flux = energy / (2 area time), and conductivity =
+    flux / mean gradient of the halves. halves_z: difference of the two gradients in its standard errors.
+    EngineFailure where there are too few blocks, or the gradient is lost in its noise.
+    """
+    if len(profile.temperature) < LEAST_BLOCKS:
+        raise EngineFailure(f"{len(profile.temperature)} blocks have no error; measure at least {LEAST_BLOCKS}")
+    rising, falling = gradients(profile, share).T
+    gradient, difference = series_mean((rising - falling) / 2), series_mean(rising + falling)
+    if gradient.mean <= LEAST_SIGNIFICANCE * gradient.error:
+        raise EngineFailure(
+            f"the gradient, {gradient.mean:.3g} +- {gradient.error:.3g}, is lost in its noise; swap more often, or run "
+            "longer"
+        )
+    flux = series_mean(np.diff(profile.swapped) / (2 * profile.area * profile.block_time))
+    relative = math.hypot(gradient.error / gradient.mean, flux.error / flux.mean)
+    value = unit * flux.mean / gradient.mean
+    mean = profile.temperature.mean(axis=0)
+    return {
+        "conductivity": value,
+        "conductivity_error": value * relative,
+        "heat_flux": flux.mean,
+        "heat_flux_error": flux.error,
+        "gradient_rising": float(rising.mean()),
+        "gradient_falling": float(falling.mean()),
+        "gradient_error": gradient.error,
+        "halves_z": difference.mean / difference.error if difference.error else 0.0,
+        "energy_swapped": float(profile.swapped[-1] - profile.swapped[0]),
+        "temperature_span": float(mean[profile.slabs // 2] - mean[0]),
+    }

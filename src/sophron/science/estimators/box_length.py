@@ -1,0 +1,111 @@
+"""Conductivity of an infinite box from boxes of a few lengths: 1/conductivity against 1/length."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sophron.science.estimators.statistics import chi2_p_value, t_quantile
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+LEAST_LENGTHS = 3
+LEAST_SIGNIFICANCE = 2.0
+"""Least intercept, in its standard errors, that gives a conductivity."""
+
+
+@dataclass(frozen=True)
+class Extrapolation:
+    """The straight line 1/conductivity = intercept + slope / length; units are those of the values given.
+
+    intercept_error, slope_error: standard errors, widened by sqrt(chi2 / degrees_of_freedom) where the points scatter
+    more than their errors say. conductivity, standard_error: 1/intercept and its error to first order; low, high: the
+    95 % t interval of the intercept, inverted; high None where that interval holds 0. ratio: conductivity over that
+    of the longest box. curvature_z: coefficient of 1/length**2, when it is fitted too, in its standard errors.
+    refusal: why there is no conductivity, else None.
+    """
+
+    intercept: float
+    intercept_error: float
+    slope: float
+    slope_error: float
+    r_squared: float
+    chi2: float
+    degrees_of_freedom: int
+    p_value: float
+    curvature_z: float
+    conductivity: float
+    standard_error: float
+    low: float
+    high: float | None
+    ratio: float
+    refusal: str | None
+
+
+def extrapolate(lengths: Sequence[float], conductivities: Sequence[float], errors: Sequence[float]) -> Extrapolation:
+    """Fit 1/conductivity against 1/length by weighted least squares, and read it at an infinite length.
+
+    At least three ascending lengths, with positive conductivities and errors. The form (Schelling, Phillpot and
+    Keblinski 2002, 10.1103/PhysRevB.65.144306) is Matthiessen's rule for one mean free path. Phonons have many, the
+    true curve bends, and boxes that are all shorter than the long ones extrapolate too low (Sellan et al. 2010,
+    10.1103/PhysRevB.81.214305): look at curvature_z and ratio before you believe the intercept. It is refused where
+    it is not twice its error.
+    """
+    length, value, error = (np.asarray(numbers, dtype=np.float64) for numbers in (lengths, conductivities, errors))
+    if not (length.shape == value.shape == error.shape and length.size >= LEAST_LENGTHS):
+        raise ValueError(f"at least {LEAST_LENGTHS} lengths, and as many conductivities and errors, are needed")
+    if not (np.all(np.diff(length) > 0) and length[0] > 0 and np.all(value > 0) and np.all(error > 0)):
+        raise ValueError("ascending lengths, positive conductivities and positive errors are needed")
+    x, y, width = 1 / length, 1 / value, error / value**2
+    (intercept, slope), covariance, chi2 = _fit(x, y, width, 1)
+    (_, _, bend), bent_covariance, _ = _fit(x, y, width, 2)
+    dof = length.size - 2
+    wider = math.sqrt(max(1.0, chi2 / dof))
+    intercept_error = wider * math.sqrt(covariance[0, 0])
+    low, high = (intercept + side * t_quantile(dof) * intercept_error for side in (-1, 1))
+    lost = intercept <= LEAST_SIGNIFICANCE * intercept_error
+    sentence = f"no_intercept: the intercept {intercept:.3g} +- {intercept_error:.3g} may be 0; take longer boxes"
+    return Extrapolation(
+        intercept=intercept,
+        intercept_error=intercept_error,
+        slope=slope,
+        slope_error=wider * math.sqrt(covariance[1, 1]),
+        r_squared=_r_squared(y, intercept + slope * x, width),
+        chi2=chi2,
+        degrees_of_freedom=dof,
+        p_value=chi2_p_value(chi2, dof),
+        curvature_z=bend / math.sqrt(bent_covariance[2, 2]),
+        conductivity=1 / intercept,
+        standard_error=intercept_error / intercept**2,
+        low=1 / high,
+        high=1 / low if low > 0 else None,
+        ratio=1 / (intercept * float(value[-1])),
+        refusal=sentence if lost else None,
+    )
+
+
+def _fit(
+    x: NDArray[np.float64], y: NDArray[np.float64], width: NDArray[np.float64], degree: int
+) -> tuple[tuple[float, ...], NDArray[np.float64], float]:
+    """Coefficients of a polynomial, lowest power first, their covariance, and chi-square."""
+    powers = np.vander(x / x[0], degree + 1, increasing=True)  # x[0] is the largest: well conditioned
+    design = powers / width[:, None]
+    covariance = np.linalg.inv(design.T @ design)
+    coefficients = covariance @ (design.T @ (y / width))
+    chi2 = float(((y / width - design @ coefficients) ** 2).sum())
+    scale = x[0] ** -np.arange(degree + 1, dtype=np.float64)
+    return tuple((coefficients * scale).tolist()), np.asarray(covariance * np.outer(scale, scale), np.float64), chi2
+
+
+def _r_squared(y: NDArray[np.float64], line: NDArray[np.float64], width: NDArray[np.float64]) -> float:
+    """Share of the weighted variance of `y` that the line explains."""
+    weights = width**-2
+    mean = (weights * y).sum() / weights.sum()
+    spread = float((weights * (y - mean) ** 2).sum())
+    return 1.0 - float((weights * (y - line) ** 2).sum()) / spread if spread else 0.0

@@ -1,0 +1,152 @@
+"""The conductivity of SiC, as it is often planned first: refused by the probe, failed without it, amended, answered."""
+
+import json
+import shutil
+from pathlib import Path
+
+import toy
+import yaml
+
+from sophron.campaign import amend
+from sophron.campaign.approve import SHOWN_DIGITS, propose
+from sophron.campaign.pitfalls import catalogue
+from sophron.campaign.spec import load
+from sophron.cli import _probes, main
+from sophron.records.resources import resource
+
+PITFALL = "many-body-heat-flux"
+SMALL = {
+    "build": {"cells": [2, 2, 4]},
+    "equilibrate": {"discard_steps": 100, "steps": 200, "settle_steps": 20},
+    "green_kubo_flux": {"steps": 200, "restart_every": 100},
+    "green_kubo": {"replicas": 1, "max_lag": 0.1},
+}
+SMALL_FLUX = {
+    "copies": [2, 3, 4],
+    "settle_steps": 100,
+    "discard_steps": 200,
+    "steps": 1000,
+    "swap_every": 20,
+    "block_steps": 100,
+}
+
+
+def shipped(folder: Path, monkeypatch) -> toy.Campaign:
+    """The campaign that is shipped, with keys and a configuration of its own."""
+    root = folder / "sic"
+    shutil.copytree(resource("campaigns", "sic-conductivity"), root)
+    for variable, value in toy.settings(folder).items():
+        monkeypatch.setenv(variable, value)
+    return toy.Campaign(root, toy.make_key(folder / "key"))
+
+
+def write(campaign: toy.Campaign, change) -> None:
+    """Change campaign.yaml as plain data."""
+    spec = yaml.safe_load(campaign.spec.read_text())
+    change(spec)
+    campaign.spec.write_text(yaml.safe_dump(spec, sort_keys=False))
+
+
+def shrink(spec: dict) -> None:
+    """So small that a test can run it; its criteria are those of a run that says something, and go."""
+    for name, values in SMALL.items():
+        spec["stages"][name]["definition"].update(values)
+        spec["stages"][name]["criteria"] = []
+
+
+def amended(spec: dict, change: dict) -> None:
+    """What a person does by hand to change the method, with the stages that the pitfall's safeguard names."""
+    for name in change["remove_stages"]:
+        del spec["stages"][name]
+    spec["stages"].update(change["add_stages"])
+    spec["method"]["name"] = change["method_name"]
+
+
+def amended_small(spec: dict, change: dict) -> None:
+    """The same, so small that a test can run it."""
+    amended(spec, change)
+    spec["stages"]["mueller_plathe"]["definition"].update(SMALL_FLUX)
+    spec["stages"]["mueller_plathe"]["criteria"] = spec["stages"]["mueller_plathe"]["criteria"][1:2]
+    spec["stages"]["extrapolate"]["definition"]["replicas"] = 1
+    spec["stages"]["extrapolate"]["criteria"] = [
+        {"id": "lengths", "expression": "degrees_of_freedom == 1", "statement": "There are three lengths."}
+    ]
+
+
+def safeguard() -> dict:
+    """The amendment that the pitfall's file holds, as plain data."""
+    return yaml.safe_load(resource("workflow", "agents", "pitfalls", f"{PITFALL}.yaml").read_text())["amendment"]
+
+
+def switch_the_probe_off(campaign: toy.Campaign) -> None:
+    """The campaign's own pitfall of the same name, which applies to nothing."""
+    (pitfall,) = [one for one in catalogue(campaign.root) if one.id == PITFALL]
+    text = yaml.safe_load(pitfall.path.read_text())
+    own = campaign.root / "agents" / "pitfalls" / f"{PITFALL}.yaml"
+    own.parent.mkdir(parents=True)
+    own.write_text(yaml.safe_dump(text | {"applies_to": {"kinds": ["none"]}}))
+
+
+def approve(campaign: toy.Campaign) -> int:
+    """Sign what the review shows; the exit code."""
+    digits = propose(campaign.root).digest[:SHOWN_DIGITS]
+    return main(["approve", str(campaign.root), "--key", str(campaign.key), "--digest", digits, "--as", "alex"])
+
+
+def test_the_probe_keeps_the_gate_of_the_shipped_campaign_closed(tmp_path, monkeypatch, capsys):
+    toy.plan_here(monkeypatch)
+    campaign = shipped(tmp_path, monkeypatch)
+    assert approve(campaign) == 2
+    said = capsys.readouterr().err
+    assert f"the pitfall {PITFALL} was found: pair_style tersoff with compute centroid/stress/atom" in said
+    assert not campaign.gate.exists()
+
+
+def test_the_silent_variant_is_found_too(tmp_path, monkeypatch):
+    campaign = shipped(tmp_path, monkeypatch)
+    campaign.edit("compute: centroid/stress/atom", "compute: stress/atom")
+    (found,) = _probes.hits(campaign.root, load(campaign.spec))
+    assert found.startswith(f"the pitfall {PITFALL} was found: pair_style tersoff with compute stress/atom runs")
+    assert found.endswith("off the exact one, without a warning")
+
+
+def test_after_the_amendment_no_pitfall_is_left(tmp_path, monkeypatch):
+    campaign = shipped(tmp_path, monkeypatch)
+    write(campaign, lambda spec: amended(spec, safeguard()))
+    assert {finding.status for _, finding in _probes.findings(campaign.root, load(campaign.spec))} <= {"clear"}
+
+
+def test_without_the_probe_the_stage_fails_and_an_amended_method_answers(tmp_path, monkeypatch):
+    toy.plan_here(monkeypatch)
+    campaign = shipped(tmp_path, monkeypatch)
+    write(campaign, shrink)
+    switch_the_probe_off(campaign)
+    assert approve(campaign) == 0
+    for stage in ("build", "equilibrate"):
+        assert campaign.run_here(f"{stage}-0", f"verify-{stage}", f"accept-{stage}") == 0
+    assert campaign.run_here("green_kubo_flux-0", "verify-green_kubo_flux") == 0
+    assert campaign.run_here("accept-green_kubo_flux") == 2
+    outcome = json.loads((campaign.root / "results" / "green_kubo_flux" / "0" / "outcome.json").read_text())
+    assert outcome["status"] == "failed"
+    assert "Pair style does not support compute centroid/stress/atom" in outcome["reason"]
+    assert campaign.verdicts() == {"build": "pass", "equilibrate": "pass", "green_kubo_flux": "fail"}
+    before = campaign.tries()
+
+    change = safeguard()
+    write(campaign, lambda spec: amended_small(spec, change))
+    drafted = amend.draft(campaign.root, change["rationale"])
+    assert drafted.invalidated_stages == change["remove_stages"]
+    assert approve(campaign) == 0
+    kept = campaign.root / "invalidated" / "v1" / "results" / "green_kubo_flux" / "0" / "outcome.json"
+    assert json.loads(kept.read_text())["status"] == "failed"
+    left = (campaign.root / "results" / "green_kubo_flux").rglob("*")
+    assert not [path for path in left if path.is_file()]
+
+    campaign.complete()
+    assert set(campaign.verdicts().values()) == {"pass"}
+    assert set(campaign.verdicts()) == {stage.name for stage in load(campaign.spec).stages}
+    again = {name for name, count in campaign.tries().items() if count > before.get(name, 0)}
+    assert all(name.startswith(("mueller_plathe", "extrapolate")) for name in again), again
+    answer = json.loads((campaign.root / "results" / "extrapolate" / "outcome.json").read_text())["result"]
+    assert [round(one["length"], 2) for one in answer["lengths"]] == [34.88, 52.32, 69.76]
+    assert "Mueller-Plathe" in (campaign.root / "results" / "report.html").read_text()
