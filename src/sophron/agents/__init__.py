@@ -1,0 +1,1 @@
+"""Agents as steps: definitions, the gateway to models, tools, audit, ledger, memory."""

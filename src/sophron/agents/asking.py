@@ -1,0 +1,81 @@
+"""Who answers an agent step: the gateway with the campaign's models, budget and audit, and the tools it may use."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sophron.agents import models
+from sophron.agents.audit import Audit
+from sophron.agents.budget import Cap, Caps, day_cap
+from sophron.agents.gateway import REGISTRY, Gateway
+from sophron.agents.ledger import Ledger
+from sophron.agents.redact import Redactor
+from sophron.agents.step import AgentStep
+from sophron.agents.tools.toolbox import Toolbox
+from sophron.campaign.agent_files import AgentFile, chosen
+from sophron.interfaces.model import Request, Response
+from sophron.records import registry
+from sophron.records.errors import UserError
+
+RANKED = "ranked"
+"""Any language model of the agent's rank may answer, whoever provides it."""
+OVERRIDES = ("heuristic", "mailbox", "replay")
+Ask = Callable[[Request], Response]
+
+
+def allowed_override(backend: str | None) -> str | None:
+    """A backend from the command line; UserError for one that would ask another model than the signed one."""
+    if backend and backend not in OVERRIDES:
+        raise UserError(
+            f"--agents {backend}: only {', '.join(OVERRIDES)} may stand in for the signed model; "
+            "name another one in campaign.yaml, under agents, and sign it"
+        )
+    return backend or None
+
+
+def gateway(work: AgentStep, envelope: Mapping[str, Any], spec: Mapping[str, Any], override: str | None = None) -> Ask:
+    """The function that asks for a step: the signed backend and model, or the one that stands in for them."""
+    who, front = chosen(spec, work.agent.name), work.agent.front
+    catalogue = models.load(work.root)
+    redactor = Redactor(names=[model.key_env for model in catalogue.models if model.key_env])
+    caps = Caps(Cap.of_limits(front["limits"]), Cap.of_envelope(envelope), day_cap())
+    ways = Gateway(
+        catalogue,
+        Ledger(work.root, caps),
+        Audit(work.root, redactor),
+        backend=override or (None if who["backend"] == RANKED else who["backend"]),
+        model=None if override else who.get("model"),
+    )
+    return partial(ways.ask, rank=who.get("rank", front["rank"]), role=front["role"], limits=front["limits"])
+
+
+@contextmanager
+def toolbox(work: AgentStep) -> Iterator[Toolbox | None]:
+    """The tools of a step, in its own scratch folder and sandbox; None where its agent has none."""
+    names = work.agent.front.get("tools", [])
+    if not names:
+        yield None
+        return
+    from sophron.sandbox.choose import choose
+
+    scratch = work.root / "scratch" / "agents" / work.step
+    scratch.mkdir(parents=True, exist_ok=True)
+    with Toolbox(scratch, work.files, choose(None), names) as box:
+        yield box
+
+
+def missing(root: Path | None, agent: AgentFile, who: Mapping[str, Any]) -> str | None:
+    """What lacks for an agent to be asked, one sentence; None where it can be."""
+    catalogue = models.load(root or Path())
+    rank = who.get("rank", agent.front["rank"])
+    wanted = (
+        [catalogue.get(who["model"])]
+        if "model" in who
+        else catalogue.candidates(rank, agent.front["role"], None if who["backend"] == RANKED else who["backend"])
+    )
+    if not wanted:
+        return f"config/models.yaml has no model of the backend {who['backend']} of rank {rank}; add one"
+    faults = [registry.load(REGISTRY, model.provider)().missing(model) for model in wanted]
+    return None if None in faults else "; ".join(fault for fault in faults if fault)

@@ -1,0 +1,61 @@
+"""The audit of a step: every attempt at a model, answered or not, is one line of `records/<step>/audit.jsonl`.
+
+status: `answered`, or the kind of the failure (`sophron.interfaces.model.FailureKind`); latency_s: wall seconds.
+"""
+
+import uuid
+from pathlib import Path
+from typing import Any
+
+from sophron.agents import lines
+from sophron.agents.plain import request_data, request_digest, response_data
+from sophron.agents.redact import Redactor
+from sophron.interfaces.model import Model, ModelFailure, Request, Response
+from sophron.records import clock
+from sophron.records.locks import FileLock
+
+NAME = "audit.jsonl"
+
+
+def path_of(root: Path, step: str) -> Path:
+    """The audit of one step of the campaign at `root`."""
+    return root / "records" / step / NAME
+
+
+class Audit:
+    """Writes the audit of one process. run: tells its lines from those of other tries of the same step."""
+
+    def __init__(self, root: Path, redactor: Redactor) -> None:
+        self.root = root
+        self.redactor = redactor
+        self.run = uuid.uuid4().hex
+
+    def answered(self, request: Request, model: Model, response: Response, latency_s: float, dollars: float) -> None:
+        """Record an answer; `response` is redacted already, as the caller uses it."""
+        usage = response.usage
+        tokens = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens, "cached": usage.cached}
+        about = {"status": "answered", **tokens, "dollars": round(dollars, 9), "response": response_data(response)}
+        self._write(request, model, latency_s, about)
+
+    def failed(self, request: Request, model: Model, failure: ModelFailure, latency_s: float) -> None:
+        """Record an attempt without an answer."""
+        about = {key: getattr(failure, key) for key in ("reason", "outcome", "retry_after_s", "raw")}
+        status = {"status": failure.kind, "http_status": failure.status}
+        self._write(request, model, latency_s, {**status, "response": None, "failure": about})
+
+    def _write(self, request: Request, model: Model, latency_s: float, about: dict[str, Any]) -> None:
+        record = {
+            "time": clock.isoformat(),
+            "run": self.run,
+            "step": request.step,
+            "turn": request.turn,
+            "request_digest": request_digest(request),
+            "provider": model.provider,
+            "handle": model.handle,
+            "latency_s": round(latency_s, 4),
+            **self.redactor.plain(about),
+            "request": self.redactor.plain(request_data(request)),
+        }
+        path = path_of(self.root, request.step)
+        with FileLock(path.with_suffix(".lock")):
+            lines.append(path, record)

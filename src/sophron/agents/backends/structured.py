@@ -1,0 +1,82 @@
+"""The schema of an answer in the forms that services take, and as words where they take none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+_INNER = ("items",)
+_LISTS = ("anyOf", "oneOf", "allOf")
+_NAMED = ("properties", "$defs")
+_NAMES = {"$schema", "$id"}
+_CONDITIONS = {"if", "then", "else", "not", "dependentRequired", "dependentSchemas"}
+
+
+def plain(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """`schema` in the words that services know; it accepts the same answers, and more where it had conditions.
+
+    `$schema`, `$id` and conditions go; lists of types become `anyOf`. What was lost is checked where answers arrive.
+    """
+    made = {name: _plain_member(name, value) for name, value in schema.items() if name not in _CONDITIONS | _NAMES}
+    if "allOf" in made:
+        made["allOf"] = [each for each in made["allOf"] if each]
+    made = {name: value for name, value in made.items() if name != "allOf" or value}
+    types = made.get("type")
+    if not isinstance(types, list):
+        return made
+    del made["type"]
+    about = {name: made.pop(name) for name in ("title", "description") if name in made}
+    return about | {"anyOf": [{"type": each} if each == "null" else made | {"type": each} for each in types]}
+
+
+def conditional(schema: Mapping[str, Any]) -> bool:
+    """Whether `plain` loses a condition, which the model should then read in words."""
+    return any(_CONDITIONS & each.keys() for each in _walk(schema))
+
+
+def closed(schema: Mapping[str, Any]) -> bool:
+    """Whether a service that closes every object and wants every type can still express `schema`.
+
+    Not where an object has free names, a value has no type, or a reference leads elsewhere.
+    """
+    return all(_closed_here(each) for each in _walk(schema))
+
+
+def in_words(schema: Mapping[str, Any]) -> str:
+    """What is added to the system prompt where the service does not hold the answer to the schema by itself."""
+    return (
+        "Your final answer is one JSON value and nothing else: no text before or after it, no code fence. "
+        f"It must be valid under this JSON Schema:\n{json.dumps(schema, ensure_ascii=False)}"
+    )
+
+
+def _plain_member(name: str, value: Any) -> Any:
+    if name in _INNER and isinstance(value, Mapping):
+        return plain(value)
+    if name in _LISTS:
+        return [plain(each) for each in value]
+    if name in _NAMED:
+        return {key: plain(each) for key, each in value.items()}
+    return value
+
+
+def _walk(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield schema
+    inner = [schema[name] for name in _INNER if name in schema]
+    inner += [each for name in _LISTS for each in schema.get(name, ())]
+    inner += [each for name in _NAMED for each in schema.get(name, {}).values()]
+    for each in inner:
+        if isinstance(each, Mapping):
+            yield from _walk(each)
+
+
+def _closed_here(schema: Mapping[str, Any]) -> bool:
+    if "$ref" in schema:
+        return str(schema["$ref"]).startswith("#/$defs/")
+    if not any(name in schema for name in ("type", "enum", "const", *_LISTS)):
+        return False
+    if "type" not in schema:
+        return "properties" not in schema
+    free = bool(schema.get("additionalProperties", not schema.get("properties"))) or "patternProperties" in schema
+    return schema["type"] != "object" or not free

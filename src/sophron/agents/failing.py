@@ -1,0 +1,124 @@
+"""What failed in a campaign, written down for the agents that look at it; and failed results moved out of the way."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sophron.agents.gather import failure_path
+from sophron.campaign import history, results, verdict
+from sophron.campaign.spec import Spec
+from sophron.campaign.state import project
+from sophron.records import atomic, documents
+from sophron.records.errors import UserError
+from sophron.records.steps import step_name
+
+LOG_BYTES = 12_000
+MOST_LOGS = 8
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A stage that did not pass. kind: `verdict` (criteria), `outcome` (an engine failed), `dead` (no outcome)."""
+
+    stage: str
+    kind: str
+    reasons: Mapping[str, str]
+    verdict: Mapping[str, Any] | None = None
+
+    @property
+    def steps(self) -> list[str]:
+        """Names of the steps that are at fault."""
+        return list(self.reasons)
+
+
+def first(root: Path, spec: Spec) -> Failure | None:
+    """The first stage, in the order of the graph, that failed; None where none did."""
+    state = {stage["id"]: stage for stage in project(root)["stages"]}
+    for name in (stage.name for stage in spec.stages):
+        known = state.get(name)
+        if known is None or known["status"] == "completed":
+            continue
+        found = _judged(root, spec, name) if known["verdict"] and known["verdict"]["verdict"] == "fail" else None
+        dead = {**known["errored_steps"], **known["failed_steps"]}
+        if found or dead:
+            return found or Failure(name, "dead", {step: str(reason) for step, reason in dead.items()})
+    return None
+
+
+def _judged(root: Path, spec: Spec, stage: str) -> Failure | None:
+    try:
+        judged = verdict.judge(root, spec, stage)
+    except UserError:  # its outcomes were set aside, and making them again is what failed
+        return None
+    if judged["verdict"] == "pass":
+        return None
+    if judged["failed_steps"]:
+        return Failure(stage, "outcome", judged["failed_steps"], judged)
+    return Failure(stage, "verdict", dict.fromkeys(judged["outcomes"], "criteria"), judged)
+
+
+def note(root: Path, spec: Spec, failure: Failure) -> int:
+    """Write a failure down; the number of this attempt at the stage, from 1, counted anew for each version."""
+    attempt = 1
+    while (path := failure_path(root, failure.stage, str(attempt))).is_file():
+        version = documents.load_json(path)["version"]
+        if version != spec.version:
+            atomic.move(path, path.parent / f"v{version}" / path.name)
+        else:
+            attempt += 1
+    tries = [vars(one) for step in failure.steps for one in history.tries(root, step)]
+    content = {
+        "version": spec.version,
+        "kind": failure.kind,
+        "reasons": failure.reasons,
+        "verdict": failure.verdict,
+        "outcome": {"result": {"refusal": _refusal(root, failure)}},
+        # Times and costs say nothing about a cause, and would make equal failures look different.
+        "tries": [{key: one[key] for key in ("step", "number", "status", "reason")} for one in tries],
+        "log": "\n".join(_logs(root, failure)),
+    }
+    atomic.write_json(failure_path(root, failure.stage, str(attempt)), content)
+    return attempt
+
+
+def _refusal(root: Path, failure: Failure) -> str | None:
+    """Why an estimator refused a number, where one did."""
+    for path in (results.published(root, step) for step in failure.steps):
+        refusal = documents.load_json(path)["result"].get("refusal") if path else None
+        if refusal:
+            return str(refusal)
+    return None
+
+
+def _logs(root: Path, failure: Failure) -> Iterator[str]:
+    """The ends of what engines, schedulers and Snakemake left about the failed steps, the newest last."""
+    paths: list[Path] = []
+    for step in failure.steps:
+        numbers = sorted((int(path.name) for path in results.record_folder(root, step).glob("[0-9]*")), reverse=True)
+        paths += [path for number in numbers[:1] for path in results.record_folder(root, step).glob(f"{number}/*")]
+    for folder in (root / "logs" / failure.stage, root / ".snakemake" / "slurm_logs", root / ".snakemake" / "log"):
+        paths += folder.rglob("*.log")
+    kept = sorted((path for path in paths if path.is_file()), key=lambda path: path.stat().st_mtime_ns)[-MOST_LOGS:]
+    for path in kept:
+        if path.suffix != ".json":
+            raw = path.read_bytes()[-LOG_BYTES:]
+            yield f"==> {path.relative_to(root)}\n{raw.decode(errors='replace')}"
+
+
+def set_aside(root: Path, spec: Spec, failure: Failure, attempt: int) -> None:
+    """Move the failed outcomes of a stage and its verdict to their steps' records, so that they are made again."""
+    if failure.kind != "outcome":
+        return
+    for wildcards in spec.steps(failure.stage):
+        step = step_name(failure.stage, wildcards)
+        outcome = results.published(root, step)
+        if step not in failure.reasons or outcome is None:
+            continue
+        kept = results.record_folder(root, step) / f"failed-v{spec.version}-{attempt}"
+        for name in spec.stage(failure.stage).outputs.values():
+            atomic.move(outcome.parent / name, kept / name)
+        atomic.move(outcome, kept / outcome.name)
+        judged = outcome.parents[len(wildcards)] / "verdict.json"
+        if judged.is_file():
+            atomic.move(judged, kept / judged.name)

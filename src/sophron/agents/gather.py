@@ -1,0 +1,135 @@
+"""What the agents of a campaign's own rules are told: each rule's inputs by role, gathered from results and records."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from sophron.agents import restarts
+from sophron.campaign import pitfalls, report, results, verdict
+from sophron.campaign.mechanical import OVERLAYS_NAME
+from sophron.campaign.spec import SPEC_NAME, Spec, load
+from sophron.interfaces.kind import Wildcards
+from sophron.records import approvals, documents
+from sophron.records.errors import UserError
+
+Inputs = dict[str, Any]
+LOG_TAIL = 20_000
+
+
+def failure_path(root: Path, stage: str, attempt: str) -> Path:
+    """Where `sophron run` writes down what failed, for the debug agent."""
+    return root / "records" / "failures" / f"{stage}-{attempt}.json"
+
+
+def for_plan(root: Path) -> Inputs:
+    """The inputs of the plan agent: the spec as it stands, and what its plan costs at most."""
+    from sophron.campaign.plan import make
+
+    spec = load(root / SPEC_NAME)
+    made = make(root, spec)
+    counts = [{"stage": stage, "rule": rule, "steps": steps} for (stage, rule), steps in made.counts().items()]
+    return {"spec": spec.data, "plan": {"counts": counts, "core_hours": made.core_hours(), "excess": made.excess()}}
+
+
+def for_rule(root: Path, rule: str, wildcards: Wildcards) -> Inputs:
+    """The inputs of one step of `rule`. UserError where something that it needs is not there yet."""
+    return _GATHERERS[rule](root, load(root / SPEC_NAME), wildcards)
+
+
+def _caveats(root: Path, spec: Spec, _: Wildcards) -> Inputs:
+    gathered = report.collect(root, spec, approvals.valid_approval(root))
+    tries = [f"{one.time} {one.what}: {one.reason}" for one in gathered.troubles]
+    return {
+        "spec": spec.data,
+        "verdicts": [stage.verdict for stage in gathered.stages],
+        "result": [_answer(one) for one in gathered.answers] or _finals(gathered),
+        "amendments": [signed.amendment for signed in gathered.chain if signed.amendment],
+        "tries": tries,
+        "unverified": spec.unverified(),
+    }
+
+
+def _answer(one: report.Answer) -> dict[str, Any]:
+    low, high, level = one.interval or (None, None, None)
+    interval = None if one.interval is None else {"low": low, "high": high, "level": level}
+    about = {"name": one.name, "value": one.value, "standard_error": one.standard_error}
+    return about | {"interval": interval, "refusal": one.refusal}
+
+
+def _finals(gathered: report.Report) -> dict[str, Any]:
+    """The results of the last stages, where no schema says which number answers the question."""
+    return {step.step: step.outcome["result"] for stage in gathered.final_stages for step in stage.steps}
+
+
+def _explain(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
+    stage = wildcards["stage"]
+    outcomes = [one.outcome for one in results.all_finished(root, spec, stage)]
+    return {"verdict": verdict.judge(root, spec, stage), "outcome": outcomes, "criteria": spec.criteria(stage)}
+
+
+def _failure(root: Path, wildcards: Wildcards) -> Mapping[str, Any]:
+    path = failure_path(root, wildcards["stage"], wildcards["attempt"])
+    if not path.is_file():
+        raise UserError(f"{path}: there is no failure to look at; `sophron run` writes it: sophron run")
+    content: Mapping[str, Any] = documents.load_json(path)
+    return content
+
+
+def _debug(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
+    stage, failure = wildcards["stage"], dict(_failure(root, wildcards))
+    overlays = root / OVERLAYS_NAME
+    return {
+        "stage": stage,
+        "log": failure.pop("log", ""),
+        "failure": failure,
+        "spec_stage": spec.data["stages"][stage],
+        "overlays": documents.load_yaml(overlays).data if overlays.is_file() else [],
+        "tries": earlier(root, "debug", wildcards),
+    }
+
+
+def earlier(root: Path, rule: str, wildcards: Wildcards) -> list[Any]:
+    """Answers of the same rule to earlier attempts at the same stage."""
+    found = []
+    for attempt in range(1, int(wildcards["attempt"])):
+        path = root / "records" / f"{rule}-{wildcards['stage']}-{attempt}" / "answer.json"
+        if path.is_file():
+            found.append(documents.load_json(path)["answer"])
+    return found
+
+
+def _propose(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
+    applying = [pitfall for pitfall in pitfalls.catalogue(root) if pitfall.applies(spec.data)]
+    answers = earlier(root, "debug", {**wildcards, "attempt": str(int(wildcards["attempt"]) + 1)})
+    return {
+        "spec": spec.data,
+        "stage": wildcards["stage"],
+        "failure": dict(_failure(root, wildcards)),
+        "diagnosis": answers[-1] if answers else {},
+        "pitfalls": [documents.load_yaml(pitfall.path).data for pitfall in applying],
+        "schemas": {stage.name: documents.schema(stage.schema)["$defs"]["definition"] for stage in spec.kind.stages},
+        "kind": spec.kind.name,
+    }
+
+
+def _resume(root: Path, _: Spec, __: Wildcards) -> Inputs:
+    log, init = root / "progress.log", root / "init.sh"
+    return {
+        "state": documents.load_json(root / "workflow-state.json"),
+        "progress": log.read_text(encoding="utf-8")[-LOG_TAIL:] if log.is_file() else "",
+        "init": init.read_text(encoding="utf-8") if init.is_file() else "",
+    }
+
+
+def _restart_files(root: Path, _: Spec, __: Wildcards) -> Inputs:
+    return {"restarts": restarts.found(root), "policy": {"keep": restarts.KEPT}}
+
+
+_GATHERERS: dict[str, Callable[[Path, Spec, Wildcards], Inputs]] = {
+    "caveats": _caveats,
+    "explain": _explain,
+    "debug": _debug,
+    "propose": _propose,
+    "resume": _resume,
+    "restart_files": _restart_files,
+}

@@ -1,0 +1,54 @@
+"""Append-only files of one JSON record a line: a kill leaves whole lines, or one torn line that readers skip."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sophron.records.errors import UserError
+
+
+def append(path: Path, record: Mapping[str, Any], *, sync: bool = False) -> None:
+    """Add one record; the caller holds the file's lock. A line that a kill tore is closed first.
+
+    sync: wait until it is on the disk. UserError where the disk takes only a part of it.
+    """
+    # ASCII alone: answers may hold lone surrogates, which UTF-8 cannot.
+    line = json.dumps(record, allow_nan=False, separators=(",", ":")).encode("ascii") + b"\n"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        size = os.fstat(handle).st_size
+        if size and os.pread(handle, 1, size - 1) != b"\n":
+            line = b"\n" + line
+        if os.write(handle, line) != len(line):
+            raise UserError(f"{path}: the disk took only a part of a record; make room")
+        if sync:
+            os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def read(path: Path, offset: int = 0) -> tuple[list[dict[str, Any]], int]:
+    """Records from byte `offset` on, and the offset to go on from; a line that is no JSON object is skipped.
+
+    A last line without an end is left for the next call: its writer may still be at it.
+    """
+    try:
+        with path.open("rb") as stream:
+            stream.seek(offset)
+            data = stream.read()
+    except FileNotFoundError:
+        return [], 0
+    whole = data.rfind(b"\n") + 1
+    records = [_parsed(line) for line in data[:whole].splitlines()]
+    return [record for record in records if record is not None], offset + whole
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) else None

@@ -1,0 +1,133 @@
+"""Secrets taken out of whatever is written: values of key variables, headers that carry keys, shapes of known keys."""
+
+import math
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+MARK = "[redacted]"
+SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE)
+SHORTEST = 8  # a shorter value would be found in ordinary words and numbers
+SECRET_FIELDS = frozenset(
+    {"authorization", "proxy-authorization", "x-api-key", "api-key", "apikey", "api_key", "cookie", "set-cookie"}
+)
+SHAPES = re.compile(
+    r"""
+    (?<![A-Za-z0-9])(?:
+        sk-[A-Za-z0-9_-]{16,}                          # Anthropic, OpenAI and servers that imitate them
+      | gh[opsur]_[A-Za-z0-9]{20,} | github_pat_\w{20,}
+      | (?:AKIA|ASIA)[0-9A-Z]{16}(?![0-9A-Za-z])       # AWS access key ids
+      | AIza[0-9A-Za-z_-]{35} | hf_[A-Za-z0-9]{30,} | xox[abeoprs]-[A-Za-z0-9-]{10,}
+      | eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*   # JSON web tokens
+    )
+    | -----BEGIN\ [A-Z0-9\ ]*PRIVATE\ KEY-----.*?(?:-----END\ [A-Z0-9\ ]*PRIVATE\ KEY-----|\Z)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+HEADERS = re.compile(
+    r"(?i)(?:authorization[\"']?\s*[:=]\s*[\"']?(?:bearer|basic)\s+|(?:x-)?api-key[\"']?\s*[:=]\s*[\"']?)"
+    r"(?!\[redacted\])([^\s\"',;\\]{4,})"
+)
+# Each shape holds one of these; looking for them first is many times faster than the pattern.
+HINTS = ("sk-", "gh", "AKIA", "ASIA", "AIza", "hf_", "xox", "eyJ", "PRIVATE KEY")
+HEADER_HINTS = ("authorization", "api-key")
+ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([\"\\/bfnrt]))")
+PLAIN = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+DEEPEST = 4  # JSON in JSON in JSON: a tool's argument that holds a quoted answer
+
+
+class Redactor:
+    """Takes secrets out of text and plain data. names: variables that hold keys whatever they are called.
+
+    The environment is read once. Redacting twice changes nothing more.
+    """
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        always = set(names)
+        values = {value for name, value in os.environ.items() if name in always or SECRET_NAME.search(name)}
+        # The longest first: one key may begin with another.
+        self._values = sorted(filter(_is_secret, values), key=len, reverse=True)
+
+    def text(self, text: str) -> str:
+        """`text` without secrets, also where JSON escapes are written inside them."""
+        if len(text) < SHORTEST:
+            return text
+        spans: list[tuple[int, int]] = []
+        for decoded, places in _levels(text):
+            spans += [(places[start], places[end]) for start, end in self._found(decoded)]
+        for start, end in reversed(_merged(spans)):
+            text = text[:start] + MARK + text[end:]
+        return text
+
+    def plain(self, value: Any) -> Any:
+        """Plain data without secrets, and without numbers that JSON cannot hold (these become text)."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, Mapping):
+            return {self.text(str(key)): self._field(str(key), inner) for key, inner in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.plain(inner) for inner in value]
+        if isinstance(value, float) and not math.isfinite(value):
+            return str(value)
+        return value
+
+    def _field(self, key: str, value: Any) -> Any:
+        return MARK if key.lower() in SECRET_FIELDS and isinstance(value, str) else self.plain(value)
+
+    def _found(self, text: str) -> Iterator[tuple[int, int]]:
+        for value in self._values:
+            start = text.find(value)
+            while start >= 0:
+                yield start, start + len(value)
+                start = text.find(value, start + len(value))
+        if any(hint in text for hint in HINTS):
+            yield from (match.span() for match in SHAPES.finditer(text))
+        lowered = text.lower()
+        if any(hint in lowered for hint in HEADER_HINTS):
+            yield from (match.span(1) for match in HEADERS.finditer(text))
+
+
+def _is_secret(value: str) -> bool:
+    """Not a number (MAX_TOKENS), and long enough."""
+    try:
+        float(value)
+    except ValueError:
+        return len(value) >= SHORTEST
+    return False
+
+
+def _levels(text: str) -> Iterator[tuple[str, list[int] | range]]:
+    """`text`, and what it says unescaped once, twice, ...; with the place in `text` of each character and the end."""
+    places: list[int] | range = range(len(text) + 1)
+    for _ in range(DEEPEST):
+        yield text, places
+        if not ESCAPE.search(text):
+            return
+        text, places = _unescaped(text, places)
+
+
+def _unescaped(text: str, places: list[int] | range) -> tuple[str, list[int]]:
+    parts: list[str] = []
+    found: list[int] = []
+    at = 0
+    for match in ESCAPE.finditer(text):
+        parts.append(text[at : match.start()])
+        found += places[at : match.start()]
+        code, sign = match.groups()
+        parts.append(chr(int(code, 16)) if code else PLAIN.get(sign, sign))
+        found.append(places[match.start()])
+        at = match.end()
+    parts.append(text[at:])
+    found += places[at:]
+    return "".join(parts), found
+
+
+def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged

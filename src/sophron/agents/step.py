@@ -1,0 +1,128 @@
+"""One agent step from approval to answer: digest, inputs, conversation, guards, and the typed answer put in place."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sophron.agents import guards, mailbox
+from sophron.agents.conversation import Answered, Tools, converse
+from sophron.agents.failures import AgentFailure
+from sophron.agents.prompt import request
+from sophron.campaign import results
+from sophron.campaign.agent_files import AgentFile
+from sophron.campaign.amendment_journal import REPORT_NAMES
+from sophron.interfaces.model import Request, Response
+from sophron.records import atomic, documents, events
+from sophron.records.canonical import digest, file_digest
+from sophron.records.locks import FileLock
+
+ANSWER_NAME, KEY_NAME = "answer.json", "answer.key.json"
+Ask = Callable[[Request], Response]
+
+
+@dataclass(frozen=True)
+class AgentStep:
+    """What an agent step needs to know. digest: of the agent; inputs: by role; answer: where its answer belongs.
+
+    files: role -> file or folder that its tools may read.
+    """
+
+    root: Path
+    step: str
+    agent: AgentFile
+    digest: str
+    inputs: Mapping[str, Any]
+    answer: Path
+    files: Mapping[str, Path] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        """Its folder below `records/`."""
+        return results.record_folder(self.root, self.step)
+
+    @property
+    def input_digests(self) -> dict[str, str]:
+        """Role -> digest of what the agent was told."""
+        return {
+            role: file_digest(value) if isinstance(value, Path) else digest(value)
+            for role, value in sorted(self.inputs.items())
+        }
+
+
+def run(work: AgentStep, ask: Ask, *, tools: Tools | None = None, again: bool = False) -> None:
+    """Ask, unless a kept answer to the same agent and inputs is there; put the answer into place.
+
+    again: ask even so (a replay). Raises AgentFailure; nothing that was not validated is written.
+    """
+    work.folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(work.folder / "answer.lock"):
+        kept, key = work.folder / ANSWER_NAME, digest([work.digest, work.input_digests])
+        if again or not _is_kept(work.folder, key):
+            answered = _answered(work, ask, tools)
+            document = _document(work, answered)
+            documents.validate(documents.Document(document, work.answer), "agent-answer")
+            atomic.write_json(kept, document)
+            atomic.write_json(work.folder / KEY_NAME, {"key": key, "answer": file_digest(kept)})
+        atomic.place(kept, work.answer)
+        results.publish(work.root, work.step, work.answer)
+
+
+def _is_kept(folder: Path, key: str) -> bool:
+    note, kept = folder / KEY_NAME, folder / ANSWER_NAME
+    if not note.is_file() or not kept.is_file():
+        return False
+    return bool(documents.load_json(note) == {"key": key, "answer": file_digest(kept)})
+
+
+def _answered(work: AgentStep, ask: Ask, tools: Tools | None) -> Answered:
+    asked = request(work.agent, work.step, work.inputs, tools.tools if tools else [])
+    try:
+        answered = converse(
+            asked, ask, lambda answer: faults(work, answer), tools=tools, most_calls=work.agent.front["limits"]["calls"]
+        )
+    except AgentFailure as failure:
+        told = {"kind": failure.kind, "reason": failure.reason}
+        events.append(work.root, "sophron", "agent_failed", step=work.step, agent=work.agent.name, **told)
+        raise
+    who = {"backend": answered.backend, "model": answered.model, "calls": answered.calls}
+    summary = guards.summary(answered.answer)
+    events.append(work.root, "sophron", "agent_answered", step=work.step, agent=work.agent.name, **who, summary=summary)
+    return answered
+
+
+def faults(work: AgentStep, answer: Any) -> list[str]:
+    """What speaks against an answer: its schema, then what the schema cannot say."""
+    document = documents.Document(answer, Path("answer"))
+    found = documents.faults(document, f"agents/{work.agent.front['output']}")
+    return found or guards.faults(work.agent.name, work.inputs, answer)
+
+
+def _document(work: AgentStep, answered: Answered) -> dict[str, Any]:
+    """The answer with who gave it to what. No clock, no host, no path: a replay gives the same bytes."""
+    return {
+        "step": work.step,
+        "agent": work.agent.name,
+        "agent_digest": work.digest,
+        "backend": answered.backend,
+        "model": answered.model,
+        "inputs": work.input_digests,
+        "answer": dict(answered.answer),
+    }
+
+
+def reask(root: Path, step: str) -> int:
+    """Set the answer of a step aside, so that the next run asks again; the number under which it is kept."""
+    folder = results.record_folder(root, step)
+    with FileLock(folder / "answer.lock"):
+        number = len(list((folder / "set-aside").glob("[0-9]*"))) + 1
+        kept = folder / "set-aside" / str(number)
+        for path in (folder / ANSWER_NAME, folder / KEY_NAME):
+            atomic.move(path, kept / path.name)
+        mailbox.withdraw(root, step)
+        published = results.published(root, step)
+        for path in [] if published is None else [published, *map(published.with_name, REPORT_NAMES)]:
+            if path.exists():  # the report quotes it: without it, Snakemake would find nothing to do
+                atomic.move(path, kept / f"published-{path.name}")
+        events.append(root, "sophron", "reasked", step=step, number=number)
+    return number

@@ -1,0 +1,121 @@
+"""Opening files below a folder without ever leaving it: one component at a time, links never followed.
+
+A check of a path followed by its use can be raced; a chain of descriptors cannot. Each component is opened relative
+to the one before (openat(2) with O_NOFOLLOW), so that a link, planted at any moment, ends the walk.
+"""
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from secrets import token_hex
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Outside(Exception):
+    """A path that is not a plain file or folder below its root; the message is for the model."""
+
+
+@contextmanager
+def folder(root: Path, parts: Sequence[str], *, make: bool = False) -> Iterator[int]:
+    """Descriptor of the folder `parts` below `root`; with `make`, missing ones are made.
+
+    Raises Outside for a link or a file on the way, FileNotFoundError where it is not there.
+    """
+    handle = os.open(root, _FOLDER)
+    try:
+        for part in parts:
+            _plain(part)
+            if make:
+                _made(part, handle)
+            inner = _entered(part, handle)
+            os.close(handle)
+            handle = inner
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _made(part: str, handle: int) -> None:
+    try:
+        os.mkdir(part, 0o755, dir_fd=handle)
+    except FileExistsError:
+        return
+
+
+def _entered(part: str, handle: int) -> int:
+    try:
+        return os.open(part, _FOLDER, dir_fd=handle)
+    except FileNotFoundError:
+        raise
+    except OSError:  # ELOOP or ENOTDIR, by kernel and file system
+        raise Outside("a part of the path is a link or no folder, and links are not followed") from None
+
+
+def _plain(part: str) -> None:
+    if part in ("", ".", "..") or "/" in part or "\0" in part:
+        raise Outside('a path is made of plain names, without ".." or empty parts')
+
+
+@contextmanager
+def regular(parent: int, name: str, *, one_name: bool) -> Iterator[int]:
+    """Descriptor, for reading, of the regular file `name` in the folder `parent`.
+
+    It is first opened as a mere handle, which neither waits for a FIFO's other end nor touches a device; what the
+    handle shows to be a regular file is then opened through that same handle. one_name: refuse a file that has
+    another (hard-linked) name. Raises Outside, or FileNotFoundError.
+    """
+    _plain(name)
+    handle = os.open(name, _HANDLE, dir_fd=parent)
+    try:
+        about = os.fstat(handle)
+        if not stat.S_ISREG(about.st_mode):
+            raise Outside(f"it is a {kind(about)}, not a regular file")
+        if one_name and about.st_nlink > 1:
+            raise Outside("it is a hard link to a file that has another name too; copy it and read the copy")
+        opened = os.open(f"/proc/self/fd/{handle}", os.O_RDONLY | os.O_CLOEXEC)
+    finally:
+        os.close(handle)
+    try:
+        yield opened
+    finally:
+        os.close(opened)
+
+
+def put(parent: int, name: str, data: bytes) -> None:
+    """Write `data` as the file `name` in the folder `parent`, in one step.
+
+    A link, FIFO or hard link of that name is replaced, never written through. Raises Outside where it is a folder.
+    """
+    _plain(name)
+    temporary = f".{token_hex(8)}.tmp"
+    handle = os.open(
+        temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644, dir_fd=parent
+    )
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
+    except IsADirectoryError:
+        os.unlink(temporary, dir_fd=parent)
+        raise Outside("there is a folder of that name") from None
+    except BaseException:
+        os.unlink(temporary, dir_fd=parent)
+        raise
+
+
+def kind(about: os.stat_result) -> str:
+    """What an entry is, in a word."""
+    tests = (
+        (stat.S_ISREG, "file"),
+        (stat.S_ISDIR, "folder"),
+        (stat.S_ISLNK, "link"),
+        (stat.S_ISFIFO, "FIFO"),
+        (stat.S_ISSOCK, "socket"),
+    )
+    return next((word for test, word in tests if test(about.st_mode)), "device")

@@ -1,0 +1,163 @@
+"""The tools of one agent step: what the model sees of them, and what happens when it calls one."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Self
+
+from sophron.agents.tools import command, files
+from sophron.agents.tools.beneath import Outside
+from sophron.agents.tools.mcp import Connection, Failed, Server
+from sophron.agents.tools.places import Places
+from sophron.interfaces.model import Image, Text, Tool, ToolAnswer, ToolCall
+from sophron.interfaces.sandbox import Grant, SandboxBackend
+from sophron.records.errors import UserError, shown
+from sophron.sandbox import grants
+
+Contents = tuple[Text | Image, ...]
+Function = Callable[[Mapping[str, Any]], tuple[Contents, bool]]
+"""A tool at work: validated arguments -> contents, and whether it failed."""
+
+_LIMITS = ("cpu_s", "memory_mb", "file_mb", "wall_s", "processes", "disk_mb")
+BUILT_IN = (*(tool.name for tool in files.TOOLS), "run_command")
+
+
+class Toolbox:
+    """Tools that a definition names, bound to one step's inputs, scratch and sandbox.
+
+    scratch: the step's writable folder, made by the caller. inputs: role -> file or folder, read-only. names: of
+    BUILT_IN, or `<server>__<tool>` and `<server>__*` for an MCP server in `servers`. grant: limits, environment,
+    network, mounts and devices of commands and servers (its work folder is replaced by scratch); a limit it leaves open
+    is the default one of `grants`. Use it in a `with`: servers start on entering and end on leaving.
+    Raises UserError for an unknown name, a missing root, and (on entering) a server that does not come up.
+    """
+
+    def __init__(
+        self,
+        scratch: Path,
+        inputs: Mapping[str, Path],
+        sandbox: SandboxBackend,
+        names: Sequence[str],
+        *,
+        grant: Grant | None = None,
+        servers: Mapping[str, Server] | None = None,
+    ) -> None:
+        self._places = Places(scratch, inputs)
+        self._sandbox = sandbox
+        self._grant = _closed(grant or Grant(scratch), scratch, list(inputs.values()))
+        self._servers = servers or {}
+        self._stack = ExitStack()
+        self._tools: dict[str, tuple[Tool, Function]] = {}
+        built_in = self._built_in()
+        for name in names:
+            if name in built_in:
+                self._tools[name] = built_in[name]
+            elif name.partition("__")[0] not in self._servers:
+                raise UserError(f'"{shown(name)}" is no tool; {_hint(name, [*BUILT_IN, *self._servers])}')
+        self._remote = [name for name in names if name not in built_in]
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            for server in dict.fromkeys(name.partition("__")[0] for name in self._remote):
+                connection = Connection(server, self._servers[server], self._sandbox, self._grant)
+                self._add(server, stack.enter_context(connection))
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    @property
+    def tools(self) -> list[Tool]:
+        """The tools as a model sees them, in the order of `names`."""
+        return [tool for tool, _ in self._tools.values()]
+
+    def call(self, call: ToolCall) -> ToolAnswer:
+        """Do what the model asks. Its mistakes come back as `is_error` with one sentence, and never raise.
+
+        Raises UserError where no sandbox can be made.
+        """
+        if call.name not in self._tools:
+            return _refused(call, f'there is no tool "{shown(call.name)}"; {_hint(call.name, list(self._tools))}')
+        tool, function = self._tools[call.name]
+        if call.arguments is None:
+            return _refused(call, f"the arguments of {call.name} are no JSON object")
+        if fault := _fault(tool, call.arguments):
+            return _refused(call, fault)
+        try:
+            contents, failed = function(call.arguments)
+        except (Outside, Failed) as refusal:
+            return _refused(call, str(refusal))
+        except OSError as error:
+            return _refused(call, f"{call.name}: {error.strerror or 'failed'}")
+        return ToolAnswer(call.id, contents, is_error=failed)
+
+    def _built_in(self) -> dict[str, tuple[Tool, Function]]:
+        tools = files.Files(self._places)
+        made: dict[str, tuple[Tool, Function]] = {
+            tool.name: (tool, _of_text(getattr(tools, tool.name))) for tool in files.TOOLS
+        }
+        made["run_command"] = (command.tool(self._grant), self._run)
+        return made
+
+    def _run(self, arguments: Mapping[str, Any]) -> tuple[Contents, bool]:
+        text, failed = command.run(self._sandbox, self._grant, **arguments)
+        return (Text(text),), failed
+
+    def _add(self, server: str, connection: Connection) -> None:
+        wanted = {name.partition("__")[2] for name in self._remote if name.partition("__")[0] == server}
+        offered = {tool.name.removeprefix(f"{server}__"): tool for tool in connection.tools}
+        for name in wanted - {"*"} - offered.keys():
+            raise UserError(f'the MCP server "{server}" has no tool "{shown(name)}"; {_hint(name, list(offered))}')
+        for name, tool in offered.items():
+            if "*" in wanted or name in wanted:
+                self._tools[tool.name] = (tool, _of_server(connection, name))
+
+
+def _closed(grant: Grant, scratch: Path, inputs: list[Path]) -> Grant:
+    modest = grants.grant({}, scratch, root=scratch)
+    limits: dict[str, Any] = {key: getattr(modest, key) for key in _LIMITS if getattr(grant, key) is None}
+    home = {"HOME": str(scratch.absolute()), "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
+    return replace(
+        grant,
+        workdir=scratch,
+        read_only=[*grant.read_only, *inputs],
+        env={**home, **grant.env},
+        **limits,
+    )
+
+
+def _of_text(method: Callable[..., str]) -> Function:
+    return lambda arguments: ((Text(method(**arguments)),), False)
+
+
+def _of_server(connection: Connection, name: str) -> Function:
+    return lambda arguments: connection.call(name, arguments)
+
+
+def _fault(tool: Tool, arguments: Mapping[str, Any]) -> str | None:
+    """One sentence about what a tool's schema does not allow in `arguments`, or None."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import best_match
+
+    try:
+        json.dumps(arguments, ensure_ascii=False).encode()
+    except ValueError:  # JSON can spell half of a pair, "\\ud800", which no file name and no program can take
+        return f"the arguments of {tool.name} hold half of a surrogate pair; write plain Unicode"
+    error = best_match(Draft202012Validator(tool.schema).iter_errors(dict(arguments)))
+    if error is None:
+        return None
+    where = "".join(f"[{key!r}]" for key in error.absolute_path)
+    return f"the arguments{shown(where)} of {tool.name} are wrong: {shown(error.message, 300)}"
+
+
+def _refused(call: ToolCall, sentence: str) -> ToolAnswer:
+    return ToolAnswer(call.id, (Text(sentence),), is_error=True)
+
+
+def _hint(name: str, known: Sequence[str]) -> str:
+    near = get_close_matches(name, known, n=1)
+    return f'did you mean "{near[0]}"?' if near else f"known are {', '.join(known) or 'none'}"

@@ -1,0 +1,60 @@
+"""What a design can start from, as plain data: installed kinds with stages, schemas and examples, and the pitfalls."""
+
+from pathlib import Path
+from typing import Any
+
+from sophron.campaign.pitfalls import catalogue
+from sophron.campaign.spec import SPEC_NAME
+from sophron.interfaces.kind import Kind
+from sophron.records import documents, registry
+from sophron.records.resources import resource
+from sophron.records.strict_yaml import parse
+
+
+def kinds() -> dict[str, Any]:
+    """Kind -> {stages, schemas, templates}.
+
+    stages: list of {name, depends_on, optional}; schemas: stage -> its `$defs` without the result; templates: list of
+    {name, spec}, the campaign that `sophron new` makes and the shipped campaigns of the kind.
+    """
+    offered = {}
+    for name in registry.names("sophron.kinds"):
+        kind: Kind = registry.load("sophron.kinds", name)
+        offered[name] = {
+            "stages": [
+                {"name": stage.name, "depends_on": list(stage.depends_on), "optional": stage.optional}
+                for stage in kind.stages
+            ],
+            "schemas": {stage.name: _definition(stage.schema) for stage in kind.stages},
+            "templates": [*_new(kind), *_shipped(name)],
+        }
+    return offered
+
+
+def pitfalls(campaign_root: Path) -> list[dict[str, Any]]:
+    """The catalogue as it stands in its files, sorted by id."""
+    return [documents.load_yaml(pitfall.path).data for pitfall in catalogue(campaign_root)]
+
+
+def _definition(schema: str) -> dict[str, Any]:
+    return {key: value for key, value in documents.schema(schema)["$defs"].items() if key != "result"}
+
+
+def _new(kind: Kind) -> list[dict[str, Any]]:
+    from jinja2 import Environment, StrictUndefined
+
+    path = resource("campaign", "templates", "new") / (kind.template or f"{kind.name}.yaml.j2")
+    if not path.is_file():
+        return []
+    template = Environment(undefined=StrictUndefined, autoescape=False).from_string(path.read_text(encoding="utf-8"))  # noqa: S701 - YAML
+    rendered = template.render(campaign=f"new-{kind.name}".replace("_", "-"), seed=1)
+    return [{"name": f"new-{kind.name}", "spec": parse(rendered.encode(), str(path))[0]}]
+
+
+def _shipped(kind: str) -> list[dict[str, Any]]:
+    found = []
+    for path in sorted(resource("campaigns").glob(f"*/{SPEC_NAME}")):
+        spec = documents.load_yaml(path).data
+        if spec.get("kind") == kind:
+            found.append({"name": path.parent.name, "spec": spec})
+    return found
