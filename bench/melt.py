@@ -1,4 +1,4 @@
-"""What the finished melt campaign says: Green-Kubo viscosity, its error, SLLOD extrapolated to zero rate, their distance.
+"""What a finished melt campaign says: Green-Kubo viscosity, its error, SLLOD at zero rate, and how far they differ.
 
 cp -R campaigns/kg-melt-viscosity melt; sophron review; sophron approve; snakemake --profile local
 python bench/melt.py melt

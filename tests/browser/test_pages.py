@@ -42,6 +42,15 @@ CONTRAST = """
 """
 
 
+CAVEATS = {
+    "backend": "heuristic",
+    "answer": {
+        "summary": "One caveat.",
+        "caveats": [{"about": "size", "severity": "note", "text": "A <script>alert(1)</script> small box."}],
+    },
+}
+
+
 @pytest.fixture(scope="module")
 def chromium(tmp_path_factory):
     with browser.Browser(tmp_path_factory.mktemp("browser")) as started:
@@ -65,7 +74,7 @@ def pages(tmp_path_factory):
         picture.write_text(PICTURE)
         plot = report.Plot("d", "curve_plot", "A curve.", "image/svg+xml", picture)
         gathered.__dict__["plots"] = [plot, replace(plot, step="f")]
-        write_text(folder / "report.html", report_page.render(gathered))
+        write_text(folder / "report.html", report_page.render(gathered, CAVEATS))
         steps = [PlannedStep(name, "sophron", "0" * 64, {"replica": str(n)}) for name in "abcdef" for n in range(50)]
         drafted = draft.Draft("", 2, ["stages.c.definition.weight: 0.5 -> 0.25"], "because", ["c", "d", "f"], "")
         proposal = approve.Proposal(campaign.root, Plan(spec, tuple(steps)), "{}\n", drafted)

@@ -101,7 +101,7 @@ def test_the_gate_stays_closed_for_assumptions_and_limits(campaign):
     campaign.edit("steps: 50", "steps: 5")
     unverified, steps = approve.closed(approve.propose(campaign.root))
     assert unverified == "the assumption finite is UNVERIFIED; verify it and say so in campaign.yaml"
-    assert steps.startswith("limits.steps: the plan has 20 steps, the limit is 5")
+    assert steps.startswith("limits.steps: the plan has 21 steps, the limit is 5")
 
 
 def test_windows_line_ends_in_spec_and_signers_are_signed_as_they_are(campaign):

@@ -72,7 +72,7 @@ def test_every_step_is_in_the_plan_once_and_sorted(tmp_path, monkeypatch):
     made = make(toy.campaign(tmp_path, monkeypatch))
     names = sorted(step.name for step in made.steps)
     services = [f"{rule}-{stage}" for rule in ("accept", "verify") for stage in "abcdef"]
-    assert names == sorted(["a", "b-0", "b-1", "c", "d", "e", "f", "report", *services])
+    assert names == sorted(["a", "b-0", "b-1", "c", "caveats", "d", "e", "f", "report", *services])
     lines = made.listing.splitlines()
     assert lines == sorted(lines)
     assert lines == sorted(identity(step.rule, step.shell, step.digest, step.wildcards) for step in made.steps)
@@ -89,7 +89,7 @@ def test_bounds_are_ceilings_times_attempts_and_beyond_the_limits_is_said(tmp_pa
     assert make(campaign).excess() == []
     campaign.edit("steps: 50, core_hours: 100", "steps: 19, core_hours: 1")
     steps, hours = make(campaign).excess()
-    assert steps == "limits.steps: the plan has 20 steps, the limit is 19; raise it"
+    assert steps == "limits.steps: the plan has 21 steps, the limit is 19; raise it"
     assert hours.startswith("limits.core_hours: the ceilings add up to ")
 
 

@@ -25,7 +25,7 @@ def campaign(folder, monkeypatch, replicas: int) -> toy.Campaign:
     shutil.copy(toy.DATA / "smoke" / "campaign.yaml", root / "campaign.yaml")
     made = toy.Campaign(root, toy.make_key(folder / "key"))
     made.edit("replicas: 2,", f"replicas: {replicas},")
-    made.edit("{steps: 100, core_hours: 1000}", f"{{steps: {4 * replicas + 12}, core_hours: 1000000}}")
+    made.edit("{steps: 100, core_hours: 1000}", f"{{steps: {4 * replicas + 13}, core_hours: 1000000}}")
     return made
 
 
@@ -39,7 +39,7 @@ def statement(folder, monkeypatch, replicas: int) -> str:
 def test_each_step_of_a_long_plan_is_found_and_one_beyond_it_is_refused(tmp_path, monkeypatch):
     here = campaign(tmp_path, monkeypatch, REPLICAS)
     made = plan.make(here.root, spec.load(here.spec))
-    assert len(made.steps) == len(set(made.listing.split())) == 4 * REPLICAS + 12
+    assert len(made.steps) == len(set(made.listing.split())) == 4 * REPLICAS + 13
     assert made.excess() == []
     signed = here.sign()
     listing = approvals.gate_path(here.root).parent / "plans" / f"{signed['steps']}.steps"

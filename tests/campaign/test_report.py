@@ -185,12 +185,21 @@ def test_a_comparison_counts_standard_errors_and_is_no_criterion(value, error, w
     assert report.comparison(answer, reference) == f"{words} This is a comparison; no criterion depends on it."
 
 
+CAVEATS = {
+    "backend": "heuristic",
+    "answer": {
+        "summary": "One <b>caveat</b>.",
+        "caveats": [{"about": "size", "severity": "note", "text": "<script>small</script>"}],
+    },
+}
+
+
 def test_plots_enter_as_data_and_never_as_markup(campaign, tmp_path):
     stage = stage_with(tmp_path, {}, {"eta_plot": EVIL_SVG}, "figures: {eta_plot: The <b>curve</b>.}")
     (tmp_path / "eta.svg").write_bytes(EVIL_SVG)
     stage.steps[0].outcome["files"]["eta_plot"]["file"] = "eta.svg"
     whole = gathered(campaign)
-    page = report_page.render(dataclasses.replace(whole, stages=[stage]))
+    page = report_page.render(dataclasses.replace(whole, stages=[stage]), CAVEATS)
     parsed = Page(page)
     (image,) = [attrs for tag, attrs in parsed.tags if tag == "img"]
     assert image["src"].startswith("data:image/svg+xml;base64,")
@@ -199,7 +208,7 @@ def test_plots_enter_as_data_and_never_as_markup(campaign, tmp_path):
     assert not [tag for tag, _ in parsed.tags if tag in ("script", "circle")]
     (tmp_path / "eta.svg").write_bytes(EVIL_SVG + b" ")
     with pytest.raises(report.Refused, match=r"eta.svg: is missing or is not the file that its outcome speaks of"):
-        report_page.render(dataclasses.replace(whole, stages=[stage]))
+        report_page.render(dataclasses.replace(whole, stages=[stage]), CAVEATS)
 
 
 def test_compared_gives_the_span_over_all_steps():

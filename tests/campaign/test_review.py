@@ -72,7 +72,10 @@ def test_a_first_review_of_a_real_campaign(campaign):
     assert list(looked.stage("b").rules) == ["b", "verify", "accept"]
     # ceilings: 2 cores x 10 min x 3 tries, two steps; verify and accept 10 core-minutes each
     assert looked.stage("b").core_hours == pytest.approx(2 * 2 * 10 / 60 * 3 + 20 / 60)
-    assert sum(one.steps for one in looked.waiting) == 20
+    assert sum(one.steps for one in looked.waiting) == 21
+    words, page = review_text.render(looked), Page(review_page.render(looked)).words
+    assert "template debug: at most 30 steps (stage 6, attempt 5)" in words
+    assert "debug at most 30" in page
     assert {one.reason.partition(";")[0] for one in looked.waiting} == {"missing output files"}
     words = review_text.render(looked)
     assert "The gate stays closed:" in words
@@ -171,7 +174,6 @@ def test_every_word_of_the_spec_that_counts_is_shown(campaign):
         for key, value in stage["definition"].items():
             assert f"{key} {value}" in words, name
             assert key in page, name
-    assert "none, this kind has no step behind a checkpoint" in words
     assert all(step.identity[:12] in page for step in looked.proposal.plan.steps)
 
 

@@ -477,6 +477,13 @@ def happenings(draw):
             "digest": draw(digests),
             "status": draw(st.sampled_from(["done", "failed", "retry", "killed"])),
             "version": draw(st.integers(1, 3)),
+            "agent": "debug",
+            "backend": "heuristic",
+            "model": "rules of thumb",
+            "calls": 1,
+            "summary": "s",
+            "kind": "refusal",
+            "number": 1,
         }
         if name in {"verdict", "accepted", "invalidated", "overlay"}:
             given["stage"] = step.split("-")[0]

@@ -78,12 +78,13 @@ def test_the_installed_library_has_one_digest():
 
 def test_the_campaigns_own_workflow_and_agents_count_and_nothing_else_of_it(tmp_path):
     digests = [code.code_digest(tmp_path)]
-    for name, text in [("Snakefile", "a"), ("Snakefile", "b"), ("agents/debug.md", "a"), ("agents/debug.md", "b"),
-                       ("agents/experts/x.md", "")]:  # fmt: skip
+    for name, text in [("Snakefile", "a"), ("Snakefile", "b"), ("agents/pitfalls/x.yaml", "a"),
+                       ("agents/pitfalls/x.yaml", "b"), ("agents/failures.yaml", "")]:  # fmt: skip
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
         digests.append(code.code_digest(tmp_path))
     assert len(set(digests)) == len(digests)
     (tmp_path / "campaign.yaml").write_text("x")
     (tmp_path / "results").mkdir()
+    (tmp_path / "agents" / "debug.md").write_text("signed as the agent's own digest, not as code")
     assert code.code_digest(tmp_path) == digests[-1]

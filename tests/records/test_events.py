@@ -55,6 +55,16 @@ EXAMPLES = {
     "job_error": {**STEP, "rule": "produce", "wildcards": {"replica": "3"}, "jobid": 5, "exit": "killed by SIGKILL"},
     "verdict": {"stage": "produce", "verdict": "fail", "failed": ["drift"]},
     "accepted": {"stage": "produce"},
+    "agent_answered": {
+        "step": "caveats",
+        "agent": "report",
+        "backend": "heuristic",
+        "model": "m",
+        "calls": 1,
+        "summary": "s",
+    },
+    "agent_failed": {"step": "caveats", "agent": "report", "kind": "refusal", "reason": "r"},
+    "reasked": {"step": "caveats", "number": 1},
 }
 
 

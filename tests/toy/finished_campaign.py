@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import toy
 
-from sophron.campaign import spec
+from sophron.campaign import agent_steps, spec
 from sophron.cli import main
 
 SERVICE = ["--gate", "approvals/gate.json"]
@@ -40,8 +40,22 @@ def stage(campaign: toy.Campaign, name: str) -> list[int]:
 
 
 def report(campaign: toy.Campaign, digest: str | None = None) -> int:
-    """Run the report step; its exit code."""
-    paths = ["--html", "results/report.html", "--crate", "results/ro-crate-metadata.json", "--log", "logs/report.log"]
+    """Run the report's agent and the report step; the exit code of the last."""
+    agent = agent_steps.digest_of(campaign.root, spec.load(campaign.spec), "caveats")
+    answer = ["--answer", "results/caveats.json", "--log", "logs/caveats.log"]
+    code = verb("agent", "run", "caveats", *SERVICE, *answer, "--digest", agent)
+    if code:
+        return code
+    paths = [
+        "--caveats",
+        "results/caveats.json",
+        "--html",
+        "results/report.html",
+        "--crate",
+        "results/ro-crate-metadata.json",
+        "--log",
+        "logs/report.log",
+    ]
     return verb("report", *SERVICE, *paths, "--digest", digest or spec.load(campaign.spec).report_digest())
 
 

@@ -219,7 +219,7 @@ def _compare_shown(campaign: Campaign, model: Model) -> None:
     verify = model.verify()
     wanted = model.compute() | {f"verify-{stage}" for stage in verify}
     wanted |= {f"accept-{stage}" for stage in verify | model.open}
-    wanted |= {"report"} if wanted else set()
+    wanted |= {"caveats", "report"} if wanted else set()
     shown = campaign.shown()
     assert shown == wanted, f"shown only: {sorted(shown - wanted)}, wanted only: {sorted(wanted - shown)}"
 

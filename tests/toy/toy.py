@@ -57,12 +57,12 @@ class Campaign:
 
     def shown(self) -> set[str]:
         """Names of the steps that `snakemake -n` shows now."""
-        lines = _dry_run_here(self.root, self.root / "Snakefile", forced=False)
+        lines = _dry_run_here(self.root, self.root / "Snakefile", forced=False).steps
         return {plan.PlannedStep(line["rule"], line["shell"], "", line["wildcards"]).name for line in lines}
 
     def run_here(self, *names: str) -> int:
         """Run steps in this process, each as its rule's shell line would; the exit code of the last one."""
-        lines = _dry_run_here(self.root, self.root / "Snakefile", forced=True)
+        lines = _dry_run_here(self.root, self.root / "Snakefile", forced=True).steps
         steps = {}
         for line in lines:
             planned = plan.PlannedStep(line["rule"], line["shell"], line["digest"], line["wildcards"])
@@ -130,6 +130,7 @@ def _words(step: plan.PlannedStep) -> list[str]:
         "output.verdict": f"{folder}/verdict.json",
         "output.accepted": f"{folder}/accepted.json",
         "output.passed": f"{folder}/passed",
+        "output.answer": "results/caveats.json",
         "log": f"logs/{step.name}.log",
         "threads": "1",
         "resources.mem_mb": "200",
@@ -144,14 +145,14 @@ def plan_here(monkeypatch) -> None:
     monkeypatch.setattr(plan, "dry_run", _dry_run_here)
 
 
-def _dry_run_here(root: Path, snakefile: Path, *, forced: bool, drafted: bool = False) -> list[dict]:
+def _dry_run_here(root: Path, snakefile: Path, *, forced: bool, drafted: bool = False) -> plan.DryRun:
     before = Path.cwd()
     os.chdir(root)
     if drafted:
         os.environ[draft.VARIABLE] = "1"
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            return dry_run.steps(snakefile, forced=forced)
+            return plan.DryRun(**dry_run.shown(snakefile, forced=forced))
     finally:
         os.chdir(before)
         os.environ.pop(draft.VARIABLE, None)

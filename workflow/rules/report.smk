@@ -6,6 +6,7 @@ rule report:
         gate=ancient(CAMPAIGN.gate),
         verdicts=expand("<results>/{stage}/verdict.json", stage=CAMPAIGN.stages),
         passed=expand("<results>/{stage}/passed", stage=CAMPAIGN.stages),
+        caveats="<results>/caveats.json",
     output:
         report="<results>/report.html",
         crate="<results>/ro-crate-metadata.json",
@@ -20,5 +21,5 @@ rule report:
     params:
         digest=CAMPAIGN.report_digest,
     shell:
-        "sophron report --gate {input.gate} --html {output.report} --crate {output.crate} --log {log}"
+        "sophron report --gate {input.gate} --caveats {input.caveats} --html {output.report} --crate {output.crate} --log {log}"
         " --digest {params.digest}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sophron.campaign import amendment_journal
+from sophron.campaign import agent_steps, amendment_journal
 from sophron.campaign.draft import Draft
 from sophron.campaign.spec import SPEC_NAME, Spec, load
 from sophron.records import approvals, documents
@@ -17,11 +17,19 @@ CANDIDATE_NAME = "candidate.campaign.yaml"
 VERSION = re.compile(r"^version:[^\r\n]*", flags=re.MULTILINE)
 
 
-def draft(root: Path, rationale: str, settings: Sequence[str] = (), withdraw: int | None = None) -> Draft:
+def draft(
+    root: Path,
+    rationale: str,
+    settings: Sequence[str] = (),
+    withdraw: int | None = None,
+    *,
+    removed: Sequence[str] = (),
+) -> Draft:
     """Draft the next version and put it into the approvals folder.
 
-    settings: `path.to.key=value` (YAML values), on top of campaign.yaml as it stands; without any, the edited
-    campaign.yaml itself is the draft. withdraw: take back version N, by its predecessor's content.
+    settings: `path.to.key=value` (YAML values), removed: `path.to.key`, both on top of campaign.yaml as it stands;
+    without any, the edited campaign.yaml itself is the draft. withdraw: take back version N, by its predecessor's
+    content.
     Raises UserError where nothing changes, where the result is no valid spec, or where nothing is signed yet.
     """
     base = approvals.newest(root)
@@ -30,16 +38,18 @@ def draft(root: Path, rationale: str, settings: Sequence[str] = (), withdraw: in
     version = int(base.record["version"])
     if not rationale.strip():
         raise UserError("an amendment needs its reason: --rationale 'why'")
-    text = _withdrawn(root, withdraw) if withdraw is not None else _current(root, edited=not settings)
-    if settings:
-        text = _with_settings(text, settings)
+    text = _withdrawn(root, withdraw) if withdraw is not None else _current(root, edited=not settings and not removed)
+    if settings or removed:
+        text = _with_settings(text, settings, removed)
     text = VERSION.sub(f"version: {version + 1}", text, count=1)
     old = amendment_journal.signed_spec(root, base.hash)
     path = root / approvals.FOLDER / CANDIDATE_NAME
     write_text(path, text)
     try:
         new = load(path)
-        changes = _changes(old, new, version + 1)
+        changes = _changes(old, new, version + 1) + agents_changed(root, new, base.record)
+        if not changes:
+            raise UserError("the amendment changes nothing that was signed; change something, or leave it")
     finally:
         path.unlink()
     drafted = Draft(base.hash, version + 1, changes, rationale.strip(), invalidated(old, new), text)
@@ -63,10 +73,14 @@ def _changes(old: Spec, new: Spec, version: int) -> list[str]:
         raise UserError(f"the campaign id {old.campaign} cannot change; `sophron new` starts another campaign")
     if new.version != version:
         raise UserError(f"the version cannot be counted up; write it as `version: {old.version}` on a line of its own")
-    changes = list(differences(old.data, new.data))
-    if not changes:
-        raise UserError("the amendment changes nothing that was signed; change something, or leave it")
-    return changes
+    return list(differences(old.data, new.data))
+
+
+def agents_changed(root: Path, spec: Spec, record: Mapping[str, Any]) -> list[str]:
+    """Agents that are not what was signed, one line each: an edited prompt, skill, schema, or another model."""
+    signed = record["agents"]
+    now = {rule: agent_steps.digest_of(root, spec, rule) for rule in signed}
+    return [f"agents: the agent behind {rule} is another one" for rule in sorted(signed) if now[rule] != signed[rule]]
 
 
 def _withdrawn(root: Path, version: int) -> str:
@@ -81,7 +95,7 @@ def _withdrawn(root: Path, version: int) -> str:
     return texts[version - 1]
 
 
-def _with_settings(text: str, settings: Sequence[str]) -> str:
+def _with_settings(text: str, settings: Sequence[str], removed: Sequence[str]) -> str:
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
@@ -93,6 +107,8 @@ def _with_settings(text: str, settings: Sequence[str]) -> str:
         content = editor.load(text.replace("\r\n", "\n"))  # one sort of line ends, which the editor keeps
         for setting in settings:
             _assign(content, setting, YAML(typ="safe", pure=True))
+        for path in removed:
+            _remove(content, path)
     except YAMLError as error:
         raise UserError(f"--set: is not YAML ({' '.join(str(error).split())[:120]}); write path.to.key=value") from None
     buffer = io.StringIO()
@@ -116,7 +132,18 @@ def _assign(content: Any, setting: str, reader: Any) -> None:
     place[last] = reader.load(value)
 
 
-def _step_into(place: Any, key: str, setting: str) -> Any:
+def _remove(content: Any, path: str) -> None:
+    *above, last = path.strip().split(".")
+    place = content
+    for key in above:
+        place = _step_into(place, key, path, option="--remove")
+    if not isinstance(place, dict) or last not in place:
+        known = ", ".join(map(str, place)) if isinstance(place, dict) else "none"
+        raise UserError(f'--remove {path}: there is no "{last}"; known here: {known}')
+    del place[last]
+
+
+def _step_into(place: Any, key: str, setting: str, option: str = "--set") -> Any:
     if isinstance(place, dict) and key in place:
         return place[key]
     if isinstance(place, list) and key.isdigit() and int(key) < len(place):
@@ -126,7 +153,7 @@ def _step_into(place: Any, key: str, setting: str) -> Any:
             if isinstance(item, dict) and item.get("id") == key:
                 return item
     known = ", ".join(map(str, place)) if isinstance(place, dict) else "none"
-    raise UserError(f'--set {setting}: there is no "{key}"; known here: {known}')
+    raise UserError(f'{option} {setting}: there is no "{key}"; known here: {known}')
 
 
 def differences(old: Any, new: Any, path: str = "") -> Iterator[str]:

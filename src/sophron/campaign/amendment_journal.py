@@ -21,6 +21,9 @@ from sophron.records.canonical import file_digest
 from sophron.records.errors import Refused, UserError
 from sophron.records.locks import FileLock, LockHeldError
 
+REPORT_NAMES = ("report.html", "ro-crate-metadata.json", "caveats.json")
+"""The report and what it is made of, beside each other."""
+
 
 @dataclass(frozen=True)
 class Journal:
@@ -94,7 +97,10 @@ def _apply(root: Path, journal: Journal) -> None:
     _log(root, journal)
     if record["amendment"]:
         name = hashlib.sha256(journal.record.encode()).hexdigest()
-        _set_aside(root, record["amendment"], signed_spec(root, record["previous"]), signed_spec(root, name))
+        old, new = signed_spec(root, record["previous"]), signed_spec(root, name)
+        before = documents.load_json(_signed_record(root, record["previous"]))["agents"]
+        agents = [rule for rule, digest in before.items() if record["agents"].get(rule) != digest]
+        _set_aside(root, record["amendment"], old, new, agents)
     if approvals.file_sha256(root / SPEC_NAME) != record["spec_file"]:
         write_text(root / SPEC_NAME, journal.spec_text)
     _tell(root, journal)
@@ -123,12 +129,20 @@ def signed_text(root: Path, record_hash: str, name: str) -> str:
 
 def signed_file(root: Path, record_hash: str, name: str) -> Path:
     """Where the log keeps a file as it was when the record with this hash was signed."""
+    record = _signed_record(root, record_hash)
+    found = record.with_name(f"{record.stem}.{name}")
+    if not found.is_file():
+        raise UserError(f"{found}: is not in the approval log any more; restore the folder")
+    return found
+
+
+def _signed_record(root: Path, record_hash: str) -> Path:
+    """Where the log keeps the record with this hash."""
     for path in approvals.logged(root):
-        found = path.with_name(f"{path.stem}.{name}")
-        if file_digest(path) == record_hash and found.is_file():
-            return found
+        if file_digest(path) == record_hash:
+            return path
     raise UserError(
-        f"{root / approvals.FOLDER / approvals.LOG}: the signed {name} is not in the approval log; restore the folder"
+        f"{root / approvals.FOLDER / approvals.LOG}: a signed record is not in the approval log; restore the folder"
     )
 
 
@@ -151,18 +165,18 @@ def _tell(root: Path, journal: Journal) -> None:
     events.append(root, "sophron", "approved", version=record["version"], approver=record["approver"], record=name)
 
 
-def _set_aside(root: Path, amendment: Mapping[str, Any], old: Spec, new: Spec) -> None:
-    """Move what the amended stages left to `invalidated/v<superseded version>/`; nothing is deleted.
+def _set_aside(root: Path, amendment: Mapping[str, Any], old: Spec, new: Spec, agents: list[str]) -> None:
+    """Move what the amended stages and agents left to `invalidated/v<superseded version>/`; nothing is deleted.
 
     Old verdicts of stages that are only judged anew go there too: a missing verdict is made again whatever else
     runs, while Snakemake does not look at the params of a step behind another one that runs.
     """
     stages = amendment["invalidated_stages"]
     verdicts = [name for name in _judged_anew(old, new) if name not in stages]
-    if not stages and not verdicts:
+    if not stages and not verdicts and not agents:
         return
     target = root / "invalidated" / f"v{old.version}"
-    for source in _left_by(root, old, stages) + _verdicts_of(root, old, verdicts):
+    for source in _left_by(root, old, stages) + _verdicts_of(root, old, verdicts) + _answers_of(root, agents):
         inside = source.relative_to(root) if source.is_relative_to(root) else Path("outside", *source.parts[1:])
         if not (target / inside).exists():
             move(source, target / inside)
@@ -172,6 +186,7 @@ def _set_aside(root: Path, amendment: Mapping[str, Any], old: Spec, new: Spec) -
         for path in paths
     ]
     manifest = {"superseded_version": old.version, "invalidated_stages": stages, "repeated_verdicts": verdicts}
+    manifest["amended_agents"] = agents
     write_json(target / "manifest.json", manifest | {"files": entries})
 
 
@@ -199,7 +214,7 @@ def _left_by(root: Path, spec: Spec, stages: list[str]) -> list[Path]:
             found.update(outcome.parent / name for name in [outcome.name, *stage.outputs.values()])
             common = outcome.parents[len(stage.wildcards)]
             found.update(common / name for name in ("verdict.json", "accepted.json", "passed"))
-            found.update(common.parent / name for name in ("report.html", "ro-crate-metadata.json", "signed"))
+            found.update(common.parent / name for name in (*REPORT_NAMES, "signed"))
             found.add(results.record_folder(root, step) / results.PUBLISHED_NAME)
     # Notes of where things lie are moved last: a kill in between must find the rest again.
     return sorted((path for path in found if path.exists()), key=lambda path: path.name == results.PUBLISHED_NAME)
@@ -212,6 +227,17 @@ def _verdicts_of(root: Path, spec: Spec, stages: list[str]) -> list[Path]:
         for _, outcome in _noted(root, stage):
             common = outcome.parents[len(stage.wildcards)]
             found.update(common / name for name in ("verdict.json", "passed"))
+    return sorted(path for path in found if path.exists())
+
+
+def _answers_of(root: Path, agents: list[str]) -> list[Path]:
+    """The answers of agent steps by rule, and the report, which quotes them."""
+    found: set[Path] = set()
+    for rule in agents:
+        for folder in (*(root / "records").glob(rule), *(root / "records").glob(f"{rule}-*")):
+            answer = results.noted(root, folder.name)
+            if answer is not None:
+                found.update([answer, *(answer.with_name(name) for name in REPORT_NAMES)])
     return sorted(path for path in found if path.exists())
 
 

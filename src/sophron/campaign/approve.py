@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sophron.campaign import amend, amendment_journal, draft, trust
+from sophron.campaign import amend, amendment_journal, draft, scope, trust
 from sophron.campaign.amendment_journal import Journal
 from sophron.campaign.plan import Plan, make
 from sophron.campaign.spec import SPEC_NAME, Spec, load
@@ -50,8 +50,11 @@ def propose(root: Path, snakefile: Path | None = None) -> Proposal:
             f"{root / SPEC_NAME}: was changed since version {in_force.record['version']} was signed; "
             "draft the change: sophron amend --rationale 'why'"
         )
+    changed = amend.agents_changed(root, spec, in_force.record) if in_force else []
+    if changed and not drafted:
+        raise UserError(f"{'; '.join(changed)} than was signed; draft the change: sophron amend --rationale 'why'")
     if in_force and drafted:
-        _check_draft(drafted, amendment_journal.signed_spec(root, in_force.hash), spec)
+        _check_draft(drafted, amendment_journal.signed_spec(root, in_force.hash), spec, changed)
     plan = make(root, spec, snakefile)
     statement = plan.statement(root) | {
         "previous": in_force.hash if in_force else None,
@@ -70,9 +73,9 @@ def _amendment(drafted: draft.Draft) -> dict[str, Any]:
     }
 
 
-def _check_draft(drafted: draft.Draft, old: Spec, new: Spec) -> None:
+def _check_draft(drafted: draft.Draft, old: Spec, new: Spec, agents: list[str]) -> None:
     """What a draft says of itself must be so: it is shown and signed, and whoever wrote it may not be trusted."""
-    truth = (old.version + 1, list(amend.differences(old.data, new.data)), amend.invalidated(old, new))
+    truth = (old.version + 1, [*amend.differences(old.data, new.data), *agents], amend.invalidated(old, new))
     if (new.version, drafted.changes, drafted.invalidated_stages) != truth or drafted.version != new.version:
         raise UserError("the draft does not say what it changes; draft it again: sophron amend")
 
@@ -83,7 +86,8 @@ def closed(proposal: Proposal) -> list[str]:
         f"the assumption {name} is UNVERIFIED; verify it and say so in {SPEC_NAME}"
         for name in proposal.plan.spec.unverified()
     ]
-    return reasons + proposal.plan.excess()
+    refused = [finding.sentence for finding in scope.excluded(proposal.plan.spec.data)]
+    return refused + reasons + proposal.plan.excess()
 
 
 def sign(proposal: Proposal, key: Path, approver: str | None = None) -> Mapping[str, Any]:

@@ -1,7 +1,8 @@
-"""A dry run in a process of its own: prints the steps of Sophron's rules as one JSON line.
+"""A dry run in a process of its own: prints the steps of Sophron's rules as one line of JSON.
 
-Run as `python -m sophron.campaign.dry_run SNAKEFILE [--forced]` in the working directory of the workflow. Snakemake's
-API is used because the identity needs the unformatted shell line, which no log record carries.
+Run as `python -m sophron.campaign.dry_run SNAKEFILE [--forced]` in the working directory of the workflow: prints
+`{steps: [...], rules: {name: shell line}}`, the rules being those of agents, planned or not. Snakemake's API is used
+because the identity needs the unformatted shell line, which no log record carries.
 """
 
 import contextlib
@@ -22,9 +23,11 @@ from snakemake.settings.types import (
     WorkflowSettings,
 )
 
+AGENT_VERB = "sophron agent run "
 
-def steps(snakefile: Path, *, forced: bool) -> list[dict[str, Any]]:
-    """The jobs of Sophron's rules that would run (all of them where forced), in no particular order."""
+
+def shown(snakefile: Path, *, forced: bool) -> dict[str, Any]:
+    """The jobs of Sophron's rules that would run (all of them where forced), in no particular order; agent rules."""
     output = OutputSettings(dryrun=True, quiet={Quietness.RULES, Quietness.PROGRESS})
     with SnakemakeApi(output) as api:
         workflow = api.workflow(
@@ -41,7 +44,9 @@ def steps(snakefile: Path, *, forced: bool) -> list[dict[str, Any]]:
             scheduling_settings=SchedulingSettings(),
         )
         graph = workflow._workflow.dag  # noqa: SLF001 - no public way to a rule's unformatted shell line
-        return [_step(job, graph.reason(job)) for job in graph.needrun_jobs() if _is_ours(job)]
+        found = [_step(job, graph.reason(job)) for job in graph.needrun_jobs() if _is_ours(job)]
+        shells = [str(rule.shellcmd) for rule in graph.workflow.rules if rule.shellcmd]
+        return {"steps": found, "rules": {_own(shell): shell for shell in shells if shell.startswith(AGENT_VERB)}}
 
 
 def _is_ours(job: Any) -> bool:
@@ -49,14 +54,18 @@ def _is_ours(job: Any) -> bool:
     return isinstance(shell, str) and (shell.startswith("sophron ") or "digest" in dict(job.params.items()))
 
 
-def _step(job: Any, reason: Any) -> dict[str, Any]:
-    name = job.rule.name
-    shell = job.rule.shellcmd
+def _own(shell: str) -> str:
+    """A rule's own name, from the verb in its shell line: a host may import rules under others (`as sophron_*`)."""
     words = shell.split()
-    # A host may import rules under other names (`as sophron_*`); the verb in the shell line is the rule's own.
-    own = words[2] if len(words) > 2 and words[1] == "stage" else words[1] if len(words) > 1 else name
+    if shell.startswith(AGENT_VERB):
+        return words[3]
+    return words[2] if len(words) > 2 and words[1] == "stage" else words[1] if len(words) > 1 else ""
+
+
+def _step(job: Any, reason: Any) -> dict[str, Any]:
+    shell = job.rule.shellcmd
     return {
-        "rule": own,
+        "rule": _own(shell) or job.rule.name,
         "shell": shell,
         "digest": str(dict(job.params.items()).get("digest", "")),
         "wildcards": dict(job.wildcards_dict),
@@ -69,7 +78,7 @@ def _step(job: Any, reason: Any) -> dict[str, Any]:
 def main() -> int:
     """Print the steps; everything else that is printed goes to standard error."""
     with contextlib.redirect_stdout(sys.stderr):
-        found = steps(Path(sys.argv[1]).absolute(), forced="--forced" in sys.argv[2:])
+        found = shown(Path(sys.argv[1]).absolute(), forced="--forced" in sys.argv[2:])
     print(json.dumps(found))
     return 0
 

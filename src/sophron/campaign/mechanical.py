@@ -4,6 +4,7 @@
 key counts. A value that the spec does not list among its choices is refused, whoever wrote it.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,19 +12,24 @@ from typing import Any, Self
 
 from sophron.records import documents
 from sophron.records.errors import UserError
+from sophron.records.locks import FileLock
 
 OVERLAYS_NAME = "mechanical.yaml"
 
 
 @dataclass(frozen=True)
 class Mechanical:
-    """Shape of a stage's steps. memory in MB, time in minutes; ceilings bound one try, whatever grows."""
+    """Shape of a stage's steps. memory in MB, time in minutes; ceilings bound one try, whatever grows.
+
+    modules: environment modules that are loaded before the engine starts.
+    """
 
     memory_mb: int
     runtime_min: int
     ranks: int = 1
     threads: int = 1
     accelerator: str = "none"
+    modules: tuple[str, ...] = ()
     retries: int = 2
     unsandboxed_fragments: bool = False
     ceiling_cores: int = 1
@@ -33,9 +39,9 @@ class Mechanical:
     @classmethod
     def of(cls, block: Mapping[str, Any]) -> Self:
         """From the `mechanical` block of a valid spec."""
-        plain = {key: value for key, value in block.items() if key not in ("choices", "ceilings")}
+        plain = {key: value for key, value in block.items() if key not in ("choices", "ceilings", "modules")}
         ceilings = {f"ceiling_{key}": value for key, value in block["ceilings"].items()}
-        return cls(**plain, **ceilings)
+        return cls(**plain, modules=tuple(block.get("modules", ())), **ceilings)
 
     @property
     def cores(self) -> int:
@@ -72,6 +78,21 @@ def check_mechanical(document: documents.Document, stage: str) -> None:
             raise UserError(f"{where}: the stage may ask for {value}, above its ceiling {ceilings[name]}; raise it")
 
 
+def add_overlay(root: Path, stage: str, key: str, value: Any, *, by: str, reason: str) -> None:
+    """Append one overlay to `mechanical.yaml`. The caller has checked that it is among the signed choices."""
+    from sophron.records import atomic, clock
+
+    path = root / OVERLAYS_NAME
+    with FileLock(root / "records" / "mechanical.lock"):
+        log = documents.load_yaml(path).data if path.is_file() else []
+        log.append(
+            {"stage": stage, "key": key, "value": value, "by": by, "timestamp": clock.isoformat(), "reason": reason}
+        )
+        document = documents.Document(log, path)
+        documents.validate(document, "mechanical")
+        atomic.write_text(path, "".join(f"- {json.dumps(entry, ensure_ascii=False)}\n" for entry in log))
+
+
 def overlaid(block: Mapping[str, Any], stage: str, root: Path) -> Mechanical:
     """The mechanical block of a stage with the overlays of `mechanical.yaml`; UserError for one never signed."""
     mechanical = Mechanical.of(block)
@@ -87,5 +108,6 @@ def overlaid(block: Mapping[str, Any], stage: str, root: Path) -> Mechanical:
         if value not in block.get("choices", {}).get(key, []):
             where = document.where([index, "value"])
             raise UserError(f"{where}: {value} is not among the signed choices of {stage}.{key}; remove the entry")
-        mechanical = replace(mechanical, **{key: value})
+        change: dict[str, Any] = {key: tuple(value) if key == "modules" else value}
+        mechanical = replace(mechanical, **change)
     return mechanical

@@ -1,9 +1,12 @@
 """A campaign folder to start from: the spec of a kind to edit, the Snakefile that imports the workflow, the profile."""
 
+import io
 import re
 import secrets
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from sophron.campaign.spec import SPEC_NAME
 from sophron.interfaces.kind import Kind
@@ -13,6 +16,7 @@ from sophron.records.errors import UserError
 from sophron.records.resources import resource
 
 TEMPLATES = ("campaign", "templates", "new")
+DRAFT_NAME = "drafted.campaign.yaml"
 LARGEST_SEED = 2**31 - 1
 
 
@@ -25,12 +29,33 @@ def create(kind_name: str, folder: Path) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder}: is not an empty folder; give the name of a new one")
     spec = _spec(kind, campaign_id(folder))
-    templates = resource(*TEMPLATES)
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / SPEC_NAME, spec)
-    shutil.copyfile(templates / "Snakefile", folder / "Snakefile")
-    shutil.copyfile(templates / "gitignore", folder / ".gitignore")
-    shutil.copytree(resource("profiles", "default"), folder / "profiles" / "default")
+    _furnish(folder)
+
+
+def from_draft(folder: Path, draft: Mapping[str, Any]) -> Path:
+    """Make `folder` the campaign of a drafted spec; where the draft was put. An existing campaign.yaml stays."""
+    from ruamel.yaml import YAML
+
+    editor, buffer = YAML(), io.StringIO()
+    editor.width = 120
+    editor.indent(mapping=2, sequence=4, offset=2)
+    editor.dump({**draft, "campaign": campaign_id(folder)}, buffer)
+    path = folder / (DRAFT_NAME if (folder / SPEC_NAME).exists() else SPEC_NAME)
+    write_text(path, buffer.getvalue())
+    _furnish(folder)
+    return path
+
+
+def _furnish(folder: Path) -> None:
+    """What every campaign folder has beside its spec; what is there already stays."""
+    templates = resource(*TEMPLATES)
+    for name, target in (("Snakefile", "Snakefile"), ("gitignore", ".gitignore")):
+        if not (folder / target).exists():
+            shutil.copyfile(templates / name, folder / target)
+    if not (folder / "profiles" / "default").exists():
+        shutil.copytree(resource("profiles", "default"), folder / "profiles" / "default")
 
 
 def campaign_id(folder: Path) -> str:

@@ -1,7 +1,7 @@
 """The plan: the sorted step identities of a forced dry run, with bounds, ceilings and envelope.
 
 It is a function of spec, code and inputs only: made by a Snakemake of its own that reads no profile, gets one core,
-and looks at no result. Steps behind a checkpoint would enter as templates; the kinds shipped so far have none.
+and looks at no result. Steps that only a failure or a question calls for enter as templates.
 """
 
 import hashlib
@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from sophron.campaign import draft
+from sophron.campaign import agent_steps, draft
+from sophron.campaign.agent_steps import Template
 from sophron.campaign.spec import Spec
 from sophron.records.atomic import write_text
 from sophron.records.canonical import digest
@@ -25,7 +26,7 @@ from sophron.records.code import code_digest
 from sophron.records.errors import UserError
 from sophron.records.steps import identity, step_name
 
-SERVICE_RULES = ("verify", "accept", "report")
+SERVICE_RULES = ("verify", "accept", "report", *agent_steps.PLANNED)
 SERVICE_CORE_HOURS = 10 / 60
 
 
@@ -45,8 +46,8 @@ class PlannedStep:
 
     @property
     def stage(self) -> str:
-        """The stage it belongs to; `report` for the report."""
-        return self.wildcards.get("stage", self.rule)
+        """The stage it belongs to; `report` for the report and the agent that writes its caveats."""
+        return "report" if self.rule in agent_steps.PLANNED else self.wildcards.get("stage", self.rule)
 
     @property
     def name(self) -> str:
@@ -56,10 +57,12 @@ class PlannedStep:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is reviewed and signed. steps: sorted by identity."""
+    """What is reviewed and signed. steps: sorted by identity; root: the campaign's folder."""
 
     spec: Spec
     steps: tuple[PlannedStep, ...]
+    templates: tuple[Template, ...] = ()
+    root: Path | None = None
 
     @cached_property
     def listing(self) -> str:
@@ -79,7 +82,23 @@ class Plan:
     @property
     def hash(self) -> str:
         """The plan hash: over identities, templates and ceilings."""
-        return digest({"steps": self.listing_hash, "templates": [], "ceilings": self.ceilings})
+        return digest({"steps": self.listing_hash, "templates": self._templates, "ceilings": self.ceilings})
+
+    @property
+    def _templates(self) -> dict[str, dict[str, Any]]:
+        return {template.rule: template.statement for template in self.templates}
+
+    @cached_property
+    def agents(self) -> dict[str, str]:
+        """Rule -> digest of the agent behind it, for every agent step, planned or template."""
+        planned = {step.rule: step.digest for step in self.steps if step.rule in agent_steps.PLANNED}
+        return planned | {template.rule: template.digest for template in self.templates}
+
+    def calls(self) -> dict[str, float]:
+        """Upper bounds of model calls, tokens and dollars of all agent steps."""
+        bounds = Counter(step.rule for step in self.steps if step.rule in agent_steps.PLANNED)
+        bounds.update({template.rule: template.bound for template in self.templates})
+        return agent_steps.calls(self.root, self.spec, bounds)
 
     @property
     def ceilings(self) -> dict[str, dict[str, int]]:
@@ -120,7 +139,11 @@ class Plan:
                 f"limits.core_hours: the ceilings add up to {hours:.2f} core-hours, the limit is "
                 f"{limits['core_hours']}; raise it or lower the ceilings"
             )
-        return faults
+        return faults + [
+            f"limits.{key}: the agent steps may take {need:g}, the limit is {limits[key]}; raise it, or lower theirs"
+            for key, need in self.calls().items()
+            if need > limits[key]
+        ]
 
     @property
     def kind_folder(self) -> str | None:
@@ -140,6 +163,8 @@ class Plan:
             "code": code_digest(root, self.kind_folder),
             "kind_folder": self.kind_folder,
             "rules": self.rules,
+            "templates": self._templates,
+            "agents": self.agents,
             "ceilings": self.ceilings,
             "envelope": self.envelope(),
         }
@@ -154,20 +179,32 @@ def make(root: Path, spec: Spec, snakefile: Path | None = None) -> Plan:
 
     snakefile: the host's, where the campaign is part of another pipeline. Raises UserError.
     """
-    lines = dry_run(
+    found = dry_run(
         root, snakefile or root / "Snakefile", forced=True, drafted=spec.document.path.name != "campaign.yaml"
     )
+    lines = found.steps
     steps = [PlannedStep(**{key: line[key] for key in ("rule", "shell", "digest", "wildcards")}) for line in lines]
     ours = [step for step in steps if step.rule != "gate"]
-    _refuse_overrides(ours, spec)
+    _refuse_overrides(ours, _own_digests(root, spec))
     _refuse_other_inputs(lines, spec)
     if not ours:
         raise UserError(f"{snakefile or root}: the workflow has no step of this campaign; import its rules")
-    return Plan(spec, tuple(sorted(ours, key=lambda step: step.identity)))
+    templates = tuple(agent_steps.templates(root, spec, found.rules))
+    return Plan(spec, tuple(sorted(ours, key=lambda step: step.identity)), templates, root)
 
 
-def dry_run(root: Path, snakefile: Path, *, forced: bool, drafted: bool = False) -> list[dict[str, Any]]:
-    """What a dry run shows of Sophron's rules: one entry a step, with the reason in an unforced one."""
+class DryRun(NamedTuple):
+    """What a dry run shows of Sophron's rules.
+
+    steps: one entry a step, with the reason in an unforced one; rules: unformatted shell line of each agent rule.
+    """
+
+    steps: list[dict[str, Any]]
+    rules: dict[str, str]
+
+
+def dry_run(root: Path, snakefile: Path, *, forced: bool, drafted: bool = False) -> DryRun:
+    """Run `sophron.campaign.dry_run` in a process of its own."""
     environment = {key: value for key, value in os.environ.items() if key != "SNAKEMAKE_PROFILE"}
     environment.pop(draft.VARIABLE, None)
     if drafted:
@@ -180,8 +217,7 @@ def dry_run(root: Path, snakefile: Path, *, forced: bool, drafted: bool = False)
     if done.returncode != 0:
         reason = [line for line in done.stderr.splitlines() if line.strip()]
         raise UserError(f"{snakefile}: the dry run failed: {_short(reason)}")
-    lines: list[dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
-    return lines
+    return DryRun(**json.loads(done.stdout.splitlines()[-1]))
 
 
 def _short(lines: list[str]) -> str:
@@ -189,10 +225,9 @@ def _short(lines: list[str]) -> str:
     return " ".join((text or " ".join(lines[-3:])).split())[:300]
 
 
-def _refuse_overrides(steps: list[PlannedStep], spec: Spec) -> None:
+def _refuse_overrides(steps: list[PlannedStep], digests: Mapping[tuple[str, str], str]) -> None:
     """A host may move outputs and lower resources; params, shell lines and inputs of our rules stay ours."""
     shells: dict[str, str] = {}
-    digests = _own_digests(spec)
     for step in steps:
         if shells.setdefault(step.rule, step.shell) != step.shell or not step.shell.startswith("sophron "):
             raise UserError(
@@ -221,9 +256,10 @@ def _refuse_other_inputs(lines: list[dict[str, Any]], spec: Spec) -> None:
             raise UserError(f"the rule {rule} has other inputs than Sophron's; use it without overriding input")
 
 
-def _own_digests(spec: Spec) -> dict[tuple[str, str], str]:
+def _own_digests(root: Path, spec: Spec) -> dict[tuple[str, str], str]:
     """(rule, stage) -> the digest that the spec has for it."""
     digests = {("report", "report"): spec.report_digest()}
+    digests |= {(rule, "report"): agent_steps.digest_of(root, spec, rule) for rule in agent_steps.PLANNED}
     for stage in (one.name for one in spec.stages):
         digests[stage, stage] = digests["accept", stage] = spec.definition_digest(stage)
         digests["verify", stage] = spec.criteria_digest(stage)

@@ -15,8 +15,8 @@ LISTED_TROUBLES = 100
 DIGITS = 6
 
 
-def render(gathered: Report) -> str:
-    """The page."""
+def render(gathered: Report, caveats: Mapping[str, Any]) -> str:
+    """The page. caveats: the answer file of the report agent."""
     spec = gathered.spec
     answering = {answer.step.outcome["stage"] for answer in gathered.answers}
     final = {stage.name for stage in gathered.final_stages}
@@ -24,6 +24,7 @@ def render(gathered: Report) -> str:
         "report.html.j2",
         {
             "report": gathered,
+            "caveats": caveats,
             "spec": spec,
             "data": spec.data,
             "answers": [_answer(answer, gathered) for answer in gathered.answers],

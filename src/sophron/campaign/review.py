@@ -191,7 +191,7 @@ def collect(root: Path, snakefile: Path | None, probe: Callable[[Spec], Findings
     """
     proposal = approve.propose(root, snakefile)
     findings = probe(proposal.plan.spec)
-    now = plan.dry_run(root, snakefile or root / "Snakefile", forced=False, drafted=draft.read(root) is not None)
+    now = plan.dry_run(root, snakefile or root / "Snakefile", forced=False, drafted=draft.read(root) is not None).steps
     return Review(proposal, now, findings, [*approve.closed(proposal), *hits(findings)])
 
 

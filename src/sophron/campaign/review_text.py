@@ -125,7 +125,9 @@ def _plan(review: Review, paint: Paint) -> Iterator[str]:
         shown = ", ".join(text(value) for value in values[:LONGEST_LIST])
         more = f", … {text(values[-1])}" if len(values) > LONGEST_LIST else ""
         yield f"  {text(name)}: {shown}{more} ({len(values)})"
-    yield "  templates: none, this kind has no step behind a checkpoint"
+    for template in review.proposal.plan.templates:
+        over = ", ".join(f"{text(name)} {len(values)}" for name, values in template.ranges.items())
+        yield f"  template {text(template.rule)}: at most {template.bound} steps ({over}), only when called for"
 
 
 def _counted(rules: Mapping[str, int]) -> str:

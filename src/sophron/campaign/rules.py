@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from sophron.campaign import amendment_journal
+from sophron.campaign import agent_steps, amendment_journal
 from sophron.campaign.draft import spec_file
 from sophron.campaign.mechanical import Mechanical, overlaid
-from sophron.campaign.spec import Spec, load
+from sophron.campaign.spec import SPEC_NAME, Spec, load
 from sophron.records.approvals import gate_path
 from sophron.records.errors import UserError
 
@@ -82,6 +82,24 @@ class RuleView:
     def report_digest(self) -> str:
         """Digest in the param of the report rule."""
         return self.spec.report_digest()
+
+    def agent_digest(self, rule: str) -> str:
+        """Digest in the param of an agent rule: what its agent is."""
+        return agent_steps.digest_of(self.root, self.spec, rule)
+
+    @property
+    def spec_file(self) -> str:
+        """Path of the spec. Only the plan agent has it as an input: no compute rule may."""
+        return str(self.folder / SPEC_NAME)
+
+    def design(self, name: str) -> str:
+        """Path of a file of the Specify dialogue."""
+        return str(self.folder / "design" / name)
+
+    @property
+    def failure(self) -> str:
+        """Path, with wildcards, of what `sophron run` notes of a failure for the agents that look at it."""
+        return str(self.folder / "records" / "failures" / "{stage}-{attempt}.json")
 
     def mechanical(self, stage: str) -> Mechanical:
         """The mechanical block in force, overlays included."""

@@ -125,6 +125,22 @@ def _refused(state: Record, event: Record) -> list[str]:
     return [f"{event['step']} refused: {event['reason']}"]
 
 
+# Agents. What they say is in progress.log and in their records; it changes no status.
+
+
+def _agent_answered(_: Record, event: Record) -> list[str]:
+    who = f"{event['agent']} ({event['backend']}, {event['model']}, {event['calls']} calls)"
+    return [f"{event['step']}: {who} answered: {event['summary']}"]
+
+
+def _agent_failed(_: Record, event: Record) -> list[str]:
+    return [f"{event['step']}: {event['agent']} gave no answer ({event['kind']}): {event['reason']}"]
+
+
+def _reasked(_: Record, event: Record) -> list[str]:
+    return [f"{event['step']}: its answer was set aside as number {event['number']}, to be asked again"]
+
+
 # Judgement
 
 
@@ -162,5 +178,8 @@ _HANDLERS: dict[str, Callable[[Record, Record], list[str]]] = {
     "refused": _refused,
     "verdict": _verdict,
     "accepted": _accepted,
+    "agent_answered": _agent_answered,
+    "agent_failed": _agent_failed,
+    "reasked": _reasked,
     **STEP_HANDLERS,
 }

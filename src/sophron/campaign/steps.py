@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from sophron import __version__
-from sophron.campaign import locks, results
-from sophron.campaign.mechanical import overlaid
+from sophron.campaign import environment_modules, locks, results
+from sophron.campaign.mechanical import Mechanical, overlaid
 from sophron.campaign.spec import SPEC_NAME, Spec, cores_of, load
 from sophron.campaign.state import project
 from sophron.interfaces.kind import EngineFailure, StageKind, StepContext, StepResult, Wildcards
@@ -188,6 +188,7 @@ def _end(work: _Work, folder: Path, core_seconds: float, status: str, reason: st
 def _attempt(work: _Work, function: Callable[[str], StageFunction], folder: Path) -> tuple[str, str | None]:
     """Run the stage's function; how it ended and why. A fault in our own code is raised."""
     try:
+        environment_modules.load(_mechanical(work).modules)
         _write_outcome(work, function(work.stage.run)(_context(work, folder)), None)
     except EngineFailure as failure:
         if failure.curable_by:
@@ -208,8 +209,12 @@ def _close_killed(work: _Work) -> None:
         _end(work, path.parent, note["cores"] * elapsed, "killed", "its process was killed")
 
 
+def _mechanical(work: _Work) -> Mechanical:
+    return overlaid(work.spec.data["stages"][work.stage.name]["mechanical"], work.stage.name, work.root)
+
+
 def _context(work: _Work, folder: Path) -> StepContext:
-    mechanical = overlaid(work.spec.data["stages"][work.stage.name]["mechanical"], work.stage.name, work.root)
+    mechanical = _mechanical(work)
     cores = cores_of(mechanical)
     if cores.total > work.order.claim.cores:  # fewer cores were given than the stage may have (`snakemake -c`)
         cores = replace(cores, ranks=min(cores.ranks, work.order.claim.cores), threads=1)

@@ -174,7 +174,7 @@ def _driver_line(run: Record, fate: str | None) -> str:
 
 
 def _stage_table(stages: list[Record]) -> str:
-    from tabulate import tabulate  # type: ignore[import-untyped]
+    from tabulate import tabulate
 
     rows = [
         (

@@ -21,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments."""
     parser.add_argument("campaign", nargs="?", type=Path, default=Path(), help="campaign folder (default: here)")
     parser.add_argument("--set", action="append", default=[], dest="settings", metavar="PATH=VALUE", help="one change")
+    parser.add_argument("--remove", action="append", default=[], metavar="PATH", help="a key to remove, e.g. a stage")
     parser.add_argument("--rationale", default="", help="why")
     parser.add_argument("--withdraw", type=int, metavar="N", help="take back version N")
     parser.add_argument("--snakefile", type=Path, help="Snakefile of the pipeline that this campaign is part of")
@@ -38,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
         amendment_journal.finish_locked(root)
         if args.drop:
             return _drop(root)
-        drafted = amend.draft(root, args.rationale, args.settings, args.withdraw)
+        drafted = amend.draft(root, args.rationale, args.settings, args.withdraw, removed=args.remove)
         about = {"rationale": drafted.rationale, "invalidated_stages": drafted.invalidated_stages}
         events.append(root, "sophron", "drafted", version=drafted.version, **about)
         project(root)

@@ -2,6 +2,7 @@
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from sophron.cli import _step
 
@@ -11,9 +12,21 @@ FOR_RULES = True
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments."""
+    parser.add_argument("--caveats", type=Path, required=True, help="the report agent's answer")
     parser.add_argument("--html", type=Path, required=True, help="where the page belongs")
     parser.add_argument("--crate", type=Path, required=True, help="where the crate's metadata belong")
     _step.add_step_arguments(parser)
+
+
+def _caveats(path: Path, digest: str) -> dict[str, Any]:
+    """The report agent's answer; Refused where it is another agent's."""
+    from sophron.records import documents
+    from sophron.records.errors import Refused
+
+    content: dict[str, Any] = documents.load_json(path)
+    if content.get("agent_digest") != digest:
+        raise Refused(f"{path}: was written by another agent than the signed one; move it away and run: snakemake")
+    return content
 
 
 def run(args: argparse.Namespace) -> int:
@@ -30,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     if spec.report_digest() != args.digest:
         raise Refused("report: campaign.yaml has another question or method; use the rule as it is")
     gathered = report.collect(root, spec, approval)
-    write_text(args.html, report_page.render(gathered))
+    write_text(args.html, report_page.render(gathered, _caveats(args.caveats, approval.record["agents"]["caveats"])))
     write_json(args.crate, crate.metadata(gathered, args.crate.absolute().parent, args.html.absolute()))
     _step.finish_log(args, f"report of {spec.campaign}, version {spec.version}: {args.html}")
     return 0

@@ -178,19 +178,36 @@ def require_approved(claim: Claim, root: Path) -> Approval:
     approval = valid_approval(root)
     record = approval.record
     name = steps.step_name(claim.rule, claim.wildcards)
-    shell = record["rules"].get(claim.rule)
+    template = record["templates"].get(claim.rule)
+    shell = template["shell"] if template else record["rules"].get(claim.rule)
     if shell is None:
         raise Refused(f"the rule {claim.rule} is not in the signed plan: sophron review, sophron approve")
     if not steps.matches(shell, claim.argv):
         raise Refused(f"the step {name} was called with another shell line than the signed one; use the rule as it is")
+    if template:
+        _check_template(claim, name, template)
+    else:
+        _check_listed(claim, name, shell, record, root)
+    _check_reserved(claim, name, record)
+    _check_envelope(root, name, record)
+    return approval
+
+
+def _check_template(claim: Claim, name: str, template: Mapping[str, Any]) -> None:
+    """A step that was bounded, not listed: its agent is the signed one, its wildcards are in their ranges."""
+    if claim.digest != template["digest"]:
+        raise Refused(f"the agent behind the step {name} was changed since it was signed: sophron amend")
+    ranges = template["ranges"]
+    if set(claim.wildcards) != set(ranges) or any(value not in ranges[key] for key, value in claim.wildcards.items()):
+        raise Refused(f"the step {name} is beyond the {template['bound']} that the plan has of {claim.rule}")
+
+
+def _check_listed(claim: Claim, name: str, shell: str, record: Mapping[str, Any], root: Path) -> None:
     listing = root / FOLDER / "plans" / f"{record['steps']}.steps"
     if file_sha256(listing) != record["steps"]:
         raise Refused(f"{listing}: the signed list of steps is missing or changed; sign again: sophron approve")
     if not steps.contains(listing, steps.identity(claim.rule, shell, claim.digest, claim.wildcards)):
         raise Refused(f"the step {name} is not in the signed plan: sophron review, sophron amend")
-    _check_reserved(claim, name, record)
-    _check_envelope(root, name, record)
-    return approval
 
 
 def _check_reserved(claim: Claim, name: str, record: Mapping[str, Any]) -> None:

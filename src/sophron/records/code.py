@@ -8,7 +8,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent
 SUFFIXES = (".py", ".smk", ".yaml", ".j2", ".lmp")
-FOLDERS = ("interfaces", "records", "campaign", "science", "sandbox", "cli", "schemas", "workflow")
+FOLDERS = ("interfaces", "records", "campaign", "science", "agents", "sandbox", "cli", "schemas", "workflow")
 ENTRY_NAMES = ("Snakefile",)
 
 
@@ -46,6 +46,8 @@ def _digest(paths: list[str]) -> str:
 def code_digest(root: Path, kind_folder: str | None = None) -> str:
     """Digest of the library together with the campaign's own Snakefile and `agents/` folder, where it has them.
 
+    Markdown below `agents/` is left out: what an agent is, is signed as its own digest, and an edit is an amendment.
+
     kind_folder: where a kind of another distribution keeps its rules, schemas and modules.
     """
     sha = hashlib.sha256(library_digest().encode())
@@ -53,6 +55,6 @@ def code_digest(root: Path, kind_folder: str | None = None) -> str:
         sha.update(f"\0{_digest(list(_files(Path(kind_folder))))}".encode())
     own = [root / "Snakefile", *sorted((root / "agents").rglob("*"))]
     for path in own:
-        if path.is_file():
+        if path.is_file() and path.suffix != ".md":
             sha.update(f"\0{path.relative_to(root)}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
     return sha.hexdigest()

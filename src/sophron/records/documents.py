@@ -122,13 +122,19 @@ def validate(document: Document, schema_name: str, pointer: str = "", at: Sequen
 
     Raises UserError for the first fault in document order, naming file, line, key and remedy.
     """
+    found = faults(document, schema_name, pointer, at)
+    if found:
+        raise UserError(found[0])
+
+
+def faults(document: Document, schema_name: str, pointer: str = "", at: Sequence[Key] = ()) -> list[str]:
+    """All faults that `validate` would speak of, one sentence each, in document order."""
     part = document.data
     for key in at:
         part = part[key]
-    errors = list(_validator(schema_name, pointer).iter_errors(part))
-    if errors:
-        first = min(errors, key=lambda error: _order(document, (*at, *error.absolute_path)))
-        raise UserError(_sentence(document, first, tuple(at)))
+    errors = _validator(schema_name, pointer).iter_errors(part)
+    ordered = sorted(errors, key=lambda error: _order(document, (*at, *error.absolute_path)))
+    return [_sentence(document, error, tuple(at)) for error in ordered]
 
 
 def _order(document: Document, keys: tuple[Key, ...]) -> tuple[int, int]:

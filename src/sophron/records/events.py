@@ -42,6 +42,9 @@ REQUIRED: dict[str, frozenset[str]] = {
     "job_error": frozenset({"step", "stage", "rule", "wildcards", "jobid", "exit"}),
     "verdict": frozenset({"stage", "verdict", "failed"}),
     "accepted": frozenset({"stage"}),
+    "agent_answered": frozenset({"step", "agent", "backend", "model", "calls", "summary"}),
+    "agent_failed": frozenset({"step", "agent", "kind", "reason"}),
+    "reasked": frozenset({"step", "number"}),
 }
 
 # Written at a human's pace and never again: worth the milliseconds that a power cut would take.

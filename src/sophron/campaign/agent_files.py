@@ -1,0 +1,106 @@
+"""What an agent is, as it is signed: one Markdown file with front matter, its skills, its output schema, its model.
+
+The campaign's own `agents/<name>.md` wins over the installed one. Nothing here asks a model.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from sophron.records import documents
+from sophron.records.canonical import digest
+from sophron.records.errors import UserError
+from sophron.records.resources import resource
+from sophron.records.strict_yaml import parse
+
+FOLDER = "agents"
+DEFAULT_BACKEND = "heuristic"
+FENCE = "---\n"
+PLACE = re.compile(r"\{\{\s*([a-z][a-z0-9_]*)\s*\}\}")
+
+
+@dataclass(frozen=True)
+class AgentFile:
+    """A definition. front: its front matter; prompt: its body; skills: name -> text of what it may look up."""
+
+    path: Path
+    front: Mapping[str, Any]
+    prompt: str
+    skills: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        """Name of the agent."""
+        return str(self.front["name"])
+
+    @cached_property
+    def schema(self) -> Mapping[str, Any]:
+        """JSON Schema of its answer."""
+        content: Mapping[str, Any] = documents.schema(f"agents/{self.front['output']}")
+        return content
+
+    def digest(self, models: Mapping[str, Any]) -> str:
+        """Digest of everything that makes the agent what it is. models: its entry of the spec (`chosen`)."""
+        parts = {"prompt": self.prompt, "front": self.front, "skills": self.skills, "schema": self.schema}
+        return digest(parts | {"models": models})
+
+
+def chosen(spec: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Who answers for an agent, as the spec says: `{backend, model?, rank?}`. spec: parsed `campaign.yaml`."""
+    block = dict(spec.get("agents", {}))
+    own = dict(block.pop("by_name", {}).get(name, {}))
+    return {"backend": DEFAULT_BACKEND} | block | own
+
+
+def folders(root: Path | None) -> list[Path]:
+    """Where definitions are looked for, the campaign's own first."""
+    own = [root / FOLDER] if root else []
+    return [*own, resource("workflow", "agents")]
+
+
+def names(root: Path | None) -> list[str]:
+    """Sorted names of all agents that a campaign has."""
+    return sorted({path.stem for folder in folders(root) for path in folder.glob("*.md")})
+
+
+def find(root: Path | None, name: str) -> AgentFile:
+    """The definition called `name`; UserError where there is none or where it is not valid."""
+    for folder in folders(root):
+        if (folder / f"{name}.md").is_file():
+            return load(folder / f"{name}.md", root)
+    raise UserError(f'there is no agent "{name}"; known are {", ".join(names(root))}')
+
+
+def load(path: Path, root: Path | None = None) -> AgentFile:
+    """Read and check one definition. UserError with file, line and key."""
+    text = path.read_text(encoding="utf-8")
+    if not text.startswith(FENCE) or FENCE not in text[len(FENCE) :]:
+        raise UserError(f"{path}:1: has no front matter; begin with a line `---`, keys, and a line `---`")
+    head, prompt = text[len(FENCE) :].split(FENCE, 1)
+    data, lines = parse(f"\n{head}".encode(), str(path))
+    document = documents.Document(data, path, lines)
+    documents.validate(document, "agent")
+    if data["name"] != path.stem:
+        raise UserError(f"{document.where(['name'])}: the agent must be called as its file, {path.stem}")
+    _check_places(document, prompt)
+    return AgentFile(path, data, prompt.strip() + "\n", {name: _skill(root, name) for name in data.get("skills", [])})
+
+
+def _check_places(document: documents.Document, prompt: str) -> None:
+    declared, used = set(document.data["inputs"]), set(PLACE.findall(prompt))
+    for name in sorted(used - declared):
+        raise UserError(f"{document.path}: the prompt uses {{{{ {name} }}}}, which is no input; declare it in `inputs`")
+    for name in sorted(declared - used):
+        where = document.where(["inputs", name])
+        raise UserError(f"{where}: the prompt does not use this input; write {{{{ {name} }}}} where it belongs")
+
+
+def _skill(root: Path | None, name: str) -> str:
+    for folder in folders(root):
+        path = folder / "skills" / f"{name}.md"
+        if path.is_file():
+            return path.read_text(encoding="utf-8")
+    raise UserError(f'there is no skill "{name}"; put it into agents/skills/{name}.md')

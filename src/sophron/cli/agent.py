@@ -1,0 +1,198 @@
+"""`sophron agent`: what agents a campaign has, whether they are sound, and one agent step."""
+
+import argparse
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sophron.cli import _step
+
+if TYPE_CHECKING:
+    from sophron.campaign.agent_files import AgentFile
+
+HELP = "list, show and check agents; run one agent step; ask again"
+EXAMPLES = """\
+examples:
+  sophron agent list my-melt                the agents of a campaign, and who answers for each
+  sophron agent show debug my-melt          its front matter, prompt, schema and digest
+  sophron agent adopt report my-melt        copy its definition into the campaign, to edit it there
+  sophron agent check my-melt               are all definitions sound, and can their models be reached
+  sophron agent reask caveats my-melt       set its answer aside; the next snakemake asks again
+"""
+BACKEND_VARIABLE = "SOPHRON_AGENTS"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments."""
+    verbs = parser.add_subparsers(dest="action", required=True, metavar="list|show|adopt|check|ask|run|reask")
+    for name, about in (("list", "agents and who answers for them"), ("check", "are all definitions sound")):
+        one = verbs.add_parser(name, help=about)
+        one.add_argument("campaign", nargs="?", type=Path, default=Path(), help="campaign folder (default: here)")
+    named = {"show": "one definition, whole", "adopt": "copy a definition into the campaign, to edit it there"}
+    for name, about in (*named.items(), ("reask", "set an answer aside to ask again")):
+        one = verbs.add_parser(name, help=about)
+        one.add_argument("name", help="agent" if name in named else "step, e.g. caveats or debug-produce-1")
+        one.add_argument("campaign", nargs="?", type=Path, default=Path(), help="campaign folder (default: here)")
+    ask = verbs.add_parser("ask", help="one step of design or plan, which need no approval (called by its rule)")
+    ask.add_argument("name", choices=["design", "plan"], help="agent")
+    ask.add_argument("campaign", nargs="?", type=Path, default=Path(), help="campaign folder (default: here)")
+    ask.add_argument("--answer", type=Path, required=True, help="where the answer belongs")
+    ask.add_argument("--log", type=Path, help="log file of the step")
+    ask.add_argument("--agents", metavar="BACKEND", help="let replay, mailbox or heuristic answer instead")
+    step = verbs.add_parser("run", help="one agent step (called by its rule)")
+    step.add_argument("rule", help="rule of the step")
+    step.add_argument("--wildcard", action="append", default=[], metavar="NAME=VALUE", help="wildcard of the step")
+    step.add_argument("--answer", type=Path, required=True, help="where the answer belongs")
+    step.add_argument(
+        "--agents", metavar="BACKEND", help="let replay, mailbox or heuristic answer instead (or set SOPHRON_AGENTS)"
+    )
+    _step.add_step_arguments(step)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do it."""
+    actions = {"list": _list, "show": _show, "adopt": _adopt, "check": _check}
+    steps = {"ask": _ask, "run": _run, "reask": _reask}
+    return (actions | steps)[args.action](args)
+
+
+def _root(args: argparse.Namespace) -> Path | None:
+    root: Path = args.campaign.absolute()
+    return root if (root / "campaign.yaml").is_file() else None
+
+
+def _spec_data(root: Path | None) -> dict[str, Any]:
+    from sophron.campaign.spec import SPEC_NAME, load
+
+    return dict(load(root / SPEC_NAME).data) if root else {}
+
+
+def _list(args: argparse.Namespace) -> int:
+    from tabulate import tabulate
+
+    from sophron.campaign import agent_files
+
+    root = _root(args)
+    data = _spec_data(root)
+    rows = []
+    for name in agent_files.names(root):
+        agent = agent_files.find(root, name)
+        chosen = agent_files.chosen(data, name)
+        who = chosen["backend"] + (f" ({chosen['model']})" if "model" in chosen else "")
+        rank = chosen.get("rank", agent.front["rank"])
+        rows.append([name, agent.front["role"], rank, who, ", ".join(agent.front.get("tools", [])), agent.path])
+    print(tabulate(rows, ["agent", "role", "rank", "answered by", "tools", "definition"], tablefmt="plain"))
+    return 0
+
+
+def _show(args: argparse.Namespace) -> int:
+    import json
+
+    from sophron.campaign import agent_files
+
+    root = _root(args)
+    agent = agent_files.find(root, args.name)
+    chosen = agent_files.chosen(_spec_data(root), args.name)
+    print(agent.path.read_text(encoding="utf-8"))
+    print(f"Answers fit schemas/agents/{agent.front['output']}.schema.yaml:")
+    print(json.dumps(agent.schema, indent=2))
+    print(f"digest {agent.digest(chosen)}  answered by {json.dumps(chosen)}")
+    return 0
+
+
+def _adopt(args: argparse.Namespace) -> int:
+    from sophron.campaign import agent_files
+    from sophron.records.atomic import write_bytes
+    from sophron.records.errors import UserError
+
+    root = args.campaign.absolute()
+    target = root / agent_files.FOLDER / f"{args.name}.md"
+    if target.exists():
+        raise UserError(f"{target}: is there already; edit it")
+    write_bytes(target, agent_files.find(None, args.name).path.read_bytes())
+    print(f"{target} is this campaign's own now. After an edit: sophron amend --rationale 'why', sophron approve")
+    return 0
+
+
+def _check(args: argparse.Namespace) -> int:
+    from sophron.agents import asking
+    from sophron.campaign import agent_files
+    from sophron.records.errors import UserError
+
+    root = _root(args)
+    data, faults = _spec_data(root), 0
+    for name in agent_files.names(root):
+        try:
+            missing = asking.missing(root, agent_files.find(root, name), agent_files.chosen(data, name))
+        except UserError as error:
+            missing = str(error)
+        faults += missing is not None
+        print(f"{'ok  ' if missing is None else 'LACK'}  {name}{'' if missing is None else f': {missing}'}")
+    return 1 if faults else 0
+
+
+def _reask(args: argparse.Namespace) -> int:
+    from sophron.agents import step
+    from sophron.campaign.state import project
+
+    root = args.campaign.absolute()
+    number = step.reask(root, args.name)
+    project(root)
+    print(f"The answer of {args.name} is kept as number {number}; run snakemake to ask again.")
+    return 0
+
+
+def _definition(args: argparse.Namespace, root: Path) -> "AgentFile":
+    from sophron.campaign import agent_files, agent_steps
+    from sophron.records.errors import Refused
+
+    agent = agent_files.find(root, agent_steps.agent_of(args.rule))
+    if agent.digest(agent_files.chosen(_spec_data(root), agent.name)) != args.digest:
+        raise Refused(f"{args.rule}: the agent {agent.name} is not the one that the rule names; use the rule as it is")
+    return agent
+
+
+def _ask(args: argparse.Namespace) -> int:
+    """One step of an agent that makes a spec or speaks about one before it is signed."""
+    from sophron.agents import dialogue, exempt, gather
+
+    root = args.campaign.absolute()
+    inputs = dialogue.inputs(root) if args.name == "design" else gather.for_plan(root)
+    step = f"design-{len(dialogue.turns(root)) + 1}" if args.name == "design" else "plan"
+    override = args.agents or os.environ.get(BACKEND_VARIABLE)
+    exempt.run(root, args.name, inputs, step_name=step, answer=Path.cwd() / args.answer, override=override)
+    _step.finish_log(args, f"{step}: {args.answer}")
+    return 0
+
+
+def _run(args: argparse.Namespace) -> int:
+    """One agent step. What its agent is told is gathered from results and records; it decides nothing."""
+    from sophron.agents import asking, gather, step
+    from sophron.agents.failures import AgentFailure
+    from sophron.campaign.state import project
+    from sophron.records import approvals, events
+    from sophron.records.errors import Refused, UserError
+    from sophron.records.steps import step_name
+
+    wildcards = _step.wildcards(args.wildcard)
+    root, name = approvals.campaign_root(args.gate), step_name(args.rule, wildcards)
+    try:
+        approval = approvals.require_approved(_step.claim(args, args.rule, args.rule, wildcards), root)
+    except Refused as error:
+        events.append(root, "sophron", "refused", step=name, reason=str(error))
+        raise
+    agent = _definition(args, root)
+    override = asking.allowed_override(args.agents or os.environ.get(BACKEND_VARIABLE))
+    work = step.AgentStep(
+        root, name, agent, args.digest, gather.for_rule(root, args.rule, wildcards), Path.cwd() / args.answer
+    )
+    ask = asking.gateway(work, approval.record["envelope"], _spec_data(root), override)
+    try:
+        with asking.toolbox(work) as tools:
+            step.run(work, ask, tools=tools, again=override == "replay")
+    except AgentFailure as failure:
+        raise UserError(f"{name}: {failure.reason} ({failure.kind})") from None
+    finally:
+        project(root)
+    _step.finish_log(args, f"{name}: {work.answer}")
+    return 0

@@ -1,0 +1,72 @@
+"""`sophron mailbox`: see the requests that wait for a person or a program, and answer them."""
+
+import argparse
+import sys
+from pathlib import Path
+
+HELP = "list, show and answer the requests of agents whose backend is the mailbox"
+EXAMPLES = """\
+examples:
+  sophron mailbox list                             which requests wait
+  sophron mailbox show debug-produce-2             what is asked; the beginning of an id is enough
+  sophron mailbox answer debug-produce-2 out.json  check an answer and give it; - reads it from standard input
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments."""
+    parser.add_argument("--campaign", type=Path, default=Path(), metavar="DIR", help="campaign folder (default: here)")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions.add_parser("list", help="show what waits and what is answered")
+    show = actions.add_parser("show", help="print a request")
+    show.add_argument("id", help="id of the request, or its beginning")
+    answer = actions.add_parser("answer", help="give an answer, if it fits what was asked for")
+    answer.add_argument("id", help="id of the request, or its beginning")
+    answer.add_argument("file", metavar="FILE", help="file that holds the answer as JSON, or -")
+
+
+def run(args: argparse.Namespace) -> int:
+    """List, show or answer."""
+    from sophron.agents import mailbox
+
+    root = args.campaign.absolute()
+    if args.action == "list":
+        return _list(root)
+    entry = mailbox.find(root, args.id)
+    if args.action == "show":
+        return _show(entry.folder / mailbox.READABLE)
+    mailbox.answer(entry, _read(args.file))
+    print(
+        f"{entry.folder / mailbox.ANSWER}. The step that waits goes on; one that gave up takes it when it runs again."
+    )
+    return 0
+
+
+def _list(root: Path) -> int:
+    from sophron.agents import mailbox
+
+    entries = mailbox.entries(root)
+    for entry in entries:
+        print(f"{'answered' if entry.answered else 'waits':<9} {entry.id}")
+    if not entries:
+        print("The mailbox is empty.")
+    elif not all(entry.answered for entry in entries):
+        print("Next: sophron mailbox show ID, sophron mailbox answer ID FILE")
+    return 0
+
+
+def _show(path: Path) -> int:
+    """What data and models wrote is shown without signs that paint a terminal."""
+    from sophron.campaign.shown import lines
+
+    print("\n".join(lines(path.read_text(encoding="utf-8", errors="replace"))))
+    return 0
+
+
+def _read(name: str) -> str:
+    from sophron.records.errors import UserError
+
+    try:
+        return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{name}: cannot be read ({error}); give a file of UTF-8 text") from None

@@ -1,0 +1,49 @@
+"""`sophron run`: drive a campaign to its end through fresh Snakemake processes, with a debug agent between them."""
+
+import argparse
+import os
+from pathlib import Path
+
+HELP = "drive a campaign over many fresh Snakemake processes, debugging what fails"
+EXAMPLES = """\
+examples:
+  sophron run my-melt --cores 2                   on this machine, until it is done or a person is needed
+  sophron run my-melt --profile slurm --stagewise  one process a stage, on a queue
+  sophron run my-melt --option=--keep-going       an option for Snakemake
+  touch my-melt/PAUSE                             stops before the next process; remove it to go on
+exit codes: 0 done, 3 paused, 4 a drafted amendment waits for a signature, 5 a person must decide, 6 halted
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments."""
+    parser.add_argument("campaign", nargs="?", type=Path, default=Path(), help="campaign folder (default: here)")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--profile", help="Snakemake profile")
+    where.add_argument("--cores", type=int, help="cores of this machine (default: all)")
+    parser.add_argument("--stagewise", action="store_true", help="a process of its own for every stage")
+    parser.add_argument(
+        "--tries", type=int, help="debug tries a failed stage (default: 3 on this machine, 5 elsewhere)"
+    )
+    parser.add_argument("--processes", type=int, default=200, help="most Snakemake processes (default: 200)")
+    parser.add_argument("--agents", metavar="BACKEND", help="let replay, mailbox or heuristic answer for all agents")
+    parser.add_argument("--option", action="append", default=[], dest="options", help="an option for Snakemake")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Drive; the exit code says how it ended."""
+    from sophron.agents import asking, loop
+    from sophron.cli.agent import BACKEND_VARIABLE
+
+    root = args.campaign.absolute()
+    override = asking.allowed_override(args.agents)
+    here = args.profile in (None, "local")
+    cores = [f"--cores={args.cores or os.cpu_count() or 1}"]
+    settings = loop.Settings(
+        options=[*(["--profile", args.profile] if args.profile else cores), *args.options],
+        tries=args.tries or (loop.LOCAL_TRIES if here else loop.REMOTE_TRIES),
+        stagewise=args.stagewise,
+        processes=args.processes,
+        environment={BACKEND_VARIABLE: override} if override else {},
+    )
+    return int(loop.Loop(root, settings).run())
