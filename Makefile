@@ -23,7 +23,7 @@ $(VENV)/.installed-md: setup.cfg pyproject.toml | $(VENV)/bin/pip
 	@touch $@
 
 $(VENV)/.installed-dev: setup.cfg pyproject.toml | $(VENV)/bin/pip
-	$(BIN)/pip install --quiet --editable '.[dev,md]'
+	$(BIN)/pip install --quiet --editable '.[dev,md,agents]'
 	@touch $@ $(VENV)/.installed-md
 
 $(VENV)/bin/pip:

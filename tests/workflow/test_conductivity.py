@@ -7,7 +7,8 @@ from pathlib import Path
 import toy
 import yaml
 
-from sophron.campaign import amend
+from sophron.agents import loop
+from sophron.campaign import amend, draft
 from sophron.campaign.approve import SHOWN_DIGITS, propose
 from sophron.campaign.pitfalls import catalogue
 from sophron.campaign.spec import load
@@ -150,3 +151,25 @@ def test_without_the_probe_the_stage_fails_and_an_amended_method_answers(tmp_pat
     answer = json.loads((campaign.root / "results" / "extrapolate" / "outcome.json").read_text())["result"]
     assert [round(one["length"], 2) for one in answer["lengths"]] == [34.88, 52.32, 69.76]
     assert "Mueller-Plathe" in (campaign.root / "results" / "report.html").read_text()
+
+
+def test_debug_declines_to_change_the_method_and_a_drafted_amendment_waits_for_a_signature(tmp_path, monkeypatch):
+    campaign = shipped(tmp_path, monkeypatch)
+    write(campaign, shrink)
+    switch_the_probe_off(campaign)
+    assert approve(campaign) == 0
+    signed, said = campaign.spec.read_bytes(), []
+    ending = loop.Loop(campaign.root, loop.Settings(options=toy.BASICS), said.append).run()
+    assert ending is loop.Ending.SIGNATURE, said
+    answer = json.loads((campaign.root / "results" / "green_kubo_flux" / "debug-1.json").read_text())["answer"]
+    assert (answer["class"], answer["action"], answer["overlay"]) == ("definitional", "escalate", None)
+    assert campaign.spec.read_bytes() == signed
+    assert not (campaign.root / "mechanical.yaml").exists()
+    drafted = draft.read(campaign.root)
+    assert drafted.version == 2
+    assert drafted.invalidated_stages == ["green_kubo_flux", "green_kubo"]
+    assert "mueller_plathe" in yaml.safe_load(drafted.text)["stages"]
+    assert "many-body pair style" in drafted.rationale
+    assert json.loads(json.loads(campaign.gate.read_text())["record"])["version"] == 1
+    assert approve(campaign) == 0  # a person signs, and only then is version 2 in force
+    assert json.loads(json.loads(campaign.gate.read_text())["record"])["version"] == 2

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from sophron.agents import restarts
-from sophron.campaign import pitfalls, report, results, verdict
+from sophron.campaign import offer, report, results, verdict
 from sophron.campaign.mechanical import OVERLAYS_NAME
 from sophron.campaign.spec import SPEC_NAME, Spec, load
 from sophron.interfaces.kind import Wildcards
@@ -99,14 +99,13 @@ def earlier(root: Path, rule: str, wildcards: Wildcards) -> list[Any]:
 
 
 def _propose(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
-    applying = [pitfall for pitfall in pitfalls.catalogue(root) if pitfall.applies(spec.data)]
     answers = earlier(root, "debug", {**wildcards, "attempt": str(int(wildcards["attempt"]) + 1)})
     return {
         "spec": spec.data,
         "stage": wildcards["stage"],
         "failure": dict(_failure(root, wildcards)),
         "diagnosis": answers[-1] if answers else {},
-        "pitfalls": [documents.load_yaml(pitfall.path).data for pitfall in applying],
+        "pitfalls": offer.pitfalls(root),
         "schemas": {stage.name: documents.schema(stage.schema)["$defs"]["definition"] for stage in spec.kind.stages},
         "kind": spec.kind.name,
     }

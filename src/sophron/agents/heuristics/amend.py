@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sophron.agents.heuristics import sampling
-from sophron.agents.heuristics.pitfall_data import applies
 from sophron.agents.heuristics.reading import given, mapping, needed, objects, quoted, stages_of, strings, text, texts
 
 Change = dict[str, Any]
@@ -25,7 +24,8 @@ class Proposal:
 def answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """The first rule that applies: the amendment that a pitfall of the catalogue brings; else longer sampling.
 
-    A pitfall is taken where the spec could fall into it and one of its signs stands in the failure or the diagnosis.
+    A pitfall is taken where one of its signs stands in the failure or the diagnosis: that it happened says more than
+    whether it was foreseen.
     Longer sampling: a standard error falls with the root of the sampled time, so an error missed by a factor f asks
     for f squared the steps (`sampling`). Where neither applies nothing is changed: a person must decide.
     """
@@ -56,7 +56,7 @@ def _from_pitfall(
         amendment = mapping(pitfall.get("amendment") or {}, "amendment of a pitfall")
         signs = texts(amendment.get("signs", []), "signs of an amendment")
         seen = any(sign.lower() in line.lower() for sign in signs for line in said)
-        if not amendment or not seen or not applies(pitfall, spec):
+        if not amendment or not seen:
             continue
         removed = texts(amendment.get("remove_stages", []), "remove_stages")
         added = mapping(amendment.get("add_stages") or {}, "add_stages")

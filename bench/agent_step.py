@@ -1,0 +1,83 @@
+"""What an agent step costs: `sophron agent run` with rules of thumb, and what a replayed call adds; CPU seconds.
+
+    python bench/agent_step.py --rounds 15
+"""
+
+import argparse
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+from kills import campaign, finish
+from record import record
+
+from sophron.campaign.agent_steps import digest_of
+from sophron.campaign.spec import load
+
+LIMIT_CPU_S = 0.35
+FORBIDDEN = ("anthropic", "openai", "mcp", "numpy")
+STEP = "sophron agent run resume --gate approvals/gate.json --wildcard attempt=1 --answer {answer} --log l --digest {digest}"
+
+
+def cpu_of(command: list[str], root: Path, **environment: str) -> tuple[float, float]:
+    """CPU and wall seconds of a command and its children."""
+    before, begun = os.times(), time.perf_counter()
+    subprocess.run(command, cwd=root, env={**os.environ, **environment}, check=True, capture_output=True)
+    after = os.times()
+    cpu = after.children_user + after.children_system - before.children_user - before.children_system
+    return cpu, time.perf_counter() - begun
+
+
+def imported() -> list[str]:
+    """Heavy packages that importing the agents' modules brings along."""
+    code = (
+        "import pkgutil, importlib, sys, sophron.agents\n"
+        "for one in pkgutil.walk_packages(sophron.agents.__path__, 'sophron.agents.'): importlib.import_module(one.name)\n"
+        f"print(*[name for name in {FORBIDDEN} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def main() -> int:
+    """Measure and record; 1 where a bound is missed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=15)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        base = Path(name)
+        os.environ["XDG_CONFIG_HOME"], os.environ["XDG_STATE_HOME"] = str(base / "config"), str(base / "state")
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(base / "key")], check=True)
+        spec = (Path(__file__).parent / "kills.campaign.yaml").read_text()
+        root = campaign(base / "campaign", spec, base / "key")
+        code, said = finish(root)
+        if code:
+            print(said)
+            return 1
+        digest = digest_of(root, load(root / "campaign.yaml"), "resume")
+        command = shlex.split(STEP.format(answer="results/resume-1.json", digest=digest))
+        times: dict[str, list[tuple[float, float]]] = {"heuristic": [], "replay": [], "python": []}
+        for _ in range(args.rounds):
+            for kept in (root / "records" / "resume-1").glob("answer*.json"):
+                kept.unlink()  # else it is not asked at all
+            times["heuristic"].append(cpu_of(command, root))
+            times["replay"].append(cpu_of(command, root, SOPHRON_AGENTS="replay"))
+            times["python"].append(cpu_of([sys.executable, "-c", "pass"], root))
+    shown = {
+        way: {"cpu_s": round(median(one[0] for one in found), 3), "wall_s": round(median(one[1] for one in found), 3)}
+        for way, found in times.items()
+    }
+    heavy = imported()
+    payload = {"rounds": args.rounds, "limit_cpu_s": LIMIT_CPU_S, **shown, "heavy_imports": heavy}
+    record("agent_step", payload)
+    print(payload)
+    return 1 if heavy or shown["heuristic"]["cpu_s"] > LIMIT_CPU_S else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
