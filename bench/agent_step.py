@@ -1,6 +1,6 @@
 """What an agent step costs: `sophron agent run` with rules of thumb, and what a replayed call adds; CPU seconds.
 
-    python bench/agent_step.py --rounds 15
+python bench/agent_step.py --rounds 15
 """
 
 import argparse
@@ -21,13 +21,17 @@ from sophron.campaign.spec import load
 
 LIMIT_CPU_S = 0.35
 FORBIDDEN = ("anthropic", "openai", "mcp", "numpy")
-STEP = "sophron agent run resume --gate approvals/gate.json --wildcard attempt=1 --answer {answer} --log l --digest {digest}"
+STEP = (
+    "sophron agent run restart_files --gate approvals/gate.json --wildcard attempt=1 --answer {answer} --log l"
+    " --digest {digest}"
+)
 
 
 def cpu_of(command: list[str], root: Path, **environment: str) -> tuple[float, float]:
     """CPU and wall seconds of a command and its children."""
+    clean = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     before, begun = os.times(), time.perf_counter()
-    subprocess.run(command, cwd=root, env={**os.environ, **environment}, check=True, capture_output=True)
+    subprocess.run(command, cwd=root, env=clean | environment, check=True, stdout=subprocess.DEVNULL)
     after = os.times()
     cpu = after.children_user + after.children_system - before.children_user - before.children_system
     return cpu, time.perf_counter() - begun
@@ -37,7 +41,8 @@ def imported() -> list[str]:
     """Heavy packages that importing the agents' modules brings along."""
     code = (
         "import pkgutil, importlib, sys, sophron.agents\n"
-        "for one in pkgutil.walk_packages(sophron.agents.__path__, 'sophron.agents.'): importlib.import_module(one.name)\n"
+        "for one in pkgutil.walk_packages(sophron.agents.__path__, 'sophron.agents.'):\n"
+        "    importlib.import_module(one.name)\n"
         f"print(*[name for name in {FORBIDDEN} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -59,11 +64,11 @@ def main() -> int:
         if code:
             print(said)
             return 1
-        digest = digest_of(root, load(root / "campaign.yaml"), "resume")
-        command = shlex.split(STEP.format(answer="results/resume-1.json", digest=digest))
+        digest = digest_of(root, load(root / "campaign.yaml"), "restart_files")
+        command = shlex.split(STEP.format(answer="results/restart-files-1.json", digest=digest))
         times: dict[str, list[tuple[float, float]]] = {"heuristic": [], "replay": [], "python": []}
         for _ in range(args.rounds):
-            for kept in (root / "records" / "resume-1").glob("answer*.json"):
+            for kept in (root / "records" / "restart_files-1").glob("answer*.json"):
                 kept.unlink()  # else it is not asked at all
             times["heuristic"].append(cpu_of(command, root))
             times["replay"].append(cpu_of(command, root, SOPHRON_AGENTS="replay"))

@@ -1,9 +1,9 @@
 """Three agent steps with two seconds of model latency each, in one round of Snakemake, against the same with none.
 
 The model is a loopback server that speaks the Messages API, asked through the real SDK; the steps are three attempts of
-the resume agent, whose answer is the same each time. The difference is what models cost a round.
+the checkpoint-management agent, whose answer is the same each time. The difference is what models cost a round.
 
-    python bench/three_experts.py --rounds 3
+    python bench/three_experts.py --rounds 1
 """
 
 import argparse
@@ -19,35 +19,24 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "agents" / "loopback"))
 
-from kills import campaign, finish  # noqa: E402 - found beside this file
-from loopback_anthropic import serve_anthropic  # noqa: E402
-from loopback_peer import Turn  # noqa: E402
-from record import record  # noqa: E402
+from kills import campaign, finish
+from loopback_anthropic import serve_anthropic
+from loopback_peer import Turn, queue
+from record import record
 
 LATENCY_S, LIMIT_S = 2.0, 2.5
-TARGETS = [f"results/resume-{number}.json" for number in (1, 2, 3)]
+TARGETS = [f"results/restart-files-{number}.json" for number in (1, 2, 3)]
 RUN = ["snakemake", "--cores", "3", "--nolock", "--rerun-incomplete", "--quiet", "all"]
-AGENTS = "agents: {by_name: {resume: {backend: anthropic}}}\n"
-
-
-class Slow:
-    """A script for the loopback server: the same answer each time, after the latency."""
-
-    def __init__(self, text: str) -> None:
-        self._turn = Turn(text=text)
-
-    def __call__(self, *_: object) -> Turn:
-        time.sleep(LATENCY_S)
-        return self._turn
+AGENTS = "agents: {by_name: {checkpoint-management: {backend: anthropic}}}\n"
 
 
 def round_of(root: Path) -> float:
     """Wall seconds of one round; what an earlier one left is gone first."""
     for number in (1, 2, 3):
-        shutil.rmtree(root / "records" / f"resume-{number}", ignore_errors=True)
+        shutil.rmtree(root / "records" / f"restart_files-{number}", ignore_errors=True)
         (root / TARGETS[number - 1]).unlink(missing_ok=True)
     begun = time.perf_counter()
-    subprocess.run([*RUN, *TARGETS], cwd=root, check=True, capture_output=True)
+    subprocess.run([*RUN, "--", *TARGETS], cwd=root, check=True, capture_output=True)
     return time.perf_counter() - begun
 
 
@@ -65,7 +54,7 @@ def made(base: Path, name: str, extra: str) -> Path:
 def main() -> int:
     """Alternate, and record; 1 where the models cost more than the limit."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=1)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         base = Path(name)
@@ -75,7 +64,7 @@ def main() -> int:
         round_of(thumb)
         answer = json.loads((thumb / TARGETS[0]).read_text())["answer"]
         times: dict[str, list[float]] = {"thumb": [], "model": []}
-        with serve_anthropic(Slow(json.dumps(answer))) as server:
+        with serve_anthropic(queue(then=Turn(json.dumps(answer), latency_s=LATENCY_S))) as server:
             os.environ["ANTHROPIC_BASE_URL"], os.environ["ANTHROPIC_API_KEY"] = server.url, "a-key-for-the-loopback"
             for _ in range(args.rounds):
                 times["thumb"].append(round_of(thumb))

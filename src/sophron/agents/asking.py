@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sophron.agents import models
 from sophron.agents.audit import Audit
@@ -13,11 +13,13 @@ from sophron.agents.gateway import REGISTRY, Gateway
 from sophron.agents.ledger import Ledger
 from sophron.agents.redact import Redactor
 from sophron.agents.step import AgentStep
-from sophron.agents.tools.toolbox import Toolbox
 from sophron.campaign.agent_files import AgentFile, chosen
 from sophron.interfaces.model import Request, Response
 from sophron.records import registry
 from sophron.records.errors import UserError
+
+if TYPE_CHECKING:
+    from sophron.agents.tools.toolbox import Toolbox
 
 RANKED = "ranked"
 """Any language model of the agent's rank may answer, whoever provides it."""
@@ -52,12 +54,13 @@ def gateway(work: AgentStep, envelope: Mapping[str, Any], spec: Mapping[str, Any
 
 
 @contextmanager
-def toolbox(work: AgentStep) -> Iterator[Toolbox | None]:
+def toolbox(work: AgentStep) -> "Iterator[Toolbox | None]":
     """The tools of a step, in its own scratch folder and sandbox; None where its agent has none."""
     names = work.agent.front.get("tools", [])
     if not names:
         yield None
         return
+    from sophron.agents.tools.toolbox import Toolbox
     from sophron.sandbox.choose import choose
 
     scratch = work.root / "scratch" / "agents" / work.step

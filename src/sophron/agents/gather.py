@@ -31,9 +31,9 @@ def for_plan(root: Path) -> Inputs:
     return {"spec": spec.data, "plan": {"counts": counts, "core_hours": made.core_hours(), "excess": made.excess()}}
 
 
-def for_rule(root: Path, rule: str, wildcards: Wildcards) -> Inputs:
+def for_rule(root: Path, spec: Spec, rule: str, wildcards: Wildcards) -> Inputs:
     """The inputs of one step of `rule`. UserError where something that it needs is not there yet."""
-    return _GATHERERS[rule](root, load(root / SPEC_NAME), wildcards)
+    return _GATHERERS[rule](root, spec, wildcards)
 
 
 def _caveats(root: Path, spec: Spec, _: Wildcards) -> Inputs:

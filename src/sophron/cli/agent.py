@@ -3,12 +3,9 @@
 import argparse
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sophron.cli import _step
-
-if TYPE_CHECKING:
-    from sophron.campaign.agent_files import AgentFile
 
 HELP = "list, show and check agents; run one agent step; ask again"
 EXAMPLES = """\
@@ -142,16 +139,6 @@ def _reask(args: argparse.Namespace) -> int:
     return 0
 
 
-def _definition(args: argparse.Namespace, root: Path) -> "AgentFile":
-    from sophron.campaign import agent_files, agent_steps
-    from sophron.records.errors import Refused
-
-    agent = agent_files.find(root, agent_steps.agent_of(args.rule))
-    if agent.digest(agent_files.chosen(_spec_data(root), agent.name)) != args.digest:
-        raise Refused(f"{args.rule}: the agent {agent.name} is not the one that the rule names; use the rule as it is")
-    return agent
-
-
 def _ask(args: argparse.Namespace) -> int:
     """One step of an agent that makes a spec or speaks about one before it is signed."""
     from sophron.agents import dialogue, exempt, gather
@@ -169,6 +156,8 @@ def _run(args: argparse.Namespace) -> int:
     """One agent step. What its agent is told is gathered from results and records; it decides nothing."""
     from sophron.agents import asking, gather, step
     from sophron.agents.failures import AgentFailure
+    from sophron.campaign import agent_files, agent_steps
+    from sophron.campaign.spec import SPEC_NAME, load
     from sophron.campaign.state import project
     from sophron.records import approvals, events
     from sophron.records.errors import Refused, UserError
@@ -181,12 +170,14 @@ def _run(args: argparse.Namespace) -> int:
     except Refused as error:
         events.append(root, "sophron", "refused", step=name, reason=str(error))
         raise
-    agent = _definition(args, root)
+    spec = load(root / SPEC_NAME)
+    agent = agent_files.find(root, agent_steps.agent_of(args.rule))
+    if agent.digest(agent_files.chosen(spec.data, agent.name)) != args.digest:
+        raise Refused(f"{name}: the agent {agent.name} is not the one that the rule names; use the rule as it is")
     override = asking.allowed_override(args.agents or os.environ.get(BACKEND_VARIABLE))
-    work = step.AgentStep(
-        root, name, agent, args.digest, gather.for_rule(root, args.rule, wildcards), Path.cwd() / args.answer
-    )
-    ask = asking.gateway(work, approval.record["envelope"], _spec_data(root), override)
+    inputs = gather.for_rule(root, spec, args.rule, wildcards)
+    work = step.AgentStep(root, name, agent, args.digest, inputs, Path.cwd() / args.answer)
+    ask = asking.gateway(work, approval.record["envelope"], spec.data, override)
     try:
         with asking.toolbox(work) as tools:
             step.run(work, ask, tools=tools, again=override == "replay")

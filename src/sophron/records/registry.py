@@ -3,21 +3,21 @@
 import sys
 from difflib import get_close_matches
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from typing import Any, cast
 
 from sophron.records.errors import UserError
 
 
 def _entries(group: str) -> dict[str, EntryPoint]:
-    return _scanned(group, tuple(sys.path))
+    return {entry.name: entry for entry in _scanned(tuple(sys.path)).select(group=group)}
 
 
 @cache
-def _scanned(group: str, path: tuple[str, ...]) -> dict[str, EntryPoint]:
+def _scanned(path: tuple[str, ...]) -> EntryPoints:
     """A scan reads the metadata of every installed distribution, so it is done once for a search path."""
     del path
-    return {entry.name: entry for entry in entry_points(group=group)}
+    return cast("EntryPoints", entry_points())  # on 3.11 a dictionary that can be asked the same
 
 
 def names(group: str) -> list[str]:

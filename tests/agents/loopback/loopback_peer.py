@@ -4,6 +4,7 @@ import json
 import random
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -34,7 +35,8 @@ class Turn:
 
     fault: "" for a good answer, one of FAULTS, an HTTP status as text ("401"), `trickle` (signs of life for ever, no
     answer), and in a stream of Anthropic's `early_end`, `event_error`, `wrong_event`. tools: (name, arguments) that it
-    asks for; headers, says: what an error carries; thinking: what the model of Anthropic's thinks before it answers.
+    asks for; headers, says: what an error carries; thinking: what the model of Anthropic's thinks before it answers;
+    latency_s: how long it takes.
     """
 
     text: str = '{"ok": true}'
@@ -43,6 +45,7 @@ class Turn:
     headers: Mapping[str, str] = field(default_factory=dict)
     says: str = "scripted"
     thinking: str = ""
+    latency_s: float = 0.0
 
 
 Script = Callable[[Mapping[str, Any]], Turn]
@@ -150,6 +153,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _play(self, body: Mapping[str, Any]) -> None:
         turn, seen = self.server.turn(self.path, dict(self.headers), body)
+        time.sleep(turn.latency_s)
         if turn.fault in STATUS or turn.fault.isdigit():
             self.error(STATUS.get(turn.fault) or int(turn.fault), turn.says, turn.headers)
         elif turn.fault == "timeout":
