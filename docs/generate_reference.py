@@ -22,7 +22,14 @@ BOUNDS = (
     ("pattern", "`{}`"),
     ("default", "default `{}`"),
 )
-STAGES = ("build", "relax", "equilibrate", "produce", "green_kubo", "shear", "rouse", "cross_check")
+STAGES = {
+    "viscosity": ("build", "relax", "equilibrate", "produce", "green_kubo", "shear", "rouse", "cross_check"),
+    "conductivity": ("build", "equilibrate", "green_kubo_flux", "green_kubo", "mueller_plathe", "extrapolate"),
+}
+UNITS = {
+    "viscosity": "Everything is in LJ units: sigma, epsilon, tau.",
+    "conductivity": "Units are those of the spec: LAMMPS's `metal` or `lj`.",
+}
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -32,7 +39,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "contributing.md": from_top("CONTRIBUTING.md"),
         "reference/cli.md": command_line(),
         "reference/campaign.md": schema_page("campaign", "campaign.yaml"),
-        "reference/viscosity.md": stages_page(),
+        "reference/viscosity.md": stages_page("viscosity"),
+        "reference/conductivity.md": stages_page("conductivity"),
+        "reference/agents.md": agents_page(),
         "reference/documents.md": documents_page(),
         "reference/pitfalls.md": pitfalls_page(),
         "explanation/measured.md": measured_page(),
@@ -72,11 +81,24 @@ def schema_page(name: str, title: str) -> str:
     return "\n".join([f"# {title}", "", schema.get("description", ""), "", *table(schema, schema)])
 
 
-def stages_page() -> str:
-    """Definition and result of every stage of the viscosity kind."""
-    lines = ["# Stages of the viscosity kind", "", "Everything is in LJ units: sigma, epsilon, tau."]
-    for stage in STAGES:
-        schema = load(SCHEMAS / "viscosity" / f"{stage}.schema.yaml")
+def agents_page() -> str:
+    """What every agent answers."""
+    lines = [
+        "# Answers of agents",
+        "",
+        "The installed definitions are in `workflow/agents/`; `sophron agent show` prints one.",
+    ]
+    for path in sorted((SCHEMAS / "agents").glob("*.schema.yaml")):
+        name, schema = path.name.removesuffix(".schema.yaml"), load(path)
+        lines += ["", f"## {name}", "", schema.get("description", ""), "", *table(schema, schema)]
+    return "\n".join(lines)
+
+
+def stages_page(kind: str) -> str:
+    """Definition and result of every stage of a kind."""
+    lines = [f"# Stages of the {kind} kind", "", UNITS[kind]]
+    for stage in STAGES[kind]:
+        schema = load(SCHEMAS / kind / f"{stage}.schema.yaml")
         lines += ["", f"## {stage}", "", schema.get("description", "")]
         for part, says in (("definition", "What `campaign.yaml` gives."), ("result", "What criteria may compare.")):
             lines += ["", f"### {stage}: {part}", "", says, "", *table(schema["$defs"][part], schema)]

@@ -13,7 +13,7 @@ PROFILE = "local"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments."""
-    parser.add_argument("kind", help="kind of campaign: viscosity, or one that another package brings")
+    parser.add_argument("kind", help="kind of campaign: viscosity, conductivity, or one that another package brings")
     parser.add_argument("folder", type=Path, metavar="DIR", help="the new folder")
 
 
