@@ -48,7 +48,7 @@ def sophron(*words: str, cwd: Path) -> str:
 
 def campaign(folder: Path, spec: str, key: Path) -> Path:
     """A signed campaign."""
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "campaign.yaml").write_text(spec)
     (folder / "Snakefile").write_text(SNAKEFILE)
     digest = sophron("review", "--digest", "--no-probes", cwd=folder).strip()
