@@ -15,6 +15,9 @@ def call(number, *arguments):
     return result
 def worked():
     print("ESCAPED", flush=True)
+def linger():
+    # Who is to be caught waits to be caught: on a busy machine the watcher looks late. Pids are small inside.
+    time.sleep(10 if os.getpid() < 100 else 1)
 def got_it():
     open(os.path.join(W["work"], "got-it"), "w").close()
 def reach(family, kind, address):
@@ -377,19 +380,19 @@ escape(
 escape(
     GOT,
     "disk: empty files without end",
-    "for n in range(8_000):\n    open(f'e{n}', 'w').close()\n    n % 500 or time.sleep(0.02)\ntime.sleep(1); got_it()",
+    "for n in range(8_000):\n    open(f'e{n}', 'w').close()\n    n % 500 or time.sleep(0.02)\nlinger(); got_it()",
     disk_mb=20,
 )
 escape(
     GOT,
     "disk: output without end",
-    "[os.write(1, bytes(1_000_000)) and time.sleep(0.02) for _ in range(60)]; got_it()",
+    "[os.write(1, bytes(1_000_000)) and time.sleep(0.02) for _ in range(60)]; linger(); got_it()",
     disk_mb=20,
 )
 escape(
     GOT,
     "disk: reserved and not written",
-    "f = os.open('r', os.O_CREAT | os.O_RDWR); os.posix_fallocate(f, 0, 60_000_000); time.sleep(1); got_it()",
+    "f = os.open('r', os.O_CREAT | os.O_RDWR); os.posix_fallocate(f, 0, 60_000_000); linger(); got_it()",
     disk_mb=20,
 )
 SPIN = "t = time.process_time()\nwhile time.process_time() - t < {}: pass\n"
@@ -425,6 +428,6 @@ escape(
 escape(
     GOT,
     "many threads",
-    "import threading; [threading.Thread(target=time.sleep, args=(1.2,), daemon=True).start() for _ in range(60)]; time.sleep(1); got_it()",
+    "import threading; [threading.Thread(target=time.sleep, args=(9,), daemon=True).start() for _ in range(60)]; linger(); got_it()",
     processes=30,
 )
