@@ -83,7 +83,7 @@ def test_a_campaign_can_be_made_reviewed_and_dry_run_from_the_wheel(installed, t
     run("sophron", "new", "viscosity", "my-melt", cwd=tmp_path, **environment)
     shown = run(sys.executable, "-m", "snakemake", "-n", "--profile", "local", cwd=tmp_path / "my-melt", **environment)
     assert re.search(r"^green_kubo +1$", shown, flags=re.MULTILINE)
-    assert "36 steps" in run("sophron", "review", "my-melt", cwd=tmp_path, **environment)
+    assert "37 steps" in run("sophron", "review", "my-melt", cwd=tmp_path, **environment)
 
 
 def test_the_shipped_campaigns_can_be_planned_from_the_wheel(installed, tmp_path):
