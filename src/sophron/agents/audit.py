@@ -7,11 +7,10 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from sophron.agents import lines
 from sophron.agents.plain import request_data, request_digest, response_data
 from sophron.agents.redact import Redactor
 from sophron.interfaces.model import Model, ModelFailure, Request, Response
-from sophron.records import clock
+from sophron.records import clock, lines
 from sophron.records.locks import FileLock
 
 NAME = "audit.jsonl"

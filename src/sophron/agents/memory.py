@@ -5,8 +5,6 @@ Markdown at three levels: of a task run, of a task over its runs, and global. Hi
 An iteration never reads the living files: it takes a snapshot, whose name carries its digest, as an input.
 """
 
-import json
-import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -14,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from sophron.records import clock
+from sophron.records import clock, lines
 from sophron.records.atomic import write_bytes, write_json, write_text
 from sophron.records.errors import UserError, shown
 from sophron.records.locks import FileLock
@@ -125,33 +123,11 @@ class History:
         """
         with FileLock(_lock(self.path)):
             record = {"time": clock.isoformat(), "by": by, "iteration": iteration, "status": status}
-            _append(self.path, {**record, "decisions": [*decisions]})
+            lines.append(self.path, {**record, "decisions": [*decisions]}, sync=True)
 
     def read(self) -> list[dict[str, Any]]:
         """All whole records, oldest first."""
-        records = []
-        for line in _text(self.path).split("\n"):
-            try:
-                record = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(record, dict):
-                records.append(record)
-        return records
-
-
-def _append(path: Path, record: Mapping[str, Any]) -> None:
-    line = json.dumps(record, allow_nan=False).encode() + b"\n"
-    handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        size = os.fstat(handle).st_size
-        if size and os.pread(handle, 1, size - 1) != b"\n":
-            line = b"\n" + line
-        if os.write(handle, line) != len(line):
-            raise OSError(f"{path}: the disk took only a part of a record; make room")
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        return lines.read(self.path)[0]
 
 
 def snapshot(sources: Mapping[str, Path], folder: Path) -> dict[str, Path]:

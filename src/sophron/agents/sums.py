@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sophron.agents import lines
 from sophron.agents.budget import KINDS
+from sophron.records import lines
 from sophron.records.atomic import write_json
 from sophron.records.errors import Refused
 

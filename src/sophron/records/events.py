@@ -4,12 +4,10 @@
 fields are those of `schemas/event.schema.yaml`.
 """
 
-import json
-import os
 from pathlib import Path
 from typing import Any
 
-from sophron.records import clock
+from sophron.records import clock, lines
 from sophron.records.locks import FileLock
 
 FILE = Path("records", "events.jsonl")
@@ -64,18 +62,7 @@ def append(root: Path, actor: str, event: str, **fields: Any) -> None:
     with FileLock(root / LOCK):
         # The clock is read under the lock, so that lines are in the order of their times.
         record = {"time": clock.isoformat(), "actor": actor, "event": event, **fields}
-        line = json.dumps(record, allow_nan=False, separators=(",", ":")).encode() + b"\n"
-        handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
-            size = os.fstat(handle).st_size
-            if size and os.pread(handle, 1, size - 1) != b"\n":
-                line = b"\n" + line
-            if os.write(handle, line) != len(line):
-                raise OSError(f"{path}: the disk took only a part of an event; make room")
-            if event in _SYNCED:
-                os.fsync(handle)
-        finally:
-            os.close(handle)
+        lines.append(path, record, sync=event in _SYNCED)
 
 
 def read(root: Path, offset: int = 0) -> tuple[list[dict[str, Any]], int]:
@@ -83,23 +70,12 @@ def read(root: Path, offset: int = 0) -> tuple[list[dict[str, Any]], int]:
 
     A last line without an end is left for the next call: its writer may still be at it.
     """
-    try:
-        with (root / FILE).open("rb") as stream:
-            stream.seek(offset)
-            data = stream.read()
-    except FileNotFoundError:
-        return [], 0
-    whole = data.rfind(b"\n") + 1
-    parsed = (_parse(line) for line in data[:whole].split(b"\n"))
-    return [event for event in parsed if event is not None], offset + whole
+    records, end = lines.read(root / FILE, offset)
+    return [event for event in records if _is_whole(event)], end
 
 
-def _parse(line: bytes) -> dict[str, Any] | None:
-    try:
-        event = json.loads(line)
-    except ValueError:
-        return None
-    if not isinstance(event, dict) or not isinstance(event.get("event"), str):
-        return None
+def _is_whole(event: dict[str, Any]) -> bool:
+    if not isinstance(event.get("event"), str):
+        return False
     required = REQUIRED.get(event["event"])
-    return event if required is not None and {"time", "actor", *required} <= event.keys() else None
+    return required is not None and {"time", "actor", *required} <= event.keys()

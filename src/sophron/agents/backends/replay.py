@@ -7,11 +7,11 @@ from difflib import SequenceMatcher, unified_diff
 from pathlib import Path
 from typing import Any
 
-from sophron.agents import lines
 from sophron.agents.audit import path_of
 from sophron.agents.backends.of_campaign import CampaignBackend
 from sophron.agents.plain import readable, request_data, request_digest, response_of
 from sophron.interfaces.model import Model, ModelFailure, Request, Response
+from sophron.records import lines
 
 LONGEST_DIFFERENCE = 12  # lines
 LONGEST_LINE = 160

@@ -42,7 +42,7 @@ def read(path: Path, offset: int = 0) -> tuple[list[dict[str, Any]], int]:
     except FileNotFoundError:
         return [], 0
     whole = data.rfind(b"\n") + 1
-    records = [_parsed(line) for line in data[:whole].splitlines()]
+    records = [_parsed(line) for line in data[:whole].split(b"\n")]
     return [record for record in records if record is not None], offset + whole
 
 
