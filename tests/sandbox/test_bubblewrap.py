@@ -182,6 +182,10 @@ def test_what_sites_install_is_hidden_unless_granted(work):
     assert run(work, "ls /usr/local", read_only=[Path("/usr/local/bin")])[1] == "bin\n"
 
 
+def test_usr_may_be_granted_and_still_hides_usr_local(work):
+    assert run(work, "ls /usr/local; ls -d /usr/lib", read_only=[Path("/usr")])[1] == "/usr/lib\n"
+
+
 def test_a_part_of_the_work_folder_can_be_read_only(work):
     (work / "input").mkdir()
     (work / "input" / "in.lmp").write_text("run 0")

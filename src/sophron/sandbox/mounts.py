@@ -17,7 +17,8 @@ _SHARED = tuple(Path(name) for name in ("/tmp", "/var", "/var/tmp", "/dev/shm", 
 """Folders in which everybody's things lie, the sockets of agents and desktops among them."""
 _DEVICES = ("nvidia*", "nvidia-caps/*", "dri/render*", "kfd")
 """Nodes below /dev that may be granted: those of accelerators."""
-_LOCAL = Path("/usr/local")
+_USR = Path("/usr")
+_LOCAL = _USR / "local"
 _SCRATCH_MB = 64
 
 
@@ -41,7 +42,9 @@ def arguments(grant: Grant, *, sized_tmpfs: bool) -> list[str]:
     made = [*_system(network=grant.network), "--proc", "/proc", "--dev", "/dev"]
     for private in ("/dev/shm", "/tmp"):  # noqa: S108 - gone with the sandbox
         made += [*size, "--tmpfs", private]
-    binds = sorted(granted(grant), key=lambda bind: (len(bind.source.parts), bind.writable))
+    # /usr is there already; bound once more, it would bring /usr/local back.
+    wanted = [bind for bind in granted(grant) if bind.source != _USR or bind.writable]
+    binds = sorted(wanted, key=lambda bind: (len(bind.source.parts), bind.writable))
     for bind in binds:
         made += ["--bind" if bind.writable else "--ro-bind", str(bind.source), str(bind.source)]
     for link in _links(binds):
