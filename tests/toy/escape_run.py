@@ -110,6 +110,15 @@ class Trial:
                 process.kill()
                 process.wait()
 
+    def _outlived(self, patience_s: float) -> bool:
+        """Whether something outlives the program; a busy machine may take its time to start it."""
+        until = time.monotonic() + patience_s
+        while not self.world.outlived():
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.05)
+        return True
+
     def _succeeds(self, one: Escape, work: Path, *, sandboxed: bool) -> bool:
         world = self.world
         world.signals, world.hits[:] = 0, []
@@ -124,7 +133,7 @@ class Trial:
             VICTIM: lambda: world.victim_state() != state,
             SIGNAL: lambda: world.signals > 0,
             HIT: lambda: bool(world.hits),
-            ALIVE: world.outlived,
+            ALIVE: lambda: self._outlived(0.3 if sandboxed else 5.0),
             GOT: (work / "got-it").exists,
         }
         return seen[one.shows]()
