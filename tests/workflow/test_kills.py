@@ -3,8 +3,8 @@
 import os
 import random
 import subprocess
-import time
 import sys
+import time
 from pathlib import Path
 
 import pytest
