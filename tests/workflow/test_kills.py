@@ -39,7 +39,7 @@ def test_killed_driver_and_killed_lmp_leave_nothing_behind(kills, tmp_path):
         folder = kills.campaign(tmp_path / victim, spec, key)
         chance = random.Random(seed)
         chance.choice = lambda options, victim=victim: victim if victim in options else options[0]
-        run = kills.kill_once(folder, chance, 0.6 * length)
+        run = kills.kill_once(folder, chance, 0.35 * length)
         code, text = kills.finish(folder)
         assert code == 0, text
         assert run["hit"]
