@@ -78,7 +78,7 @@ def _changes(old: Spec, new: Spec, version: int) -> list[str]:
 
 def agents_changed(root: Path, spec: Spec, record: Mapping[str, Any]) -> list[str]:
     """Agents that are not what was signed, one line each: an edited prompt, skill, schema, or another model."""
-    signed = record["agents"]
+    signed = record.get("agents", {})  # an approval from before agents were signed names none
     now = {rule: agent_steps.digest_of(root, spec, rule) for rule in signed}
     return [f"agents: the agent behind {rule} is another one" for rule in sorted(signed) if now[rule] != signed[rule]]
 

@@ -98,7 +98,7 @@ def _apply(root: Path, journal: Journal) -> None:
     if record["amendment"]:
         name = hashlib.sha256(journal.record.encode()).hexdigest()
         old, new = signed_spec(root, record["previous"]), signed_spec(root, name)
-        before = documents.load_json(_signed_record(root, record["previous"]))["agents"]
+        before = documents.load_json(_signed_record(root, record["previous"])).get("agents", {})
         agents = [rule for rule, digest in before.items() if record["agents"].get(rule) != digest]
         _set_aside(root, record["amendment"], old, new, agents)
     if approvals.file_sha256(root / SPEC_NAME) != record["spec_file"]:
