@@ -2,15 +2,18 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sophron.agents import restarts
-from sophron.campaign import offer, report, results, verdict
+from sophron.campaign import results, verdict
 from sophron.campaign.mechanical import OVERLAYS_NAME
 from sophron.campaign.spec import SPEC_NAME, Spec, load
 from sophron.interfaces.kind import Wildcards
 from sophron.records import approvals, documents
 from sophron.records.errors import UserError
+
+if TYPE_CHECKING:
+    from sophron.campaign.report import Answer, Report
 
 Inputs = dict[str, Any]
 LOG_TAIL = 20_000
@@ -37,6 +40,8 @@ def for_rule(root: Path, spec: Spec, rule: str, wildcards: Wildcards) -> Inputs:
 
 
 def _caveats(root: Path, spec: Spec, _: Wildcards) -> Inputs:
+    from sophron.campaign import report
+
     gathered = report.collect(root, spec, approvals.valid_approval(root))
     tries = [f"{one.time} {one.what}: {one.reason}" for one in gathered.troubles]
     return {
@@ -49,14 +54,14 @@ def _caveats(root: Path, spec: Spec, _: Wildcards) -> Inputs:
     }
 
 
-def _answer(one: report.Answer) -> dict[str, Any]:
+def _answer(one: "Answer") -> dict[str, Any]:
     low, high, level = one.interval or (None, None, None)
     interval = None if one.interval is None else {"low": low, "high": high, "level": level}
     about = {"name": one.name, "value": one.value, "standard_error": one.standard_error}
     return about | {"interval": interval, "refusal": one.refusal}
 
 
-def _finals(gathered: report.Report) -> dict[str, Any]:
+def _finals(gathered: "Report") -> dict[str, Any]:
     """The results of the last stages, where no schema says which number answers the question."""
     return {step.step: step.outcome["result"] for stage in gathered.final_stages for step in stage.steps}
 
@@ -99,6 +104,8 @@ def earlier(root: Path, rule: str, wildcards: Wildcards) -> list[Any]:
 
 
 def _propose(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
+    from sophron.campaign import offer
+
     answers = earlier(root, "debug", {**wildcards, "attempt": str(int(wildcards["attempt"]) + 1)})
     return {
         "spec": spec.data,

@@ -11,7 +11,6 @@ from sophron.agents.failures import AgentFailure
 from sophron.agents.prompt import request
 from sophron.campaign import results
 from sophron.campaign.agent_files import AgentFile
-from sophron.campaign.amendment_journal import REPORT_NAMES
 from sophron.interfaces.model import Request, Response
 from sophron.records import atomic, documents, events
 from sophron.records.canonical import digest, file_digest
@@ -121,7 +120,7 @@ def reask(root: Path, step: str) -> int:
             atomic.move(path, kept / path.name)
         mailbox.withdraw(root, step)
         published = results.published(root, step)
-        for path in [] if published is None else [published, *map(published.with_name, REPORT_NAMES)]:
+        for path in [] if published is None else [published, *map(published.with_name, results.REPORT_NAMES)]:
             if path.exists():  # the report quotes it: without it, Snakemake would find nothing to do
                 atomic.move(path, kept / f"published-{path.name}")
         events.append(root, "sophron", "reasked", step=step, number=number)

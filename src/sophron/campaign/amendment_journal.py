@@ -21,9 +21,6 @@ from sophron.records.canonical import file_digest
 from sophron.records.errors import Refused, UserError
 from sophron.records.locks import FileLock, LockHeldError
 
-REPORT_NAMES = ("report.html", "ro-crate-metadata.json", "caveats.json")
-"""The report and what it is made of, beside each other."""
-
 
 @dataclass(frozen=True)
 class Journal:
@@ -214,7 +211,7 @@ def _left_by(root: Path, spec: Spec, stages: list[str]) -> list[Path]:
             found.update(outcome.parent / name for name in [outcome.name, *stage.outputs.values()])
             common = outcome.parents[len(stage.wildcards)]
             found.update(common / name for name in ("verdict.json", "accepted.json", "passed"))
-            found.update(common.parent / name for name in (*REPORT_NAMES, "signed"))
+            found.update(common.parent / name for name in (*results.REPORT_NAMES, "signed"))
             found.add(results.record_folder(root, step) / results.PUBLISHED_NAME)
     # Notes of where things lie are moved last: a kill in between must find the rest again.
     return sorted((path for path in found if path.exists()), key=lambda path: path.name == results.PUBLISHED_NAME)
@@ -237,7 +234,7 @@ def _answers_of(root: Path, agents: list[str]) -> list[Path]:
         for folder in (*(root / "records").glob(rule), *(root / "records").glob(f"{rule}-*")):
             answer = results.noted(root, folder.name)
             if answer is not None:
-                found.update([answer, *(answer.with_name(name) for name in REPORT_NAMES)])
+                found.update([answer, *(answer.with_name(name) for name in results.REPORT_NAMES)])
     return sorted(path for path in found if path.exists())
 
 

@@ -19,6 +19,8 @@ from sophron.records.errors import Refused, UserError
 from sophron.records.steps import step_name
 
 PUBLISHED_NAME = "published.json"
+REPORT_NAMES = ("report.html", "ro-crate-metadata.json", "caveats.json")
+"""The report and what it is made of, beside each other."""
 
 
 @dataclass(frozen=True)

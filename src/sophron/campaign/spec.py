@@ -7,10 +7,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from sophron.campaign import criteria
 from sophron.campaign.mechanical import Mechanical, check_mechanical
 from sophron.interfaces.kind import Cores, Kind, StageKind, Wildcards
 from sophron.records import documents, registry
+from sophron.records.approvals import Approval
 from sophron.records.canonical import digest
 from sophron.records.errors import UserError
 
@@ -20,10 +20,18 @@ LARGEST_SEED = 900_000_000  # what every generator of LAMMPS takes
 
 @dataclass(frozen=True)
 class Spec:
-    """A valid spec with its kind. `document.data` is the plain content."""
+    """A valid spec. `document.data` is the plain content."""
 
     document: documents.Document
-    kind: Kind
+
+    @cached_property
+    def kind(self) -> Kind:
+        """Its kind; UserError with file and line where no such kind is installed."""
+        try:
+            kind: Kind = registry.load("sophron.kinds", self.data["kind"])
+        except UserError as error:
+            raise UserError(f"{self.document.where(['kind'])}: {error}") from None
+        return kind
 
     @property
     def data(self) -> Mapping[str, Any]:
@@ -121,20 +129,19 @@ def load(path: Path) -> Spec:
     if not isinstance(document.data, dict):
         raise UserError(f"{path}:1: is not a campaign (no `key: value` pairs); `sophron new` makes one to start from")
     documents.validate(document, "campaign")
-    kind = _kind(document)
-    spec = Spec(document, kind)
+    spec = Spec(document)
     _check_graph(spec)
     for stage in spec.stages:
         _check_stage(spec, stage)
     return spec
 
 
-def _kind(document: documents.Document) -> Kind:
-    try:
-        kind: Kind = registry.load("sophron.kinds", document.data["kind"])
-    except UserError as error:
-        raise UserError(f"{document.where(['kind'])}: {error}") from None
-    return kind
+def load_signed(approval: Approval) -> Spec:
+    """The spec that a valid approval is for. It was checked before it was signed, so it is only read."""
+    spec = Spec(documents.load_yaml(approval.root / SPEC_NAME))
+    if spec.digest != approval.record["spec"]:
+        raise UserError(f"{approval.root / SPEC_NAME}: was changed just now; run again what asked for it")
+    return spec
 
 
 def _check_graph(spec: Spec) -> None:
@@ -159,6 +166,8 @@ def _check_graph(spec: Spec) -> None:
 
 
 def _check_stage(spec: Spec, stage: StageKind) -> None:
+    from sophron.campaign import criteria
+
     keys = ("stages", stage.name)
     documents.validate(spec.document, stage.schema, "definition", (*keys, "definition"))
     result_schema = documents.schema(stage.schema)["$defs"]["result"]

@@ -16,7 +16,7 @@ from typing import Any
 from sophron import __version__
 from sophron.campaign import environment_modules, locks, results
 from sophron.campaign.mechanical import Mechanical, overlaid
-from sophron.campaign.spec import SPEC_NAME, Spec, cores_of, load
+from sophron.campaign.spec import Spec, cores_of, load_signed
 from sophron.campaign.state import project
 from sophron.interfaces.kind import EngineFailure, StageKind, StepContext, StepResult, Wildcards
 from sophron.records import approvals, atomic, clock, documents, events, process, usage
@@ -84,8 +84,7 @@ def execute(order: Order, function: Callable[[str], StageFunction]) -> int:
     """
     root = approvals.campaign_root(order.gate)
     try:
-        approvals.require_approved(order.claim, root)
-        work = _prepare(order, root)
+        work = _prepare(order, approvals.require_approved(order.claim, root))
     except Refused as error:
         events.append(root, "sophron", "refused", step=_name(order), reason=str(error))
         raise
@@ -105,8 +104,8 @@ def _name(order: Order) -> str:
     return step_name(order.claim.stage, order.claim.wildcards)
 
 
-def _prepare(order: Order, root: Path) -> _Work:
-    spec = load(root / SPEC_NAME)
+def _prepare(order: Order, approval: approvals.Approval) -> _Work:
+    root, spec = approval.root, load_signed(approval)
     stage = spec.stage(order.claim.stage)
     if spec.definition_digest(stage.name) != order.claim.digest:
         raise Refused(f"{_name(order)}: campaign.yaml has another definition of {stage.name}; use the rule as it is")

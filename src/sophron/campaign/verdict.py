@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sophron.campaign import criteria, results
-from sophron.campaign.spec import SPEC_NAME, Spec, load
+from sophron.campaign.spec import Spec, load_signed
 from sophron.campaign.state import project
 from sophron.records import approvals, documents, events
 from sophron.records.atomic import write_json
@@ -61,8 +61,7 @@ def sentences(verdict: Mapping[str, Any]) -> list[str]:
 def verify(claim: approvals.Claim, gate: Path, target: Path) -> None:
     """The verify step: write the verdict of a stage, pass or fail."""
     root = approvals.campaign_root(gate)
-    approvals.require_approved(claim, root)
-    spec = load(root / SPEC_NAME)
+    spec = load_signed(approvals.require_approved(claim, root))
     if spec.criteria_digest(claim.stage) != claim.digest:
         raise Refused(f"verify-{claim.stage}: campaign.yaml has other criteria; use the rule as it is")
     verdict = judge(root, spec, claim.stage)
@@ -78,8 +77,7 @@ def accept(claim: approvals.Claim, gate: Path, verdict_path: Path, accepted: Pat
     What it writes depends on definition and inputs only, so that a changed criterion reruns nothing downstream.
     """
     root = approvals.campaign_root(gate)
-    approvals.require_approved(claim, root)
-    spec = load(root / SPEC_NAME)
+    spec = load_signed(approvals.require_approved(claim, root))
     verdict = documents.load_json(verdict_path)
     wanted = (spec.definition_digest(claim.stage), spec.criteria_digest(claim.stage))
     found = [verdict.get(f"{part}_digest") for part in ("definition", "criteria")] if isinstance(verdict, dict) else []

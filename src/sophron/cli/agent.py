@@ -157,7 +157,7 @@ def _run(args: argparse.Namespace) -> int:
     from sophron.agents import asking, gather, step
     from sophron.agents.failures import AgentFailure
     from sophron.campaign import agent_files, agent_steps
-    from sophron.campaign.spec import SPEC_NAME, load
+    from sophron.campaign.spec import load_signed
     from sophron.campaign.state import project
     from sophron.records import approvals, events
     from sophron.records.errors import Refused, UserError
@@ -170,7 +170,7 @@ def _run(args: argparse.Namespace) -> int:
     except Refused as error:
         events.append(root, "sophron", "refused", step=name, reason=str(error))
         raise
-    spec = load(root / SPEC_NAME)
+    spec = load_signed(approval)
     agent = agent_files.find(root, agent_steps.agent_of(args.rule))
     if agent.digest(agent_files.chosen(spec.data, agent.name)) != args.digest:
         raise Refused(f"{name}: the agent {agent.name} is not the one that the rule names; use the rule as it is")

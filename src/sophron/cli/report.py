@@ -32,14 +32,14 @@ def _caveats(path: Path, digest: str) -> dict[str, Any]:
 def run(args: argparse.Namespace) -> int:
     """Write both from results and records; refused where they are not those of the signed spec."""
     from sophron.campaign import crate, report, report_page
-    from sophron.campaign.spec import SPEC_NAME, load
+    from sophron.campaign.spec import load_signed
     from sophron.records import approvals
     from sophron.records.atomic import write_json, write_text
     from sophron.records.errors import Refused
 
     root = approvals.campaign_root(args.gate)
     approval = approvals.require_approved(_step.claim(args, "report", "report", {}), root)
-    spec = load(root / SPEC_NAME)
+    spec = load_signed(approval)
     if spec.report_digest() != args.digest:
         raise Refused("report: campaign.yaml has another question or method; use the rule as it is")
     gathered = report.collect(root, spec, approval)

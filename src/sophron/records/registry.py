@@ -3,14 +3,23 @@
 import sys
 from difflib import get_close_matches
 from functools import cache
-from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from importlib.metadata import EntryPoint, EntryPoints, PackageNotFoundError, distribution, entry_points
 from typing import Any, cast
 
 from sophron.records.errors import UserError
 
 
 def _entries(group: str) -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in _scanned(tuple(sys.path)).select(group=group)}
+    return {entry.name: entry for entry in _scanned(tuple(sys.path)).select(group=group)} | _own(group)
+
+
+@cache
+def _own(group: str) -> dict[str, EntryPoint]:
+    """Sophron's own entries. Nobody else's takes their names, and reading them needs no scan."""
+    try:
+        return {entry.name: entry for entry in distribution("sophron").entry_points if entry.group == group}
+    except PackageNotFoundError:  # run from a bare copy of the sources
+        return {}
 
 
 @cache
@@ -27,6 +36,8 @@ def names(group: str) -> list[str]:
 
 def load(group: str, name: str) -> Any:
     """The object called `name` in `group`; UserError that lists the known names where there is none."""
+    if name in _own(group):
+        return _own(group)[name].load()
     found = _entries(group)
     if name not in found:
         near = get_close_matches(name, found, n=1)
