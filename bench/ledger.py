@@ -90,8 +90,8 @@ def replayed(root: Path, calls: int = 500) -> dict[str, float]:
     for one in asked:
         audit.answered(one, catalogue.get("claude-haiku"), response, 1.0, 0.001)
     gateway = Gateway(catalogue, ledger, Audit(root, Redactor()), backend="replay")
-    first = _taken_ms(lambda: gateway.ask(asked[0], rank=3, role="work", limits={}))
-    times = [_taken_ms(lambda one=one: gateway.ask(one, rank=3, role="work", limits={})) for one in asked[1:]]
+    first = _taken_ms(lambda: gateway.ask(asked[0], rank=3, role="work"))
+    times = [_taken_ms(lambda one=one: gateway.ask(one, rank=3, role="work")) for one in asked[1:]]
     return {
         "answers": calls,
         "first_ms": first,

@@ -71,7 +71,7 @@ def run(root: Path, peer: Peer, requests: int) -> dict[str, object]:
     lost = []
     for number in range(requests):
         try:
-            gateway.ask(asked(number), rank=3, role="work", limits={})
+            gateway.ask(asked(number), rank=3, role="work")
         except AgentFailure as failure:
             lost.append(failure.reason)
     closed, ends = closings(root)

@@ -1,6 +1,7 @@
 """The gateway: retries, fallback within a rank, budgets, and what the ledger and the audit say of it."""
 
 import json
+import time
 from collections import Counter
 
 import pytest
@@ -18,8 +19,6 @@ from sophron.agents.models import load
 from sophron.agents.redact import Redactor
 from sophron.interfaces.model import Response, Text, ToolCall, Usage
 
-LIMITS = {"seconds": 1000}
-
 
 @pytest.fixture
 def make(tmp_path, monkeypatch):
@@ -27,8 +26,8 @@ def make(tmp_path, monkeypatch):
     return lambda script, models, **more: stub_models.gateway(tmp_path, monkeypatch, script, models, **more)
 
 
-def ask(made, asked=None, rank=1, role="work", limits=LIMITS):
-    return made.ask(asked or request(), rank=rank, role=role, limits=limits)
+def ask(made, asked=None, rank=1, role="work", **more):
+    return made.ask(asked or request(), rank=rank, role=role, **more)
 
 
 def audited(made, step="caveats"):
@@ -132,7 +131,7 @@ def test_retries_stop_when_the_budget_or_the_time_of_the_step_is_used_up(make):
     assert (failed.value.kind, made.stub.asked) == ("budget", ["a", "a"])
     made = make({"a": [failure("limited", "none", retry_after_s=30.0)] * 9}, [model("a")])
     with pytest.raises(AgentFailure, match="limited, attempt 1"):
-        ask(made, limits={"seconds": 20})
+        ask(made, until=time.monotonic() + 20)
     assert made.slept == []
 
 

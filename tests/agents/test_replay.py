@@ -18,7 +18,6 @@ from sophron.agents.redact import Redactor
 from sophron.interfaces.model import Message
 from sophron.records import registry
 
-LIMITS = {"seconds": 100}
 NOTHING = Caps(Cap(0, 0, 0), Cap(0, 0, 0), Cap(0, 0, 0))
 
 
@@ -29,13 +28,13 @@ def _user(tmp_path, monkeypatch):
 
 def record(root, monkeypatch, script, *requests):
     made = stub_models.gateway(root, monkeypatch, {"a": script}, [model("a")])
-    return [made.ask(one, rank=1, role="work", limits=LIMITS) for one in requests]
+    return [made.ask(one, rank=1, role="work") for one in requests]
 
 
 def replay(root, monkeypatch, *requests, rank=2):
     monkeypatch.setattr(registry, "load", lambda group, name: {"replay": Replay}[name])
     made = Gateway(models.load(root), Ledger(root, NOTHING), Audit(root, Redactor()), backend="replay")
-    return [made.ask(one, rank=rank, role="control", limits=LIMITS) for one in requests]
+    return [made.ask(one, rank=rank, role="control") for one in requests]
 
 
 def test_a_replay_gives_the_same_responses_without_cost_under_caps_of_zero(tmp_path, monkeypatch):

@@ -16,6 +16,8 @@ from sophron.campaign.spec import Spec, load
 from sophron.cli import main
 from sophron.interfaces.probe import Finding
 from sophron.records.documents import load_yaml
+from sophron.records.errors import UserError
+from sophron.records.resources import resource
 
 EVIL = "<img src=x onerror=alert(1)>\x1b[2J\u202e</style><script>1</script>"
 
@@ -83,6 +85,26 @@ def test_a_first_review_of_a_real_campaign(campaign):
     assert words.index("HIT") < words.index("UNKNOWN") < words.index("CLEAR")
     assert "UNVERIFIED  finite" in words
     assert "UNVERIFIED" in Page(review_page.render(looked)).words
+
+
+def test_who_is_asked_and_what_its_programs_get(campaign):
+    adopted = campaign.root / "agents" / "debug.md"
+    adopted.parent.mkdir()
+    grants = "grants: {network: true, mounts: [data], walltime_min: 7}"
+    shipped = resource("workflow", "agents", "debug.md").read_text()
+    adopted.write_text(shipped.replace("tools: []", f"tools: [run_command]\n{grants}"))
+    campaign.spec.write_text(campaign.spec.read_text() + "agents: {by_name: {verify: {backend: ranked, rank: 2}}}\n")
+    looked = review.collect(campaign.root, None, lambda _: [])
+    words, page = review_text.render(looked), Page(review_page.render(looked)).words
+    assert re.search(r"debug +heuristic +debug\n", words)
+    assert re.search(r"verify +ranked of rank 2 +explain\n", words)
+    assert "debug may use run_command; its programs get:" in words
+    for line in ("network: YES, whatever this machine reaches", "reads: data", "at most 7 minutes of wall time"):
+        assert line in words
+        assert line in page
+    adopted.write_text(adopted.read_text().replace("mounts: [data]", "mounts: [../data]"))
+    with pytest.raises(UserError, match=r'debug.md:\d+: grants.mounts\[0\]: has ".." in it'):
+        review.collect(campaign.root, None, lambda _: [])
 
 
 def test_signed_and_then_amended(campaign):

@@ -7,7 +7,7 @@ import socket
 import pytest
 import toy
 
-from sophron.agents import loop
+from sophron.agents import loop, remembering
 from sophron.records.errors import UserError
 from sophron.records.resources import resource
 
@@ -93,6 +93,7 @@ def test_a_step_beyond_the_bound_of_its_template_is_refused(campaign):
     for attempt in (5, 6):
         content = {"version": 1, "kind": "dead", "reasons": {"a": "oom-kill"}, "verdict": None, "tries": [], "log": ""}
         (failures / f"a-{attempt}.json").write_text(json.dumps(content))
+        remembering.take(campaign.root, "a", attempt)
     assert campaign.snakemake("results/a/debug-5.json").returncode == 0
     refused = campaign.snakemake("results/a/debug-6.json")
     assert refused.returncode != 0
@@ -142,6 +143,12 @@ def test_memory_that_the_retries_do_not_reach_is_chosen_from_the_signed_choices(
     log = (campaign.root / "progress.log").read_text()
     assert "mechanical choice memory_mb = 600" in log
     assert "debug-b-1" in log
+    told = remembering.told(campaign.root, "b", 1)
+    assert told == {"memory": "(nothing yet)", "history": []}, "the snapshot is of the moment before the attempt"
+    remembering.take(campaign.root, "b", 2)
+    told = remembering.told(campaign.root, "b", 2)
+    assert [one["status"] for one in told["history"]] == ["started", "pass"]
+    assert told["memory"].count("memory_mb = 600 cured b") == 2, "in this campaign, and for the user's others"
 
 
 def test_a_definitional_fault_changes_nothing_and_waits_for_a_person(campaign):
@@ -154,6 +161,9 @@ def test_a_definitional_fault_changes_nothing_and_waits_for_a_person(campaign):
     assert not (campaign.root / "mechanical.yaml").exists()
     assert campaign.events("overlay") == []
     assert "debug of c, try 1: escalate" in said
+    explained = answer_file(campaign, "c/explanation.json")["answer"]
+    assert (explained["verdict"], explained["next"]) == ("fail", "amend")
+    assert explained["explanation"] in said
     # A second call looks again and stops at once: nothing was recomputed.
     before = campaign.tries()
     drive(campaign)

@@ -51,6 +51,7 @@ rule debug:
     input:
         gate=ancient(CAMPAIGN.gate),
         failure=CAMPAIGN.failure,
+        remembered=CAMPAIGN.remembered,
     output:
         answer="<results>/{stage}/debug-{attempt}.json",
     log:

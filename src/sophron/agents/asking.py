@@ -1,5 +1,6 @@
 """Who answers an agent step: the gateway with the campaign's models, budget and audit, and the tools it may use."""
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -13,7 +14,7 @@ from sophron.agents.gateway import REGISTRY, Gateway
 from sophron.agents.ledger import Ledger
 from sophron.agents.redact import Redactor
 from sophron.agents.step import AgentStep
-from sophron.campaign.agent_files import AgentFile, chosen
+from sophron.campaign.agent_files import RANKED, AgentFile, chosen
 from sophron.interfaces.model import Request, Response
 from sophron.records import registry
 from sophron.records.errors import UserError
@@ -21,8 +22,6 @@ from sophron.records.errors import UserError
 if TYPE_CHECKING:
     from sophron.agents.tools.toolbox import Toolbox
 
-RANKED = "ranked"
-"""Any language model of the agent's rank may answer, whoever provides it."""
 OVERRIDES = ("heuristic", "mailbox", "replay")
 Ask = Callable[[Request], Response]
 
@@ -50,7 +49,8 @@ def gateway(work: AgentStep, envelope: Mapping[str, Any], spec: Mapping[str, Any
         backend=override or (None if who["backend"] == RANKED else who["backend"]),
         model=None if override else who.get("model"),
     )
-    return partial(ways.ask, rank=who.get("rank", front["rank"]), role=front["role"], limits=front["limits"])
+    until = time.monotonic() + front["limits"]["seconds"]
+    return partial(ways.ask, rank=who.get("rank", front["rank"]), role=front["role"], until=until)
 
 
 @contextmanager
@@ -61,11 +61,13 @@ def toolbox(work: AgentStep) -> "Iterator[Toolbox | None]":
         yield None
         return
     from sophron.agents.tools.toolbox import Toolbox
+    from sophron.sandbox import grants
     from sophron.sandbox.choose import choose
 
     scratch = work.root / "scratch" / "agents" / work.step
     scratch.mkdir(parents=True, exist_ok=True)
-    with Toolbox(scratch, work.files, choose(None), names) as box:
+    given = grants.grant(work.agent.front.get("grants", {}), scratch, root=work.root)
+    with Toolbox(scratch, work.files, choose(None), names, grant=given) as box:
         yield box
 
 

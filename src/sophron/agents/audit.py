@@ -4,6 +4,7 @@ status: `answered`, or the kind of the failure (`sophron.interfaces.model.Failur
 """
 
 import uuid
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ class Audit:
     def answered(self, request: Request, model: Model, response: Response, latency_s: float, dollars: float) -> None:
         """Record an answer; `response` is redacted already, as the caller uses it."""
         usage = response.usage
-        tokens = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens, "cached": usage.cached}
+        tokens = asdict(usage)
         about = {"status": "answered", **tokens, "dollars": round(dollars, 9), "response": response_data(response)}
         self._write(request, model, latency_s, about)
 

@@ -1,7 +1,8 @@
 """The gateway: the only way to a model. Picks one by rank, reserves, asks, retries, falls back, audits, settles."""
 
+import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from random import Random
@@ -47,13 +48,12 @@ class Gateway:
         self._sleep = sleep
         self._backends: dict[str, ModelBackend] = {}
 
-    def ask(self, request: Request, *, rank: int, role: str, limits: Mapping[str, float]) -> Response:
+    def ask(self, request: Request, *, rank: int, role: str, until: float = math.inf) -> Response:
         """The answer of the first model that gives one; without secrets, as the audit has it.
 
-        limits: of the agent; `seconds` bounds the wall time of this request with all its attempts. Raises AgentFailure
-        (kinds budget, unavailable, too_long, absent).
+        until: on the monotonic clock in seconds, when the step's time is over, whatever attempts and waits it took.
+        Raises AgentFailure (kinds budget, unavailable, too_long, absent).
         """
-        until = time.monotonic() + limits.get("seconds", float("inf"))
         faults: list[tuple[Kind, str]] = []
         for model in self._candidates(rank, role):
             try:
@@ -133,7 +133,7 @@ class Gateway:
                 f"{asked} tokens of request and {answer} of answer do not fit its context of {model.context}; "
                 "shorten the inputs",
             )
-        dollars = model.dollars(Usage(asked, answer))
+        dollars = model.dollars(Usage(asked, answer, cache_written=asked))
         try:
             return self.ledger.reserve(request.step, model.handle, asked + answer, dollars)
         except OverBudget as over:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sophron.agents import restarts
+from sophron.agents import remembering, restarts
 from sophron.campaign import results, verdict
 from sophron.campaign.mechanical import OVERLAYS_NAME
 from sophron.campaign.spec import SPEC_NAME, Spec, load
@@ -90,6 +90,7 @@ def _debug(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
         "spec_stage": spec.data["stages"][stage],
         "overlays": documents.load_yaml(overlays).data if overlays.is_file() else [],
         "tries": earlier(root, "debug", wildcards),
+        **remembering.told(root, stage, int(wildcards["attempt"])),
     }
 
 

@@ -15,7 +15,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
-from sophron.agents import drafting, failing
+from sophron.agents import drafting, failing, remembering
 from sophron.campaign import driver, mechanical
 from sophron.campaign.spec import SPEC_NAME, Spec, load
 from sophron.campaign.state import project
@@ -61,6 +61,7 @@ class Loop:
         self._root, self._settings, self._say = root, settings, say
         self._started, self._rapid = 0, 0
         self._passed: set[str] = set()
+        self._tried: tuple[str, int, Mapping[str, Any]] | None = None
 
     def run(self) -> Ending:
         """Drive until the campaign is done, paused, waits for a person, or keeps dying."""
@@ -72,6 +73,7 @@ class Loop:
             driver.tell(self._root)  # a host's Snakefile may leave that to us
             stage = self._next(spec)
             if self._snakemake([] if stage is None else [f"results/{stage}/passed"]) == 0:
+                self._note_end(spec, None)
                 if stage is None:
                     return Ending.DONE
                 self._passed.add(stage)
@@ -106,20 +108,39 @@ class Loop:
         failure = failing.first(self._root, spec)
         if failure is None:
             return self._halted("no stage is known to have failed; see what Snakemake said")
+        self._note_end(spec, failure.stage)
         attempt = failing.note(self._root, spec, failure)
+        remembering.take(self._root, failure.stage, attempt)
         if attempt > self._settings.tries:
             self._say(f"{failure.stage} failed {attempt} times; the cap is {self._settings.tries}.")
             return self._escalated(failure, self._settings.tries)
+        self._explain(failure)
         answer = self._ask("debug", failure.stage, attempt)
         if answer is None:
             return self._halted("the debug agent gave no answer")
         self._say(f"debug of {failure.stage}, try {attempt}: {answer['action']}: {answer['diagnosis']}")
+        remembering.decided(self._root, failure.stage, attempt, answer)
         if answer["action"] == "escalate":
             return self._escalated(failure, attempt)
+        self._tried = failure.stage, attempt, answer
         if answer["action"] == "overlay":
             self._overlay(failure.stage, answer)
         failing.set_aside(self._root, spec, failure, attempt)
         return self._halted("they left nothing to change") if self._rapid >= MOST_RAPID else None
+
+    def _note_end(self, spec: Spec, failed: str | None) -> None:
+        """Remember how the last attempt went. failed: the stage that failed now, None where none did."""
+        if self._tried is not None:
+            stage, attempt, answer = self._tried
+            remembering.ended(self._root, spec.campaign, stage, attempt, answer, passed=stage != failed)
+            self._tried = None
+
+    def _explain(self, failure: failing.Failure) -> None:
+        """What the verify agent makes of a failed verdict, for people; it decides nothing."""
+        if failure.verdict is not None:
+            answer = self._answer(f"results/{failure.stage}/explanation.json")
+            if answer is not None:
+                self._say(f"{failure.stage}: {answer['explanation']}")
 
     def _halted(self, why: str) -> Ending | None:
         if self._rapid < MOST_RAPID:
@@ -129,7 +150,10 @@ class Loop:
 
     def _ask(self, rule: str, stage: str, attempt: int) -> Mapping[str, Any] | None:
         name = {"debug": "debug", "propose": "proposal"}[rule]
-        target = f"results/{stage}/{name}-{attempt}.json"
+        return self._answer(f"results/{stage}/{name}-{attempt}.json")
+
+    def _answer(self, target: str) -> Mapping[str, Any] | None:
+        """The answer of the agent step that makes `target`; None where it gave none."""
         if snakemake(self._root, self._settings, [target]) != 0:
             return None
         answer: Mapping[str, Any] = documents.load_json(self._root / target)["answer"]

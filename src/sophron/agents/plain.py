@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from sophron.interfaces.model import Image, Part, Request, Response, Text, ToolCall, Usage
@@ -40,11 +41,7 @@ def response_data(response: Response) -> dict[str, Any]:
     return {
         "parts": [_part(part) for part in response.parts],
         "stop": response.stop,
-        "usage": {
-            "input_tokens": response.usage.input_tokens,
-            "output_tokens": response.usage.output_tokens,
-            "cached": response.usage.cached,
-        },
+        "usage": asdict(response.usage),
         "backend": response.backend,
         "model": response.model,
         "raw": _copied(response.raw),

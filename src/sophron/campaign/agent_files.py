@@ -18,6 +18,10 @@ from sophron.records.strict_yaml import parse
 
 FOLDER = "agents"
 DEFAULT_BACKEND = "heuristic"
+RANKED = "ranked"
+"""Any language model of the agent's rank may answer, whoever provides it."""
+COMMON_SKILL = "answering"
+"""What every agent is told first, whatever its front matter lists."""
 FENCE = "---\n"
 PLACE = re.compile(r"\{\{\s*([a-z][a-z0-9_]*)\s*\}\}")
 
@@ -86,7 +90,12 @@ def load(path: Path, root: Path | None = None) -> AgentFile:
     if data["name"] != path.stem:
         raise UserError(f"{document.where(['name'])}: the agent must be called as its file, {path.stem}")
     _check_places(document, prompt)
-    return AgentFile(path, data, prompt.strip() + "\n", {name: _skill(root, name) for name in data.get("skills", [])})
+    if "grants" in data:
+        from sophron.sandbox import grants
+
+        grants.check(document, ["grants"])
+    skills = {name: _skill(root, name) for name in [COMMON_SKILL, *data.get("skills", [])]}
+    return AgentFile(path, data, prompt.strip() + "\n", skills)
 
 
 def _check_places(document: documents.Document, prompt: str) -> None:

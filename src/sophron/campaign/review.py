@@ -9,12 +9,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sophron.campaign import approve, draft, plan
+from sophron.campaign import agent_files, agent_steps, approve, draft, plan
 from sophron.campaign.mechanical import Mechanical
 from sophron.campaign.pitfalls import Pitfall
 from sophron.campaign.plan import PlannedStep
 from sophron.campaign.spec import Spec
 from sophron.interfaces.probe import Finding
+from sophron.sandbox import grants
 
 Findings = Sequence[tuple[Pitfall, Finding]]
 REASON_LENGTH = 80
@@ -47,6 +48,17 @@ class Waiting:
     def steps(self) -> int:
         """Steps of all its rules."""
         return sum(self.rules.values())
+
+
+@dataclass(frozen=True)
+class AgentPlan:
+    """An agent behind one or more rules. who: what answers for it; grants: what its programs get, as sentences."""
+
+    name: str
+    rules: Sequence[str]
+    who: str
+    tools: Sequence[str]
+    grants: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -144,6 +156,22 @@ class Review:
     def wildcard_ranges(self) -> dict[str, Sequence[str]]:
         """Wildcard -> its values."""
         return dict(self.spec.ranges)
+
+    @cached_property
+    def agents(self) -> list[AgentPlan]:
+        """The agents of the planned steps and of the templates, by name."""
+        rules: dict[str, list[str]] = {}
+        for rule in self.proposal.plan.agents:
+            rules.setdefault(agent_steps.agent_of(rule), []).append(rule)
+        return [self._agent(name, sorted(by)) for name, by in sorted(rules.items())]
+
+    def _agent(self, name: str, rules: Sequence[str]) -> AgentPlan:
+        front = agent_files.find(self.proposal.root, name).front
+        chosen = agent_files.chosen(self.spec.data, name)
+        rank = f" of rank {chosen.get('rank', front['rank'])}" if chosen["backend"] == agent_files.RANKED else ""
+        who = f"{chosen['backend']}{rank}" + (f", model {chosen['model']}" if "model" in chosen else "")
+        tools = front["tools"]
+        return AgentPlan(name, rules, who, tools, grants.lines(front.get("grants", {})) if tools else [])
 
     @property
     def trusted(self) -> list[str]:

@@ -32,6 +32,7 @@ def render(review: Review, *, colour: bool = False) -> str:
         _amendment(review, paint),
         _plan(review, paint),
         _envelope(review, paint),
+        _agents(review, paint),
         _stages(review, paint),
         _assumptions(review, paint),
         _pitfalls(review, paint),
@@ -128,6 +129,20 @@ def _plan(review: Review, paint: Paint) -> Iterator[str]:
     for template in review.proposal.plan.templates:
         over = ", ".join(f"{text(name)} {len(values)}" for name, values in template.ranges.items())
         yield f"  template {text(template.rule)}: at most {template.bound} steps ({over}), only when called for"
+
+
+def _agents(review: Review, paint: Paint) -> Iterator[str]:
+    if not review.agents:
+        return
+    yield paint("Agents", BOLD)
+    rows = [["agent", "answered by", "behind the rules"]]
+    rows += [[text(agent.name), text(agent.who), text(", ".join(agent.rules))] for agent in review.agents]
+    yield from table(rows)
+    for agent in review.agents:
+        if agent.tools:
+            yield from _wrapped(f"{agent.name} may use {', '.join(agent.tools)}; its programs get:")
+            for line in agent.grants:
+                yield from _wrapped(line, "    - ", "  ")
 
 
 def _counted(rules: Mapping[str, int]) -> str:

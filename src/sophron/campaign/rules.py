@@ -101,6 +101,11 @@ class RuleView:
         """Path, with wildcards, of what `sophron run` notes of a failure for the agents that look at it."""
         return str(self.folder / "records" / "failures" / "{stage}-{attempt}.json")
 
+    @property
+    def remembered(self) -> str:
+        """Path, with wildcards, of the snapshot of what was remembered when a failure was noted."""
+        return str(self.folder / "records" / "failures" / "{stage}-{attempt}.memory" / "snapshot.json")
+
     def mechanical(self, stage: str) -> Mechanical:
         """The mechanical block in force, overlays included."""
         return overlaid(self.spec.data["stages"][stage]["mechanical"], stage, self.root)

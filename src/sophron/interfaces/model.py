@@ -67,8 +67,9 @@ class Model:
     """One entry of `config/models.yaml`. Prices in US dollars per million tokens; context and max_output in tokens.
 
     provider: name of the backend that reaches it (a key of the registry `sophron.models`); name: what the provider
-    calls it; rank: 1 is the strongest; roles: what it may be used for; base_url_env and key_env: names of the
-    environment variables that hold its address and its key, never the values.
+    calls it; rank: 1 is the strongest; roles: what it may be used for; price_cache_write: of input that the provider
+    keeps for later calls, where that costs more than price_in (what is read from there is counted at price_in);
+    base_url_env and key_env: names of the environment variables that hold its address and its key, never the values.
     """
 
     handle: str
@@ -78,6 +79,7 @@ class Model:
     roles: tuple[str, ...] = ("control", "work")
     price_in: float = 0.0
     price_out: float = 0.0
+    price_cache_write: float = 0.0
     context: int = 200_000
     max_output: int = 8_000
     base_url_env: str = ""
@@ -85,17 +87,22 @@ class Model:
     timeout_s: float = 600.0
 
     def dollars(self, usage: Usage) -> float:
-        """What a call cost."""
-        return (usage.input_tokens * self.price_in + usage.output_tokens * self.price_out) / 1e6
+        """What a call cost at most; never below the provider's own count."""
+        kept = usage.cache_written * max(self.price_cache_write - self.price_in, 0.0)
+        return (usage.input_tokens * self.price_in + kept + usage.output_tokens * self.price_out) / 1e6
 
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens of one call, as the provider counted them; cached: how many of the input came from a prompt cache."""
+    """Tokens of one call, as the provider counted them.
+
+    cached: how many of the input came from a prompt cache; cache_written: how many were put there.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached: int = 0
+    cache_written: int = 0
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ import random
 import socket
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -118,7 +119,7 @@ class Peer(ThreadingHTTPServer):
         """A client that hangs up is no error of the service."""
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler, ABC):
     """One connection. A service derives from it and says what it refuses and how its answers look."""
 
     protocol_version = "HTTP/1.1"
@@ -135,21 +136,21 @@ class Handler(BaseHTTPRequestHandler):
         elif not self.beside(body):
             self._play(body)
 
+    @abstractmethod
     def refused(self, body: Mapping[str, Any]) -> tuple[int, str] | None:
         """Status and reason for a request that the real service refuses too."""
-        raise NotImplementedError
 
     def beside(self, body: Mapping[str, Any]) -> bool:
         """Whether this was a request beside the script, now answered."""
         return False
 
+    @abstractmethod
     def error(self, status: int, says: str, headers: Mapping[str, str] = {}) -> None:
         """Answer with an error in the service's own form."""
-        raise NotImplementedError
 
+    @abstractmethod
     def answer(self, body: Mapping[str, Any], turn: Turn, seen: Seen) -> None:
         """Answer in the service's own form, as far as the turn's fault lets it."""
-        raise NotImplementedError
 
     def _play(self, body: Mapping[str, Any]) -> None:
         turn, seen = self.server.turn(self.path, dict(self.headers), body)

@@ -174,4 +174,4 @@ def _usage(usage: Mapping[str, Any]) -> Tokens:
     """The service counts what was cached apart from `input_tokens`; here the input is all of it."""
     cached = int(usage.get("cache_read_input_tokens") or 0)
     written = int(usage.get("cache_creation_input_tokens") or 0)
-    return Tokens(int(usage["input_tokens"]) + cached + written, int(usage["output_tokens"]), cached)
+    return Tokens(int(usage["input_tokens"]) + cached + written, int(usage["output_tokens"]), cached, written)

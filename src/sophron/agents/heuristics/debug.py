@@ -98,7 +98,8 @@ def _transient(diagnosis: str, evidence: list[str], inputs: Mapping[str, Any]) -
         reason = f"It was repeated {MOST_RETRIES} times, so it is no accident."
         return _escalation("transient", diagnosis, evidence, reason, "medium")
     shown = {"diagnosis": diagnosis, "evidence": evidence, "class": "transient", "action": "retry", "overlay": None}
-    return shown | {"reason": "Nothing of the step is at fault; it may run again as it is.", "confidence": "medium"}
+    reason = "Nothing of the step is at fault; it may run again as it is."
+    return shown | {"reason": reason, "confidence": "medium", "remember": []}
 
 
 def _shape(inputs: Mapping[str, Any]) -> Shape:
@@ -130,6 +131,7 @@ def _mechanical(found: Sequence[Match], diagnosis: str, evidence: list[str], sha
                 "overlay": {"key": key, "value": value},
                 "reason": f"{value} is among the signed choices of {key} and was not tried yet.",
                 "confidence": "high",
+                "remember": [],
             }
     key = found[0].known.key
     reason = f"No value that would cure it is left among the signed choices of {key}; a person may sign one."
@@ -169,4 +171,5 @@ def _escalation(kind: str, diagnosis: str, evidence: list[str], reason: str, con
         "overlay": None,
         "reason": reason,
         "confidence": confidence,
+        "remember": [],
     }
