@@ -3,7 +3,7 @@
 import pytest
 import toy
 
-from sophron.campaign import amend, draft, spec
+from sophron.campaign import agent_steps, amend, draft, spec
 from sophron.records.errors import UserError
 
 
@@ -162,3 +162,11 @@ def test_line_ends_of_windows_survive_an_amendment(campaign):
     assert amend.draft(campaign.root, "because").changes == ["seed: 8 -> 9"]
     assert campaign.sign()["version"] == 3
     assert b"version: 3\r\n" in campaign.spec.read_bytes()
+
+
+def test_an_approval_from_before_agents_were_signed_names_none_and_a_later_one_does(campaign):
+    now = spec.load(campaign.spec)
+    assert amend.agents_changed(campaign.root, now, {}) == []
+    signed = {"caveats": agent_steps.digest_of(campaign.root, now, "caveats"), "debug": "0" * 64}
+    said = amend.agents_changed(campaign.root, now, {"agents": signed})
+    assert said == ["agents: the agent behind debug is another one"]

@@ -104,8 +104,13 @@ class Model:
     def amend(self, settings: dict) -> set[str]:
         """Take settings over; the stages that they invalidate, with all that builds on them."""
         changed = {key for key, value in settings.items() if self.settings[key] != value}
+        judged = {stage: self.judged(stage) for stage in PARENTS}
         self.versions.append(dict(self.settings))
         self.settings = self.settings | settings
+        # Their verdicts are moved aside: a withdrawal before any run does not bring them back.
+        self.verified = {
+            stage: looked for stage, looked in self.verified.items() if judged[stage] == self.judged(stage)
+        }
         closure = {stage for stage in PARENTS if any(key.startswith(f"stages.{stage}.def") for key in changed)}
         closure = set(PARENTS) if "seed" in changed else closure
         for stage, parents in PARENTS.items():  # parents stand before their children
