@@ -56,9 +56,9 @@ def campaign(folder: Path, spec: str, key: Path) -> Path:
     return folder
 
 
-def finish(folder: Path) -> tuple[int, str]:
+def finish(folder: Path, timeout_s: float = TIMEOUT_S) -> tuple[int, str]:
     """Run until Snakemake ends by itself; exit code and what it said."""
-    done = subprocess.run(RUN, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    done = subprocess.run(RUN, cwd=folder, capture_output=True, text=True, timeout=timeout_s, check=False)
     return done.returncode, done.stdout + done.stderr
 
 

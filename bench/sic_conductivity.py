@@ -42,7 +42,7 @@ def main() -> int:
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(base / "key")], check=True)
         begun = time.monotonic()
         root = campaign(base / "sic", spec(), base / "key")
-        code, said = finish(root)
+        code, said = finish(root, timeout_s=2 * 3600)
         if code:
             print(said, file=sys.stderr)
             kept = Path(tempfile.gettempdir()) / "sic-failed"

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from sophron.interfaces.kind import EngineFailure, StepContext
 from sophron.science.lammps import segments
 from sophron.science.lammps.find import Lammps
-from sophron.science.lammps.render import FileName, render
+from sophron.science.lammps.render import FileName, FreeText, render
 from sophron.science.lammps.run import run_lammps, stop_after_s
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+SEED_LIMIT = 2**31 - 1
 LOG_LINES = 100
 """Thermo lines a run: enough to see its progress, too few to cost anything."""
 
@@ -27,12 +28,21 @@ def lammps_input(ctx: StepContext, template: Path, values: Mapping[str, Any], st
 
 
 def run_to_end(
-    ctx: StepContext, lammps: Lammps, template: Path, values: Mapping[str, Any], *, series: Sequence[str], steps: int
+    ctx: StepContext,
+    lammps: Lammps,
+    template: Path,
+    values: Mapping[str, Any],
+    *,
+    series: Sequence[str],
+    steps: int,
+    fragments: FreeText | None = None,
 ) -> str:
     """Run until `steps` are done, or the wall time is over; returns the text of the log.
 
-    The run goes on from the newest whole restart file in ctx.workdir, or starts afresh where there is none. Made
-    here: the restart file to read, and the names of files to write (`<series>_file`, `restart_a`, `_b`, `_end`).
+    The run goes on from the newest whole restart file in ctx.workdir, or starts afresh where there is none. Values that
+    differ from try to try are made here: the restart file to read, names of files to write (`<series>_file`,
+    `frames_file`, `restart_a`, `_b`, `_end`), and `seed`, of a thermostat (one that goes on gets another, so that it
+    does not repeat its noise). fragments: free engine text of the definition, run in the sandbox.
     """
     restart = segments.newest_restart(ctx.workdir)
     if restart is None:
@@ -40,9 +50,17 @@ def run_to_end(
     number = segments.next_number(ctx.workdir, series)
     names = {f"{name}_file": FileName(f"{name}.{number}.dat") for name in series}
     names |= {f"restart_{part}": FileName(f"run.{number}.{part}.restart") for part in ("a", "b", "end")}
-    begun = {"restart": FileName(restart.name) if restart else None, "steps": steps}
-    text = lammps_input(ctx, template, {**values, **names, **begun}, steps)
-    return run_lammps(lammps, template.name.removesuffix(".in.j2"), text, ctx).read_text()
+    varying = {
+        **names,
+        "frames_file": FileName(f"frames.{number}.dcd"),
+        "restart": FileName(restart.name) if restart else None,
+        "seed": (ctx.seed + number - 1) % SEED_LIMIT + 1,
+        "fragments": fragments,
+        "steps": steps,
+    }
+    text = lammps_input(ctx, template, {**values, **varying}, steps)
+    label = template.name.removesuffix(".in.j2")
+    return run_lammps(lammps, label, text, ctx, free_text=fragments is not None).read_text()
 
 
 def check_reached(sampled: NDArray[np.int64], last: int) -> None:
@@ -53,9 +71,9 @@ def check_reached(sampled: NDArray[np.int64], last: int) -> None:
 
 
 def check_multiples(ctx: StepContext, of: str, *names: str) -> None:
-    """EngineFailure unless each named value of the definition is a multiple of the value `of`."""
+    """EngineFailure unless each named value of the definition (where given) is a multiple of the value `of`."""
     for name in names:
-        if ctx.definition[name] % ctx.definition[of]:
+        if ctx.definition.get(name, 0) % ctx.definition[of]:
             raise EngineFailure(
                 f"{ctx.stage}.definition.{name}: {ctx.definition[name]} is not a multiple of {of}, "
                 f"{ctx.definition[of]}; make it one"

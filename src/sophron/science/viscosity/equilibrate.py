@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
 from sophron.science.lammps import logfile, segments
+from sophron.science.lammps.continued import check_reached, lammps_input, run_to_end
 from sophron.science.lammps.find import Lammps, find
 from sophron.science.lammps.render import FileName
 from sophron.science.lammps.run import run_lammps
-from sophron.science.viscosity.continued import Start, check_reached, lammps_input, run_to_end
+from sophron.science.viscosity.start import Start, free_text, template
 
 if TYPE_CHECKING:
     import numpy as np
@@ -113,7 +114,8 @@ def _thermostatted(ctx: StepContext, start: Start, engine: Lammps) -> tuple[Seri
     last = definition["discard_steps"] + definition["steps"]
     own = {name: definition[name] for name in ("temperature", "timestep", "damping")}
     every = {"sample_every": SAMPLE_EVERY, "restart_every": definition.get("restart_every", 0)}
-    run_to_end(ctx, engine, "equilibrate", {**start.values, **own, **every}, series=["energy"], steps=last)
+    values = {**start.values, **own, **every}
+    run_to_end(ctx, engine, template("equilibrate"), values, series=["energy"], steps=last, fragments=free_text(ctx))
     taken = segments.samples(ctx.workdir, "energy", 3)
     check_reached(taken.steps, last)
     segments.check_complete(taken.steps, "equilibrate", last, SAMPLE_EVERY)
@@ -131,5 +133,5 @@ def _settled(ctx: StepContext, start: Start, engine: Lammps, energy: float) -> s
         "energy_target": energy,
         "degrees_of_freedom": 3 * start.same["atoms"] - 3,
     }
-    text = lammps_input(ctx, "settle", values, ctx.definition["settle_steps"])
+    text = lammps_input(ctx, template("settle"), values, ctx.definition["settle_steps"])
     return run_lammps(engine, "settle", text, ctx).read_text()

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from sophron.interfaces.kind import StepContext, StepResult
 from sophron.science.lammps import logfile, segments
+from sophron.science.lammps.continued import check_multiples, check_reached, run_to_end
 from sophron.science.lammps.find import find
-from sophron.science.viscosity.continued import Start, check_multiples, check_reached, run_to_end
+from sophron.science.viscosity.start import Start, free_text, template
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,7 +40,10 @@ def run(ctx: StepContext) -> StepResult:
     own = {name: definition[name] for name in ("timestep", "sample_every", "restart_every")}
     every = {"thermo_sample_every": definition["thermo_every"], "frame_every": frame_every}
     steps = definition["steps"]
-    log = run_to_end(ctx, find(), "produce", {**start.values, **own, **every}, series=list(SERIES), steps=steps)
+    values = {**start.values, **own, **every}
+    log = run_to_end(
+        ctx, find(), template("produce"), values, series=list(SERIES), steps=steps, fragments=free_text(ctx)
+    )
     taken = {name: segments.samples(ctx.workdir, name, columns) for name, columns in SERIES.items()}
     check_reached(taken["stress"].steps, steps)
     for name, every_steps in (("stress", own["sample_every"]), ("energy", definition["thermo_every"])):

@@ -6,10 +6,11 @@ import math
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
 from sophron.science.lammps import logfile
+from sophron.science.lammps.continued import lammps_input
 from sophron.science.lammps.find import find
 from sophron.science.lammps.run import run_lammps
 from sophron.science.viscosity import models
-from sophron.science.viscosity.continued import Start, lammps_input
+from sophron.science.viscosity.start import Start, template
 
 NO_PUSH_OFF = {"steps": 0, "prefactor": 0.0, "max_displacement": 0.0}
 
@@ -26,7 +27,7 @@ def run(ctx: StepContext) -> StepResult:
     own = {name: ctx.definition[name] for name in ("temperature", "timestep", "steps")}
     push = {"push_off_steps": soft["steps"], **{name: soft[name] for name in ("prefactor", "max_displacement")}}
     values = {**start.values, **own, **push, "seed": ctx.seed}
-    log = run_lammps(find(), "relax", lammps_input(ctx, "relax", values, own["steps"]), ctx).read_text()
+    log = run_lammps(find(), "relax", lammps_input(ctx, template("relax"), values, own["steps"]), ctx).read_text()
     last = logfile.tables(log)[-1]
     end = dict(zip(last.columns, last.rows[-1], strict=True))
     if not all(math.isfinite(value) for value in end.values()):

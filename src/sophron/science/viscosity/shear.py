@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from sophron.interfaces.kind import StepContext, StepResult
 from sophron.science.lammps import logfile, segments
+from sophron.science.lammps.continued import check_multiples, check_reached, run_to_end
 from sophron.science.lammps.find import find
-from sophron.science.viscosity.continued import Start, check_multiples, check_reached, run_to_end
+from sophron.science.viscosity.start import Start, template
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,7 +34,7 @@ def run(ctx: StepContext) -> StepResult:
     last = definition["discard_steps"] + definition["steps"]
     own = {name: definition[name] for name in ("temperature", "timestep", "damping", "sample_every", "restart_every")}
     values = {**start.values, **own, "rate": rate, "length": start.same["volume"] ** (1 / 3)}
-    log = run_to_end(ctx, find(), "shear", values, series=["stress"], steps=last)
+    log = run_to_end(ctx, find(), template("shear"), values, series=["stress"], steps=last)
     taken = segments.samples(ctx.workdir, "stress", COLUMNS)
     check_reached(taken.steps, last)
     segments.check_complete(taken.steps, "shear", last, definition["sample_every"])
