@@ -65,7 +65,7 @@ def test_known_integrals_are_found(terms, interval, samples, lags):
     found = estimate(*integrals(3, samples, 4, interval, terms, lags=lags))
     assert isinstance(found, Estimate)
     exact = exact_integral(interval, terms)
-    assert abs(found.viscosity - exact) < 3 * found.standard_error
+    assert abs(found.coefficient - exact) < 3 * found.standard_error
     assert found.standard_error < 0.08 * exact
     assert found.cutoff.time >= 3 * found.cutoff.longest_relaxation
     assert 0.4 * terms[-1][1] < found.cutoff.longest_relaxation < 2 * terms[-1][1]
@@ -81,7 +81,7 @@ def test_interval_covers_the_truth_as_often_as_it_says():
     assert len(given) > 170
     coverage = np.mean([one.low <= exact <= one.high for one in given])
     assert 0.88 <= coverage <= 0.99
-    values = np.array([one.viscosity for one in given]) / exact
+    values = np.array([one.coefficient for one in given]) / exact
     assert abs(values.mean() - 1) < 3.5 * values.std() / math.sqrt(values.size)
 
 
@@ -109,7 +109,7 @@ def test_noise_is_refused():
     assert len(refusals) >= 8
     assert Reason.NOISE in refusals
     given = [one for one in found if isinstance(one, Estimate)]
-    assert all(one.standard_error < NOISE_LIMIT * one.viscosity for one in given)
+    assert all(one.standard_error < NOISE_LIMIT * one.coefficient for one in given)
 
 
 def test_few_lags_and_dead_stress_are_refused():

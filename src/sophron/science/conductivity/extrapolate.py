@@ -12,7 +12,7 @@ from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
 from sophron.science.conductivity.units import UNITS, Units
 from sophron.science.estimators.box_length import Extrapolation, extrapolate
 from sophron.science.estimators.statistics import t_interval
-from sophron.science.viscosity.figures import BLUE, VERMILION, saved_figure
+from sophron.science.figures import BLUE, VERMILION, saved_figure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

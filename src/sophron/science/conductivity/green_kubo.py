@@ -14,7 +14,7 @@ from sophron.science.estimators.autocorrelation import autocorrelation
 from sophron.science.estimators.green_kubo import Estimate, estimate
 from sophron.science.estimators.heat_current import conductivity_integral
 from sophron.science.estimators.plateau import Refusal
-from sophron.science.viscosity.figures import BLUE, GREY, VERMILION, logarithmic_sample, saved_figure
+from sophron.science.figures import BLUE, GREY, VERMILION, logarithmic_sample, saved_figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,13 +77,13 @@ def _curves(
 
 
 def _values(found: Estimate | Refusal) -> dict[str, Any]:
-    """The part of the result that is null where the rule refuses. The estimator calls its value a viscosity."""
+    """The part of the result that is null where the rule refuses."""
     given = found if isinstance(found, Estimate) else None
     longest = found.longest_relaxation if isinstance(found, Refusal) else found.cutoff.longest_relaxation
     return {
-        "conductivity": given and given.viscosity,
+        "conductivity": given and given.coefficient,
         "conductivity_standard_error": given and given.standard_error,
-        "conductivity_relative_error": given and given.standard_error / given.viscosity,
+        "conductivity_relative_error": given and given.standard_error / given.coefficient,
         "degrees_of_freedom": given and given.degrees_of_freedom,
         "interval_low": given and given.low,
         "interval_high": given and given.high,
@@ -123,9 +123,9 @@ def _draw(
         axes.fill_between(times[shown], *band, color=BLUE, alpha=0.25, linewidth=0, label="± 2 s.e.")
         axes.plot(times[shown], mean, color=BLUE, label="mean of components and replicas")
         if isinstance(found, Estimate):
-            at, half = found.cutoff.time, found.high - found.viscosity
-            label = f"conductivity {found.viscosity:.3g} ± {half:.2g} (95 %)"
-            axes.errorbar([at], [found.viscosity], yerr=[half], color=VERMILION, fmt="o", capsize=4, label=label)
+            at, half = found.cutoff.time, found.high - found.coefficient
+            label = f"conductivity {found.coefficient:.3g} ± {half:.2g} (95 %)"
+            axes.errorbar([at], [found.coefficient], yerr=[half], color=VERMILION, fmt="o", capsize=4, label=label)
         axes.set_xscale("log")
         axes.set_xlabel(f"upper limit t ({units.time})")
         axes.set_ylabel(f"κ(t) ({units.conductivity})")

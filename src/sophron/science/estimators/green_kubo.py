@@ -56,11 +56,12 @@ def running_integral(
 class Estimate:
     """Plateau of the running integrals with its error; units are those of the integrals and lags.
 
-    standard_error: the largest of unit_error, procedure_error and replica_error; degrees_of_freedom: of that one;
-    low, high: ends of the 95 % t interval; units: replicas x 5 components; cutoff: where and why it was read.
+    coefficient: the viscosity, or what else the integrals are of; standard_error: the largest of unit_error,
+    procedure_error and replica_error; degrees_of_freedom: of that one; low, high: ends of the 95 % t
+    interval; units: replicas x components; cutoff: where and why it was read.
     """
 
-    viscosity: float
+    coefficient: float
     standard_error: float
     degrees_of_freedom: int
     low: float
@@ -73,12 +74,12 @@ class Estimate:
 
 
 def estimate(times: NDArray[np.float64], integrals: NDArray[np.float64], run_length: float) -> Estimate | Refusal:
-    """Viscosity and error from running integrals, shape (replicas, 5, lags), of runs of `run_length`; or a refusal.
+    """Plateau and error of running integrals (replicas, components, lags) of runs of `run_length`, or a refusal.
 
     The rule of `plateau` chooses one cut-off from the mean over replicas and components. Three errors are found there:
 
-    - unit_error: spread of the 5 x replicas values at the cut-off. Components of one replica are uncorrelated by
-      symmetry, and so are, for stresses that are nearly Gaussian, their integrals.
+    - unit_error: spread of the components x replicas values at the cut-off. Components of one replica are
+      uncorrelated by symmetry, and so are, for stresses that are nearly Gaussian, their integrals.
     - procedure_error: delete-one jackknife over the same values with the whole rule repeated each time (Efron and
       Stein 1981, 10.1214/aos/1176345462), so that the choice of the cut-off counts too. Repetitions in which the rule
       refuses are left out; where they are half or more, the result is refused as noise.
@@ -93,7 +94,7 @@ def estimate(times: NDArray[np.float64], integrals: NDArray[np.float64], run_len
     flat = integrals.reshape(replicas * components, lags)
     rate = noise_rate(times, flat)
     if not rate > 0:
-        return Refusal(Reason.NO_RELAXATION, "the stress does not fluctuate.")
+        return Refusal(Reason.NO_RELAXATION, "the series does not fluctuate.")
     cutoff = choose_cutoff(times, flat.mean(axis=0), rate / len(flat), run_length)
     if isinstance(cutoff, Refusal):
         return cutoff

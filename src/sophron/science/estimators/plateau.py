@@ -56,7 +56,7 @@ CHI2_STEP = 4.0
 
 
 class Reason(StrEnum):
-    """Why no viscosity is given."""
+    """Why no number is given."""
 
     WINDOW_TOO_SHORT = "window_too_short"
     RUN_TOO_SHORT = "run_too_short"
@@ -132,7 +132,7 @@ def choose_cutoff(
         return Refusal(Reason.NO_RELAXATION, "no sum of decaying exponentials describes the running integral.")
     longest, window = float(fit.taus[-1]), float(times[-1])
     if longest < LEAST_SAMPLES * times[1]:
-        sentence = f"the stress relaxes within {LEAST_SAMPLES:g} samples of {times[1]:g}; sample more often."
+        sentence = f"the series relaxes within {LEAST_SAMPLES:g} samples of {times[1]:g}; sample more often."
         return Refusal(Reason.UNDERSAMPLED, sentence, longest)
     settled = (times >= LEAST_RATIO * longest) & (fit.remainder(times) <= REMAINDER * np.sqrt(rate * times))
     if not settled.any():

@@ -11,7 +11,7 @@ import numpy as np
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
 from sophron.science.estimators.statistics import t_interval
 from sophron.science.estimators.zero_shear import ZeroShear, carreau, extrapolate
-from sophron.science.viscosity.figures import BLUE, GREEN, VERMILION, VISCOSITY_UNIT, saved_figure
+from sophron.science.figures import BLUE, GREEN, VERMILION, VISCOSITY_UNIT, saved_figure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -130,9 +130,9 @@ def _values(found: Estimate | Refusal) -> dict[str, Any]:
     cutoff = given.cutoff if given else None
     longest = found.longest_relaxation if isinstance(found, Refusal) else found.cutoff.longest_relaxation
     return {
-        "viscosity": given and given.viscosity,
+        "viscosity": given and given.coefficient,
         "viscosity_standard_error": given and given.standard_error,
-        "viscosity_relative_error": given and given.standard_error / given.viscosity,
+        "viscosity_relative_error": given and given.standard_error / given.coefficient,
         "degrees_of_freedom": given and given.degrees_of_freedom,
         "interval_low": given and given.low,
         "interval_high": given and given.high,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sophron.science.estimators.green_kubo import Estimate
-from sophron.science.viscosity.figures import (
+from sophron.science.figures import (
     BLUE,
     GREEN,
     GREY,
@@ -66,9 +66,9 @@ def draw_integral(path: Path, summary: Summary, found: Estimate | Refusal) -> No
         axes.plot(times, mean, color=BLUE, label="mean of components and replicas")
         _mark_times(axes, found)
         if isinstance(found, Estimate):
-            at, half = found.cutoff.time, found.high - found.viscosity
-            label = f"viscosity {found.viscosity:.3g} ± {half:.2g} (95 %)"
-            axes.errorbar([at], [found.viscosity], yerr=[half], color=VERMILION, fmt="o", capsize=4, label=label)
+            at, half = found.cutoff.time, found.high - found.coefficient
+            label = f"viscosity {found.coefficient:.3g} ± {half:.2g} (95 %)"
+            axes.errorbar([at], [found.coefficient], yerr=[half], color=VERMILION, fmt="o", capsize=4, label=label)
             axes.set_title("Running Green-Kubo integral")
         else:
             axes.set_title(f"Running Green-Kubo integral: refused ({found.reason.replace('_', ' ')})")

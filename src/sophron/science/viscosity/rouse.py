@@ -12,8 +12,8 @@ import scipy
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
 from sophron.science.estimators import rouse as chains
 from sophron.science.estimators.statistics import t_interval
+from sophron.science.figures import BLUE, GREEN, GREY, VERMILION, logarithmic_sample, saved_figure
 from sophron.science.viscosity import npz_stream
-from sophron.science.viscosity.figures import BLUE, GREEN, GREY, VERMILION, logarithmic_sample, saved_figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
