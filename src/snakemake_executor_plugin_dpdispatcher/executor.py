@@ -40,6 +40,7 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # an untyped base
                 self._report(job, handed)
         for job, handed in dispatcher.hand_out(fresh, self._command):
             self._report(job, handed)
+        self.logger.info("dpdispatcher: %d jobs taken up, %d submitted.", len(jobs) - len(fresh), len(fresh))
 
     async def check_active_jobs(self, active_jobs: list[SubmittedJobInfo]) -> AsyncGenerator[SubmittedJobInfo, None]:
         """Report what has ended; yield what has not."""

@@ -39,7 +39,8 @@ def of_job(job: Any, batch_type: str, *, cloud_machine: str = "") -> Request:
     WorkflowError, naming rule, resource and remedy, where the scheduler cannot express it.
     """
     resources = job.resources
-    nodes, tasks = _number(job, "nodes") or 1, _number(job, "tasks") or 1
+    nodes = _number(job, "nodes") or 1
+    tasks = _number(job, "tasks") or nodes
     if tasks % nodes:
         raise _cannot(job, "tasks", tasks, f"be spread evenly over {nodes} nodes", "make it a multiple of nodes")
     request = Request(

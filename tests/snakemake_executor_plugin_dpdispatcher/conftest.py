@@ -4,8 +4,10 @@ import sys
 import time
 from pathlib import Path
 
-import private_slurm
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+import private_slurm
 
 SOURCES = Path(__file__).parents[2] / "src"
 
