@@ -1,13 +1,12 @@
 """What an earlier driver has handed out and left: which of it this workflow still wants, and which not."""
 
 from collections import defaultdict
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from snakemake_executor_plugin_dpdispatcher import batches, states
 from snakemake_executor_plugin_dpdispatcher.batches import Batch, Task
-from snakemake_executor_plugin_dpdispatcher.identity import Step, members, newest_input, steps
+from snakemake_executor_plugin_dpdispatcher.identity import members, newest_input, steps, target
 from snakemake_executor_plugin_dpdispatcher.killing import kill
 from snakemake_executor_plugin_dpdispatcher.site import Site
 
@@ -18,28 +17,29 @@ class Adopted:
     def __init__(self, site: Site, logger: Any) -> None:
         self.site = site
         self.logger = logger
-        self._batches: list[Batch] = []
+        self.batches: list[Batch] = []
         self._by_target: dict[str, list[tuple[Batch, Task]]] = defaultdict(list)
         self._codes: dict[str, int] = {}  # ident -> exit code, of what ended while no driver watched
 
     def open(self, folder: Path) -> list[Batch]:
         """Read the open records below `folder`; the submissions. WorkflowError for another machine's."""
-        self._batches = batches.open_batches(folder, self.site)
-        for batch in self._batches:
+        self.batches = batches.open_batches(folder, self.site)
+        for batch in self.batches:
             for task in batch.tasks:
                 for step in task.steps:
                     self._by_target[step.target].append((batch, task))
-        return self._batches
+        return self.batches
 
     def look_over(self, dag: Any) -> None:
         """Note what has ended meanwhile; end what works on inputs that this workflow is about to make anew."""
-        count = 0
-        for batch in self._batches:
+        for batch in self.batches:
             self.site.bind(batch.submission, batch.root)
             self._codes |= states.ended(self.site)
-            count += sum(not task.settled for task in batch.tasks)
+        self._settle_complete_ones(dag)
+        count = sum(not task.settled for batch in self.batches for task in batch.tasks)
         if count:
-            self.logger.info("dpdispatcher: %s jobs of an earlier run are taken up where still wanted.", count)
+            text = f"dpdispatcher: {count} jobs of an earlier run are taken up where they are still wanted."
+            self.logger.info(text)
             self._end_early_ones(dag)
 
     def find(self, job: Any) -> tuple[Batch, Task] | None:
@@ -60,35 +60,37 @@ class Adopted:
                 return batch, task
         return None
 
+    def _settle_complete_ones(self, dag: Any) -> None:
+        """What ended well, and was noted so far by Snakemake that it is not to run again, is nobody's concern."""
+        if not self.batches:
+            return
+        unmade = set(dag.needrun_jobs())
+        complete = {target(job) for job in dag.jobs if job not in unmade}
+        for batch in self.batches:
+            for task in batch.tasks:
+                if self._codes.get(task.ident) == 0 and {step.target for step in task.steps} <= complete:
+                    batch.settle(task, "done")
+
     def _end_early_ones(self, dag: Any) -> None:
         """A job may not go on that waits, in this workflow, for another to make its input first."""
         unmade = {job for job in dag.needrun_jobs() if not dag.finished(job)}
         for job in unmade:
-            makers = [maker for maker in dag.dependencies[job] if maker in unmade]
-            for step in _known(job) if makers else []:
-                needed = {one.target for maker in makers for one in _known(maker)}
-                for batch, task in self._by_target.get(step.target, []):
-                    if not task.settled and not needed <= {one.target for one in task.steps}:
-                        self._end(batch, task, "its input is made anew")
+            needed = {target(maker) for maker in dag.dependencies[job] if maker in unmade}
+            for batch, task in self._by_target.get(target(job), []) if needed else []:
+                if not task.settled and not needed <= {step.target for step in task.steps}:
+                    self._end(batch, task, "its input is made anew")
 
     def _end(self, batch: Batch, task: Task, why: str) -> None:
         """End the whole scheduler job of a task: its other tasks are submitted again where they are wanted."""
         job = batch.job_of(task)
         self.site.bind(batch.submission, batch.root)
-        self.logger.info("dpdispatcher: job %s of an earlier run is ended: %s.", job.job_id, why)
+        text = f"dpdispatcher: job {job.job_id} of an earlier run is ended: {why}."
+        self.logger.info(text)
         kill(self.site, batch, job)
         self._codes |= states.ended(self.site)
         for one in batch.tasks_of(job):
             if one is task or self._codes.get(one.ident) is None:
                 batch.settle(one, "ended")
-
-
-def _known(job: Any) -> Iterable[Step]:
-    """The steps of a job; none where its params wait for files that do not exist yet."""
-    try:
-        return steps(job)
-    except Exception:  # noqa: BLE001  # an input function may fail in any way before its input is there
-        return []
 
 
 def _outputs_stand(job: Any) -> bool:

@@ -2,7 +2,8 @@
 
 Its first line is on the disk before anything is submitted: a kill at any moment leaves either no record and no job, or
 a record by which the next driver finishes the submission (see `Site.submit`) and finds its jobs. Further lines tell
-scheduler ids and which tasks Snakemake has taken note of. A file whose tasks are all settled moves to `settled/`.
+scheduler ids and which tasks Snakemake has taken note of. A file whose tasks are all settled moves to `settled/`,
+when its scripts have ended.
 """
 
 import time
@@ -67,10 +68,12 @@ class Batch:
         if not task.settled:
             task.settled = how
             lines.append(self.path, {"task": task.ident, "settled": how, "time": clock.isoformat()})
-            if all(one.settled for one in self.tasks):
-                archive = self.path.parent / "settled"
-                archive.mkdir(exist_ok=True)
-                self.path = self.path.rename(archive / self.path.name)
+
+    def close(self) -> None:
+        """Put the record away: all its tasks are settled."""
+        archive = self.path.parent / "settled"
+        archive.mkdir(exist_ok=True)
+        self.path = self.path.rename(archive / self.path.name)
 
 
 def new_task(steps: Iterable[Step], attempt: int) -> Task:

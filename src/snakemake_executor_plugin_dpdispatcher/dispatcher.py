@@ -20,6 +20,7 @@ from snakemake_executor_plugin_dpdispatcher.site import Site, configuration, loa
 
 SUBMIT_PAUSES_S = (1, 2, 4, 8)  # between tries of one submit call
 MOST_IN_ARRAY = 1000  # Slurm's default MaxArraySize is 1001
+LAST_LINES_S = 5  # that a script may need for its last lines
 QUIET_S = 60.0  # between two warnings that the scheduler does not answer
 
 
@@ -77,6 +78,7 @@ class Dispatcher:
                 site.bind(batch.submission, batch.root)
                 self._submit(batch)  # cut off by a kill: what has a receipt is not submitted again
             self._old.look_over(workflow.dag)
+            self._done = [batch for batch in self._old.batches if all(task.settled for task in batch.tasks)]
         return self
 
     def take_up(self, job: Any) -> Handed | None:
@@ -135,7 +137,7 @@ class Dispatcher:
                 self.site.submit(job)
             except Exception as error:  # noqa: BLE001  # dpdispatcher raises whatever its machines and contexts do
                 fault = "submitting failed: " + " ".join(str(error).split())
-                self.logger.warning("dpdispatcher: %s", fault)
+                self._tell(fault)
                 if pause is None:
                     return fault
                 time.sleep(pause)
@@ -157,6 +159,7 @@ class Dispatcher:
         """Ident -> end, of those tasks that have ended."""
         wanted: dict[Path, tuple[Batch, list[Task]]] = {}
         ends: dict[str, End] = {}
+        self.tidy()
         for one in handed:
             if one.fault is None:
                 wanted.setdefault(one.batch.path, (one.batch, []))[1].append(one.task)
@@ -196,7 +199,11 @@ class Dispatcher:
     def _warn(self, what: str) -> None:
         if time.monotonic() - self._warned_at > QUIET_S:
             self._warned_at = time.monotonic()
-            self.logger.warning("dpdispatcher: %s", what)
+            self._tell(what)
+
+    def _tell(self, what: str) -> None:
+        text = f"dpdispatcher: {what}"  # Snakemake's handlers show a message without its arguments
+        self.logger.warning(text)
 
     # Ending
 
@@ -210,30 +217,40 @@ class Dispatcher:
                     done.add(id(job))
                     self.site.bind(one.batch.submission, one.batch.root)
                     kill(self.site, one.batch, job)
-                one.batch.settle(one.task, "cancelled")
+                self.settle(one, "cancelled")
 
     def settle(self, handed: Handed, how: str) -> None:
         """Snakemake has taken note of a task's end."""
         batch = handed.batch
         with self.site.lock:
             batch.settle(handed.task, how)
-            if all(task.settled == "done" for task in batch.tasks):
+            if all(task.settled for task in batch.tasks):
                 self._done.append(batch)
 
-    def tidy(self) -> None:
-        """Remove scripts and logs of submissions that ended well; their records stay."""
-        with self.site.lock:
-            for batch in self._done:
-                self.site.bind(batch.submission, batch.root)
-                self._tidy(batch)
+    def finish(self) -> None:
+        """Close what can be closed; the last scripts need a moment to end."""
+        for _ in range(LAST_LINES_S):
+            self.tidy()
+            if not self._done:
+                break
+            time.sleep(1)
 
-    def _tidy(self, batch: Batch) -> None:
-        try:
-            # A script that is at its last lines still writes there.
-            if not any(is_alive(self.site, batch, job) for job in batch.jobs):
-                self.site.context.clean()
-        except Exception as error:  # noqa: BLE001  # nothing depends on it
-            self._warn(f"{batch.root} was not removed: {' '.join(str(error).split())}")
+    def tidy(self) -> None:
+        """Close submissions of which all is known; those that ended well leave no scripts and logs."""
+        with self.site.lock:
+            for batch in list(self._done):
+                self.site.bind(batch.submission, batch.root)
+                try:
+                    # A script that is at its last lines still writes there.
+                    if any(is_alive(self.site, batch, job) for job in batch.jobs):
+                        continue
+                    if all(task.settled == "done" for task in batch.tasks):
+                        self.site.context.clean()
+                except Exception as error:  # noqa: BLE001  # a later driver tidies up
+                    self._warn(f"{batch.root} was not removed: {' '.join(str(error).split())}")
+                else:
+                    self._done.remove(batch)
+                    batch.close()
 
 
 def record_folder(workdir: Path) -> Path:

@@ -40,7 +40,8 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # an untyped base
                 self._report(job, handed)
         for job, handed in dispatcher.hand_out(fresh, self._command):
             self._report(job, handed)
-        self.logger.info("dpdispatcher: %d jobs taken up, %d submitted.", len(jobs) - len(fresh), len(fresh))
+        text = f"dpdispatcher: {len(jobs) - len(fresh)} jobs taken up, {len(fresh)} submitted."
+        self.logger.info(text)
 
     async def check_active_jobs(self, active_jobs: list[SubmittedJobInfo]) -> AsyncGenerator[SubmittedJobInfo, None]:
         """Report what has ended; yield what has not."""
@@ -90,7 +91,7 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # an untyped base
         """Stop watching; what has ended well leaves nothing but its record."""
         super().shutdown()
         if self._made is not None:
-            self._made.tidy()
+            self._made.finish()
 
     def _command(self, job: Any) -> str:
         """The shell line that runs `job`'s steps from anywhere."""

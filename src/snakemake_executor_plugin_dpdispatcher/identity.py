@@ -27,6 +27,12 @@ def steps(job: Any) -> list[Step]:
     return sorted(_step(member) for member in members(job))
 
 
+def target(job: Any) -> str:
+    """What a single job makes, and by which rule."""
+    outputs = sorted(map(str, job.output))
+    return digest([job.rule.name, outputs or _texts(job.wildcards_dict.items())])
+
+
 def newest_input(job: Any) -> float:
     """Time of the newest input that the job does not make itself; 0 without one. `ancient()` inputs do not count."""
     single = members(job)
@@ -39,10 +45,7 @@ def _step(job: Any) -> Step:
     outputs = sorted(map(str, job.output))
     rule = job.rule
     code = rule.shellcmd or rule.run_func_src or str(rule.script or rule.wrapper or rule.notebook)
-    return Step(
-        target=digest([rule.name, outputs or _texts(job.wildcards_dict.items())]),
-        content=digest([code, _texts(job.non_derived_params), sorted(map(str, job.input)), outputs]),
-    )
+    return Step(target(job), digest([code, _texts(job.non_derived_params), sorted(map(str, job.input)), outputs]))
 
 
 def _texts(values: Iterable[Any]) -> list[str]:

@@ -29,6 +29,7 @@ class Workflow:
 
     def __init__(self, folder, env=None):
         self.folder = folder
+        self.drivers = []
         self.env = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(SOURCES)} | (env or {})
 
     def write(self, text, name="Snakefile"):
@@ -48,7 +49,14 @@ class Workflow:
     def begin(self, *options, batch_type="Shell"):
         log = (self.folder / "driver.log").open("w")
         line = self.line(*options, batch_type=batch_type)
-        return subprocess.Popen(line, cwd=self.folder, env=self.env, stdout=log, stderr=log)
+        driver = subprocess.Popen(line, cwd=self.folder, env=self.env, stdout=log, stderr=log)
+        self.drivers.append(driver)
+        return driver
+
+    def end(self):
+        for driver in self.drivers:
+            driver.kill()
+            driver.wait()
 
     def wait_for(self, condition, seconds=60):
         deadline = time.monotonic() + seconds
@@ -72,4 +80,6 @@ class Workflow:
 
 @pytest.fixture
 def workflow(tmp_path):
-    return Workflow(tmp_path)
+    one = Workflow(tmp_path)
+    yield one
+    one.end()

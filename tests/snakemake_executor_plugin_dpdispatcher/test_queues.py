@@ -29,7 +29,10 @@ def each(count, work=":", retries=0):
 @pytest.fixture
 def queued(slurm, tmp_path):
     """A workflow whose environment finds the Slurm."""
-    return Workflow(tmp_path, slurm)
+    one = Workflow(tmp_path, slurm)
+    yield one
+    one.end()
+    subprocess.run(["scancel", "--me"], env=one.env, check=True)
 
 
 def squeue(env, *options):
