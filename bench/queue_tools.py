@@ -79,7 +79,8 @@ def queue() -> Iterator[Queue]:
 
 def begin(folder: Path, env: dict[str, str], *options: str) -> subprocess.Popen[bytes]:
     """A driver whose output goes to `folder/driver.log`."""
-    line = [sys.executable, "-m", "snakemake", "--jobs", "200", "--nolock", "--rerun-incomplete", *options]
+    fixed = ["--jobs", "200", "--nolock", "--rerun-incomplete", "--scheduler", "greedy"]
+    line = [sys.executable, "-m", "snakemake", *fixed, *options]
     with (folder / "driver.log").open("wb") as log:
         return subprocess.Popen(line, cwd=folder, env=env, stdout=log, stderr=log)
 

@@ -3,8 +3,10 @@
 Run as: python bench/reattach.py
 """
 
+import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from queue_tools import SNAKEFILE, Queue, begin, queue, wait_for
@@ -26,6 +28,14 @@ EXECUTORS = {
 }
 
 
+def dry_run(folder: Path, one: Queue) -> float:
+    """Seconds that Snakemake needs to start and to plan the same workflow, whatever the executor."""
+    begun = time.perf_counter()
+    line = [sys.executable, "-m", "snakemake", "-n", "--nolock", "--rerun-incomplete", "--quiet", "all"]
+    subprocess.run(line, cwd=folder, env=one.env, check=True, capture_output=True)
+    return time.perf_counter() - begun
+
+
 def measure(one: Queue, options: list[str]) -> dict[str, object]:
     """Kill a driver when all jobs are with Slurm, start another, and count what Slurm has seen."""
     with tempfile.TemporaryDirectory() as name:
@@ -35,6 +45,7 @@ def measure(one: Queue, options: list[str]) -> dict[str, object]:
         wait_for(lambda: one.waiting() + len(one.completed()) >= COUNT, "all jobs with Slurm", 120)
         driver.kill()
         driver.wait()
+        dry_s = min(dry_run(folder, one) for _ in range(2))
         before, left, calls = len(one.completed()), one.waiting(), one.called("sbatch")
         again = begin(folder, one.env, *options)
         log = folder / "driver.log"
@@ -49,6 +60,7 @@ def measure(one: Queue, options: list[str]) -> dict[str, object]:
             "queued_or_running_at_the_kill": left,
             "ended_before_the_kill": before,
             "seconds_until_all_are_with_the_next_driver": round(attach_s, 2),
+            "seconds_of_a_dry_run_just_before": round(dry_s, 2),
             "submit_calls_of_the_next_driver": one.called("sbatch") - calls,
             "slurm_job_ids_in_all": len(one.completed()) + one.waiting(),
             "steps_run": len(runs),

@@ -46,8 +46,6 @@ class Batch:
     tasks: list[Task]
     created: float
     root: str
-    staged: bool = False
-    adopted: bool = False  # made by an earlier driver
     jobs: list[Any] = field(default_factory=list)
 
     def job_of(self, task: Task) -> Any:
@@ -81,9 +79,7 @@ def new_task(steps: Iterable[Step], attempt: int) -> Task:
     return Task(uuid.uuid4().hex[:16], tuple(steps), attempt)
 
 
-def create(
-    folder: Path, site: Site, tasks: Sequence[Task], made: Sequence[Any], resources: Mapping[str, Any], *, staged: bool
-) -> Batch:
+def create(folder: Path, site: Site, tasks: Sequence[Task], made: Sequence[Any], resources: Mapping[str, Any]) -> Batch:
     """Make the submission of like tasks and record it; nothing is submitted yet.
 
     made: the tasks as dpdispatcher's, in the same order.
@@ -102,12 +98,11 @@ def create(
         "created": created,
         "machine": site.about(),
         "root": root,
-        "staged": staged,
         "submission": {key: value for key, value in submission.serialize().items() if key != "machine"},
         "tasks": [{"ident": task.ident, "steps": task.steps, "attempt": task.attempt} for task in tasks],
     }
     lines.append(path, record, sync=True)
-    return Batch(path, submission, list(tasks), created, root, staged, jobs=submission.belonging_jobs)
+    return Batch(path, submission, list(tasks), created, root, jobs=submission.belonging_jobs)
 
 
 def open_batches(folder: Path, site: Site) -> list[Batch]:
@@ -141,8 +136,6 @@ def _read(path: Path, site: Site) -> Batch | None:
         tasks,
         first["created"],
         first["root"],
-        first["staged"],
-        adopted=True,
         jobs=submission.belonging_jobs,
     )
     _replay(batch, later)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from snakemake_interface_common.exceptions import WorkflowError
+from snakemake_interface_executor_plugins.settings import SharedFSUsage
 
 from snakemake_executor_plugin_dpdispatcher import batches, headers, requests, states
 from snakemake_executor_plugin_dpdispatcher.adopted import Adopted
@@ -63,6 +64,8 @@ class Dispatcher:
 
         declared: environment variables that the workflow wants its jobs to have.
         """
+        if SharedFSUsage.INPUT_OUTPUT not in workflow.storage_settings.shared_fs_usage:
+            raise WorkflowError("--executor dpdispatcher moves no files; add input-output to --shared-fs-usage")
         folder = record_folder(Path.cwd())
         folder.mkdir(parents=True, exist_ok=True)
         site = Site(configuration(settings.machine, settings.batch_type, folder))
@@ -112,7 +115,7 @@ class Dispatcher:
         resources["envs"] = self._exports | resources.get("envs", {})
         with self.site.lock:
             made = [_as_task(task, command(job)) for task, job in zip(tasks, jobs, strict=True)]
-            batch = batches.create(self.folder, self.site, tasks, made, resources, staged=False)
+            batch = batches.create(self.folder, self.site, tasks, made, resources)
             batch.submission.upload_jobs()
             faults = self._submit(batch)
             for task, job in zip(tasks, jobs, strict=True):
@@ -151,7 +154,7 @@ class Dispatcher:
         return Handed(task, batch, str(job.job_id) or None, log, (faults or {}).get(job.job_hash))
 
     def _request(self, job: Any) -> Request:
-        return requests.of_job(job, self.site.batch_type, cloud_machine=self.site.cloud_machine)
+        return requests.of_job(job, self.site.batch_type)
 
     # Watching
 

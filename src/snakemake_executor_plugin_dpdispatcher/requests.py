@@ -1,15 +1,14 @@
 """What a job asks of a scheduler, read from Snakemake's resources."""
 
 import math
-import re
 from dataclasses import dataclass
 from typing import Any
 
 from snakemake_interface_common.exceptions import WorkflowError
 
-# Schedulers whose requests are known here. Others of dpdispatcher have no way to state memory or time.
-KNOWN = ("Shell", "Slurm", "SlurmJobArray", "PBS", "Torque", "LSF", "SGE", "Bohrium", "OpenAPI")
-ONE_NODE = ("Shell", "SGE", "Bohrium", "OpenAPI")
+# Schedulers whose requests are known here. Bohrium's machines see no folder of the user's, as every step must.
+KNOWN = ("Shell", "Slurm", "SlurmJobArray", "PBS", "Torque", "LSF", "SGE")
+ONE_NODE = ("Shell", "SGE")
 GPU_MODELS = ("Slurm", "SlurmJobArray", "LSF")
 REMEDY = "use a machine that can, or set it for this rule with --set-resources"
 
@@ -33,11 +32,8 @@ class Request:
         return self.ranks * self.threads
 
 
-def of_job(job: Any, batch_type: str, *, cloud_machine: str = "") -> Request:
-    """What `job` asks for. cloud_machine: Bohrium's machine type, e.g. c8_m32_cpu.
-
-    WorkflowError, naming rule, resource and remedy, where the scheduler cannot express it.
-    """
+def of_job(job: Any, batch_type: str) -> Request:
+    """What `job` asks for. WorkflowError, naming rule, resource and remedy, where the scheduler cannot express it."""
     resources = job.resources
     nodes = _number(job, "nodes") or 1
     tasks = _number(job, "tasks") or nodes
@@ -55,7 +51,7 @@ def of_job(job: Any, batch_type: str, *, cloud_machine: str = "") -> Request:
     )
     if request.memory_mb is None and (each := _number(job, "mem_mb_per_cpu")) is not None:
         request = Request(**{**vars(request), "memory_mb": each * request.cores})
-    _check(job, request, batch_type, cloud_machine)
+    _check(job, request, batch_type)
     return request
 
 
@@ -81,7 +77,7 @@ def _cannot(job: Any, name: str, value: object, what: str, remedy: str = REMEDY)
     return WorkflowError(f"rule {job.name}: resource {name}={value} cannot {what}; {remedy}")
 
 
-def _check(job: Any, request: Request, batch_type: str, cloud_machine: str) -> None:
+def _check(job: Any, request: Request, batch_type: str) -> None:
     if batch_type in ONE_NODE and request.nodes > 1:
         raise _cannot(job, "nodes", request.nodes, f"be requested from {batch_type}")
     if request.gpus and batch_type == "SGE":
@@ -94,19 +90,3 @@ def _check(job: Any, request: Request, batch_type: str, cloud_machine: str) -> N
         )
     if request.gpu_model and batch_type not in GPU_MODELS:
         raise _cannot(job, "gpu_model", request.gpu_model, f"be requested from {batch_type}")
-    if batch_type in ("Bohrium", "OpenAPI"):
-        _check_cloud(job, request, cloud_machine)
-
-
-def _check_cloud(job: Any, request: Request, machine: str) -> None:
-    """Bohrium is asked for a machine type: what its name says it has must suffice."""
-    held = dict(re.findall(r"([cm])(\d+)(?=_)", machine + "_"))
-    gpus = re.search(r"(\d+) \* ", machine)
-    remedy = "name a larger scass_type or machine_type in the machine file"
-    for name, needed, available in (
-        ("threads", request.cores, int(held.get("c", request.cores))),
-        ("mem_mb", request.memory_mb or 0, int(held.get("m", request.memory_mb or 0)) * 1024),
-        ("gpu", request.gpus, int(gpus[1]) if gpus else 0),
-    ):
-        if needed > available:
-            raise _cannot(job, name, needed, f"fit on the machine type {machine or '(none named)'!r}", remedy)

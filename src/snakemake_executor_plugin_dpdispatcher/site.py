@@ -1,7 +1,6 @@
 """Where jobs run: one machine of dpdispatcher, its files and its scheduler, reached from two threads of the driver."""
 
 import contextlib
-import io
 import logging
 import os
 import re
@@ -18,7 +17,6 @@ from snakemake_executor_plugin_dpdispatcher.environment import withheld
 from snakemake_executor_plugin_dpdispatcher.requests import KNOWN
 
 SUBMITS = re.compile(r"\b(sbatch|qsub|bsub|nohup)\b")
-CLOUD = ("Bohrium", "OpenAPI")
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,6 @@ class Site:
         self.batch_type: str = kind.__name__
         self.machine = self._made()
         self.context = self.machine.context
-        self.is_cloud = self.batch_type in CLOUD
         self.is_local = type(self.context).__name__ in ("LocalContext", "LazyLocalContext")
         self._roots: dict[str, tuple[str, str]] = {}
 
@@ -97,12 +94,6 @@ class Site:
         except Exception as error:  # dpdispatcher and its contexts raise what they like
             reason = " ".join(str(error).split())
             raise WorkflowError(f"{self.given.where}: machine: {reason}; correct this section") from error
-
-    @property
-    def cloud_machine(self) -> str:
-        """Bohrium's machine type; empty where none is named."""
-        profile = self.given.machine.get("remote_profile") or {}
-        return str(profile.get("machine_type") or (profile.get("input_data") or {}).get("scass_type") or "")
 
     def about(self) -> dict[str, Any]:
         """What tells this machine from others, without its secrets."""
@@ -132,11 +123,8 @@ class Site:
 
     def submit(self, job: Any) -> None:
         """Submit one scheduler job, once: a repeated call finds the receipt of the first and submits nothing."""
-        if self.is_cloud:
+        with self._receipts(job):
             job.submit_job()
-        else:
-            with self._receipts(job):
-                job.submit_job()
         if not job.job_id:
             raise RuntimeError("the queue takes no more jobs at present")
 
@@ -179,5 +167,5 @@ def _once(command: str, receipt: str, known: str) -> str:
 
 
 def _text(stream: Any) -> str:
-    data = stream.read() if hasattr(stream, "read") else io.BytesIO(b"").read()
+    data = stream.read()
     return data.decode("utf-8", "replace") if isinstance(data, bytes) else str(data)

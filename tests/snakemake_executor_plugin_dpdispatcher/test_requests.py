@@ -28,19 +28,13 @@ def test_ranks_threads_and_memory_are_counted_by_node():
         ("PBS", {"gpu": 1, "gpu_model": "a100"}, "resource gpu_model=a100 cannot be requested from PBS"),
         ("Slurm", {"nodes": 2, "tasks": 3}, "resource tasks=3 cannot be spread evenly over 2 nodes"),
         ("Slurm", {"runtime": "long"}, "resource runtime='long' is no number"),
-        ("Bohrium", {"mem_mb": 9000}, "resource mem_mb=9000 cannot fit on the machine type 'c2_m8_cpu'"),
-        ("Bohrium", {"gpu": 1}, "resource gpu=1 cannot fit"),
     ],
 )
 def test_what_cannot_be_asked_for_is_one_sentence(batch_type, resources, said):
     with pytest.raises(WorkflowError) as caught:
-        requests.of_job(StandInJob(**resources), batch_type, cloud_machine="c2_m8_cpu")
+        requests.of_job(StandInJob(**resources), batch_type)
     assert str(caught.value).startswith("rule heat: ")
     assert said in str(caught.value)
-
-
-def test_a_cloud_machine_that_suffices_is_taken():
-    requests.of_job(StandInJob(8, mem_mb=32000, gpu=1), "Bohrium", cloud_machine="c8_m32_1 * NVIDIA V100")
 
 
 # The forms are those of the schedulers' manuals; only Slurm's were given to a real scheduler.

@@ -16,7 +16,7 @@ def prepared(site, folder, command):
     task = batches.new_task([], 1)
     made = module.Task(command=command, task_work_path=".", outlog=f"{task.ident}.log", errlog=f"{task.ident}.log")
     resources = {"number_node": 1, "cpu_per_node": 1, "gpu_per_node": 0, "queue_name": "", "group_size": 1}
-    batch = batches.create(folder, site, [task], [made], resources, staged=False)
+    batch = batches.create(folder, site, [task], [made], resources)
     batch.submission.upload_jobs()
     return batch
 
@@ -52,7 +52,7 @@ def test_the_answer_of_a_submit_command_that_was_not_noted_is_used(site, tmp_pat
     ("text", "said"),
     [
         ("- a", "has no section `machine`"),
-        ("machine: {batch_type: Fugaku}", "batch_type 'Fugaku' is not supported"),
+        ("machine: {batch_type: Bohrium}", "batch_type 'Bohrium' is not supported"),
         ("machine: {batch_type: Slurm, context_type: Carrier}", "machine: "),
         ("machine: [", "cannot be read"),
     ],
