@@ -54,7 +54,7 @@ class Adopted:
                 self._end(batch, task, "its rule, params or inputs were changed since")
             elif newest_input(job) > batch.created:
                 self._end(batch, task, "its input is newer than its submission")
-            elif self._codes.get(task.ident) == 0 and not _outputs_stand(job):
+            elif not batch.job_of(task).job_id or (self._codes.get(task.ident) == 0 and not _outputs_stand(job)):
                 batch.settle(task, "lost")
             else:
                 return batch, task

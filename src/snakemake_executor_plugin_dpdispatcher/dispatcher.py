@@ -79,6 +79,7 @@ class Dispatcher:
         with site.lock:
             for batch in self._old.open(folder):
                 site.bind(batch.submission, batch.root)
+                batch.submission.upload_jobs()  # makes the folder, which a kill may have left unmade
                 self._submit(batch)  # cut off by a kill: what has a receipt is not submitted again
             self._old.look_over(workflow.dag)
             self._done = [batch for batch in self._old.batches if all(task.settled for task in batch.tasks)]
@@ -151,7 +152,10 @@ class Dispatcher:
     def _handed(self, batch: Batch, task: Task, faults: Mapping[str, str] | None = None) -> Handed:
         job = batch.job_of(task)
         log = Path(batch.root) / f"{task.ident}.log" if self.site.is_local else None
-        return Handed(task, batch, str(job.job_id) or None, log, (faults or {}).get(job.job_hash))
+        ident = str(job.job_id)
+        if ident and self.site.batch_type == "SlurmJobArray":
+            ident += f"_{batch.tasks_of(job).index(task)}"
+        return Handed(task, batch, ident or None, log, (faults or {}).get(job.job_hash))
 
     def _request(self, job: Any) -> Request:
         return requests.of_job(job, self.site.batch_type)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ def resources(
     """
     array = batch_type == "SlurmJobArray"
     if request.runtime_min is not None and not array:
-        request = Request(**{**vars(request), "runtime_min": request.runtime_min * steps})
+        request = replace(request, runtime_min=request.runtime_min * steps)
     slurm = batch_type in ("Slurm", "SlurmJobArray")
     result = dict(base) | {
         "number_node": request.nodes,

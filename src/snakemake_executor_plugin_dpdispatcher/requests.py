@@ -1,7 +1,7 @@
 """What a job asks of a scheduler, read from Snakemake's resources."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from snakemake_interface_common.exceptions import WorkflowError
@@ -10,6 +10,7 @@ from snakemake_interface_common.exceptions import WorkflowError
 KNOWN = ("Shell", "Slurm", "SlurmJobArray", "PBS", "Torque", "LSF", "SGE")
 ONE_NODE = ("Shell", "SGE")
 GPU_MODELS = ("Slurm", "SlurmJobArray", "LSF")
+NAMES = ("nodes", "tasks", "cpus_per_task", "gpu", "gpu_model", "mem_mb", "mem_mb_per_cpu", "runtime", "queue")
 REMEDY = "use a machine that can, or set it for this rule with --set-resources"
 
 
@@ -50,18 +51,14 @@ def of_job(job: Any, batch_type: str) -> Request:
         queue=str(resources.get("queue", "")),
     )
     if request.memory_mb is None and (each := _number(job, "mem_mb_per_cpu")) is not None:
-        request = Request(**{**vars(request), "memory_mb": each * request.cores})
+        request = replace(request, memory_mb=each * request.cores)
     _check(job, request, batch_type)
     return request
 
 
 def is_resolved(job: Any) -> bool:
-    """Whether the job's resources are known yet; they may depend on files that do not exist."""
-    try:
-        values = dict(job.resources.items())
-    except Exception:  # noqa: BLE001  # a resource function may fail in any way before its input is there
-        return False
-    return all(isinstance(value, str | int | float) for value in values.values())
+    """Whether the job's requests are known yet: they may depend on files that do not exist."""
+    return "<TBD>" not in {str(job.resources.get(name)) for name in NAMES}
 
 
 def _number(job: Any, name: str) -> int | None:

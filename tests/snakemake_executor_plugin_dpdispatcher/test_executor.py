@@ -1,4 +1,5 @@
 import os
+import shutil
 import signal
 import subprocess
 
@@ -191,6 +192,30 @@ rule a:
     assert "its input is made anew" in done.stderr
     assert (workflow.folder / "b").read_text() == "new\n"
     assert not psutil.pid_exists(int(workflow.runs("pids")[0]))
+
+
+@pytest.mark.parametrize("left", ["folder", "nothing"])
+def test_a_driver_that_was_killed_before_it_submitted(workflow, left):
+    workflow.write(each(2))
+    commands = workflow.folder / "commands"
+    commands.mkdir()
+    (commands / "flock").write_text("#!/bin/sh\nexec sleep 300\n")  # the submit command never comes to its lock
+    (commands / "flock").chmod(0o755)
+    path = workflow.env["PATH"]
+    workflow.env["PATH"] = f"{commands}:{path}"
+    driver = workflow.begin()
+    workflow.wait_for(lambda: list(workflow.records.rglob("*.sub.run")))
+    driver.kill()
+    driver.wait()
+    (record,) = workflow.records.glob("*.jsonl")
+    if left == "nothing":
+        shutil.rmtree(next(path for path in workflow.records.iterdir() if path.is_dir()))
+    workflow.env["PATH"] = path
+    done = workflow.run("--rerun-incomplete")
+    assert done.returncode == 0, done.stderr
+    assert "2 jobs taken up, 0 submitted" in done.stderr
+    assert sorted(workflow.runs()) == ["0", "1"]
+    assert [one.name for one in (workflow.records / "settled").iterdir()] == [record.name]
 
 
 def test_another_machine_is_refused_while_jobs_are_with_the_first(workflow):

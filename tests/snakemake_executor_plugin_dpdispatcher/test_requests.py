@@ -37,6 +37,11 @@ def test_what_cannot_be_asked_for_is_one_sentence(batch_type, resources, said):
     assert said in str(caught.value)
 
 
+def test_what_is_not_known_yet_is_looked_at_later():
+    assert not requests.is_resolved(StandInJob(mem_mb="<TBD>"))
+    assert requests.is_resolved(StandInJob(mem_mb=100, tmpdir="<TBD>"))
+
+
 # The forms are those of the schedulers' manuals; only Slurm's were given to a real scheduler.
 FULL = Request(nodes=2, ranks=4, threads=2, gpus=1, memory_mb=4000, runtime_min=90, queue="long")
 
