@@ -60,10 +60,15 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # an untyped base
                 log = [str(handed.log)] if handed.log else []
                 self.report_job_error(info, msg=f"{end.reason}. ", aux_logs=log)
 
-    def cancel_jobs(self, active_jobs: list[SubmittedJobInfo]) -> None:
-        """End what is queued or running: the user stopped the workflow."""
+    def cancel_jobs(self, active_jobs: list[SubmittedJobInfo]) -> None:  # noqa: ARG002
+        """End what is queued or running: the user stopped the workflow.
+
+        All that was handed out: the base class knows of no active job while one of its checks is under way.
+        """
+        with self._lock:
+            handed = list(self._handed.values())
         if self._made is not None:
-            self._made.cancel([info.aux["handed"] for info in active_jobs])
+            self._made.cancel(handed)
 
     def handle_job_success(self, job: Any) -> None:
         """Snakemake has seen the outputs: no later driver has to know of this task."""
