@@ -3,6 +3,7 @@
 Run as: python bench/reattach.py
 """
 
+import re
 import subprocess
 import sys
 import tempfile
@@ -13,6 +14,7 @@ from queue_tools import SNAKEFILE, Queue, begin, queue, wait_for
 from record import record
 
 COUNT = 20
+EXECUTE = re.compile(r"Execute (\d+) jobs")
 MOST_S = 10.0
 EXECUTORS = {
     "dpdispatcher_array": ["--executor", "dpdispatcher", "--dpdispatcher-batch-type", "SlurmJobArray"],
@@ -51,7 +53,9 @@ def measure(one: Queue, options: list[str]) -> dict[str, object]:
         log = folder / "driver.log"
 
         def attached() -> bool:
-            return "jobs taken up" in log.read_text() or one.called("sbatch") >= calls + COUNT
+            text = log.read_text()
+            started = EXECUTE.search(text)
+            return "jobs taken up" in text or bool(started and one.called("sbatch") - calls >= int(started[1]))
 
         attach_s = wait_for(attached, "the next driver takes up or submits", 300)
         code = again.wait(timeout=1200)
