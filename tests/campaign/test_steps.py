@@ -195,3 +195,13 @@ def test_outcomes_are_found_by_their_record_wherever_a_host_puts_them(campaign, 
     assert not (tmp_path / "host" / "a" / "outcome.json").exists()
     (kept,) = (campaign.root / "invalidated" / "v1" / "outside").rglob("outcome.json")
     assert kept.is_file()
+
+
+def test_a_dispatched_step_names_the_marker_of_its_end(campaign, monkeypatch):
+    campaign.sign()
+    monkeypatch.setenv("DPDISP_DONE", str(campaign.root / "records" / "dispatched" / "x" / "1.DPDISP_DONE"))
+    campaign.run_here("a")
+    assert campaign.events("step_started")[-1]["marker"] == "records/dispatched/x/1.DPDISP_DONE"
+    monkeypatch.delenv("DPDISP_DONE")
+    campaign.run_here("b-0")
+    assert "marker" not in campaign.events("step_started")[-1]

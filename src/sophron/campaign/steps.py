@@ -153,12 +153,14 @@ def _try(work: _Work, function: Callable[[str], StageFunction]) -> int:
     _close_killed(work)
     folder, claim = _new_try(work), work.order.claim
     me = {"pid": os.getpid(), "pid_start": process.start_of(os.getpid()), "host": process.host()}
+    marker = os.environ.get("DPDISP_DONE")  # set by the dpdispatcher executor for what it dispatches
+    dispatched = {} if marker is None else {"marker": os.path.relpath(marker, work.root)}
     note = {"step": work.step, "digest": claim.digest, "cores": claim.cores, "started": clock.isoformat(), **me}
     atomic.write_json(folder / "try.json", note)
     log = os.path.relpath(folder, work.root)
     about = work.about
     details = {"rule": claim.rule, "try": int(folder.name), "digest": claim.digest}
-    events.append(work.root, "sophron", "step_started", **about, **details, **me, log=log)
+    events.append(work.root, "sophron", "step_started", **about, **details, **me, **dispatched, log=log)
     project(work.root)
     begun, status = time.monotonic(), "crashed"
     reason: str | None = "its process was interrupted"

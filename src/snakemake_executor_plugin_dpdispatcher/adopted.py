@@ -1,0 +1,98 @@
+"""What an earlier driver has handed out and left: which of it this workflow still wants, and which not."""
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from snakemake_executor_plugin_dpdispatcher import batches, states
+from snakemake_executor_plugin_dpdispatcher.batches import Batch, Task
+from snakemake_executor_plugin_dpdispatcher.identity import members, newest_input, steps, target
+from snakemake_executor_plugin_dpdispatcher.killing import kill
+from snakemake_executor_plugin_dpdispatcher.site import Site
+
+
+class Adopted:
+    """The open submissions of earlier drivers. Hold the site's lock around every call."""
+
+    def __init__(self, site: Site, logger: Any) -> None:
+        self.site = site
+        self.logger = logger
+        self.batches: list[Batch] = []
+        self._by_target: dict[str, list[tuple[Batch, Task]]] = defaultdict(list)
+        self._codes: dict[str, int] = {}  # ident -> exit code, of what ended while no driver watched
+
+    def open(self, folder: Path) -> list[Batch]:
+        """Read the open records below `folder`; the submissions. WorkflowError for another machine's."""
+        self.batches = batches.open_batches(folder, self.site)
+        for batch in self.batches:
+            for task in batch.tasks:
+                for step in task.steps:
+                    self._by_target[step.target].append((batch, task))
+        return self.batches
+
+    def look_over(self, dag: Any) -> None:
+        """Note what has ended meanwhile; end what works on inputs that this workflow is about to make anew."""
+        for batch in self.batches:
+            self.site.bind(batch.submission, batch.root)
+            self._codes |= states.ended(self.site)
+        self._settle_complete_ones(dag)
+        count = sum(not task.settled for batch in self.batches for task in batch.tasks)
+        if count:
+            text = f"dpdispatcher: {count} jobs of an earlier run are taken up where they are still wanted."
+            self.logger.info(text)
+            self._end_early_ones(dag)
+
+    def find(self, job: Any) -> tuple[Batch, Task] | None:
+        """The task that does what `job` wants; None where there is none. One that does something else is ended."""
+        wanted = steps(job)
+        for batch, task in {
+            one[1].ident: one for step in wanted for one in self._by_target.get(step.target, [])
+        }.values():
+            if task.settled:
+                continue
+            if not set(wanted) <= set(task.steps):
+                self._end(batch, task, "its rule, params or inputs were changed since")
+            elif newest_input(job) > batch.created:
+                self._end(batch, task, "its input is newer than its submission")
+            elif not batch.job_of(task).job_id or (self._codes.get(task.ident) == 0 and not _outputs_stand(job)):
+                batch.settle(task, "lost")
+            else:
+                return batch, task
+        return None
+
+    def _settle_complete_ones(self, dag: Any) -> None:
+        """What ended well, and was noted so far by Snakemake that it is not to run again, is nobody's concern."""
+        if not self.batches:
+            return
+        unmade = set(dag.needrun_jobs())
+        complete = {target(job) for job in dag.jobs if job not in unmade}
+        for batch in self.batches:
+            for task in batch.tasks:
+                if self._codes.get(task.ident) == 0 and {step.target for step in task.steps} <= complete:
+                    batch.settle(task, "done")
+
+    def _end_early_ones(self, dag: Any) -> None:
+        """A job may not go on that waits, in this workflow, for another to make its input first."""
+        unmade = {job for job in dag.needrun_jobs() if not dag.finished(job)}
+        for job in unmade:
+            needed = {target(maker) for maker in dag.dependencies[job] if maker in unmade}
+            for batch, task in self._by_target.get(target(job), []) if needed else []:
+                if not task.settled and not needed <= {step.target for step in task.steps}:
+                    self._end(batch, task, "its input is made anew")
+
+    def _end(self, batch: Batch, task: Task, why: str) -> None:
+        """End the whole scheduler job of a task: its other tasks are submitted again where they are wanted."""
+        job = batch.job_of(task)
+        self.site.bind(batch.submission, batch.root)
+        text = f"dpdispatcher: job {job.job_id} of an earlier run is ended: {why}."
+        self.logger.info(text)
+        kill(self.site, batch, job)
+        self._codes |= states.ended(self.site)
+        for one in batch.tasks_of(job):
+            if one is task or self._codes.get(one.ident) is None:
+                batch.settle(one, "ended")
+
+
+def _outputs_stand(job: Any) -> bool:
+    paths = [path for member in members(job) for path in member.output]
+    return all(getattr(path, "is_storage", False) or Path(path).exists() for path in paths)
