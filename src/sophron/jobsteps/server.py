@@ -1,0 +1,115 @@
+"""The process beside a worker that starts its steps: small, of one thread, and the end of its steps when it ends.
+
+A worker of a pool has threads and libraries of its own, so nothing is forked from it; and when it dies, however it
+dies, the other end of the channel closes here and the running step is ended with all its processes. Each order is
+one JSON line; the answers are the step's process id, so that a worker can end a step whose server died, and its end.
+"""
+
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from sophron.jobsteps import shell_line
+from sophron.jobsteps.order import Ended, Order
+
+GRACE_S = 10.0  # between SIGTERM and SIGKILL
+LEFT_S = 0.05
+
+
+def serve(channel: socket.socket) -> None:
+    """Run one order after the other until the worker is gone."""
+    signal.signal(signal.SIGTERM, _leave)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is the driver's to handle
+    with channel, channel.makefile("r", encoding="utf-8") as orders:
+        for line in orders:
+            _say(channel, run(Order.from_dict(json.loads(line)), channel).as_dict())
+
+
+def _say(channel: socket.socket, message: Mapping[str, Any]) -> None:
+    channel.sendall(json.dumps(message).encode() + b"\n")
+
+
+def _leave(_signal: int, _frame: FrameType | None) -> None:
+    sys.exit(128 + signal.SIGTERM)
+
+
+def run(order: Order, channel: socket.socket) -> Ended:
+    """Run one step to its end."""
+    before = _cpu_s()
+    try:
+        os.chdir(order.folder)
+        Path(order.log).parent.mkdir(parents=True, exist_ok=True)
+        pid = _start(order)
+    except (OSError, ImportError, shell_line.CannotStartError) as error:
+        return Ended(1, str(error))
+    _say(channel, {"pid": pid})
+    over_s = _watch(pid, order.limit_s, channel)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    problem = f"the step ran longer than its {order.limit_s // 60} minutes" if over_s else ""
+    if not (code or problem):
+        Path(order.log).unlink(missing_ok=True)
+    return Ended(code, problem, round(_cpu_s() - before, 4))
+
+
+def _start(order: Order) -> int:
+    if order.command:
+        return shell_line.start(order)
+    from sophron.jobsteps import job_step
+
+    return job_step.start(order)
+
+
+def _watch(pid: int, limit_s: int, channel: socket.socket) -> bool:
+    """Wait for the step. True where it was ended for its time; leaves with it where the worker is gone."""
+    handle = os.pidfd_open(pid)
+    poll = select.poll()
+    poll.register(handle, select.POLLIN)
+    poll.register(channel, select.POLLIN)
+    try:
+        ready = [one for one, _ in poll.poll(limit_s * 1000 if limit_s else None)]
+        if handle in ready:
+            return False
+        _end(pid, handle)
+        if channel.fileno() in ready:  # a worker sends nothing while its step runs: it is gone
+            sys.exit(1)
+        return True
+    except SystemExit:
+        _kill(pid, signal.SIGKILL)
+        raise
+    finally:
+        os.close(handle)
+
+
+def _end(pid: int, handle: int) -> None:
+    """End the step and whatever it started in its session."""
+    _kill(pid, signal.SIGTERM)
+    select.select([handle], [], [], GRACE_S)
+    time.sleep(LEFT_S)  # the shell may be gone a moment before its program
+    _kill(pid, signal.SIGKILL)
+
+
+def _kill(group: int, number: signal.Signals) -> None:
+    try:
+        os.killpg(group, number)
+    except ProcessLookupError:
+        return
+
+
+def _cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+if __name__ == "__main__":
+    descriptor = int(sys.argv[1])
+    os.set_inheritable(descriptor, False)  # noqa: FBT003 - a step must not hold the channel open
+    serve(socket.socket(fileno=descriptor))
