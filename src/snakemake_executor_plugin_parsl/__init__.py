@@ -4,7 +4,6 @@ Snakemake imports this package at every start, to find it: Parsl is imported whe
 """
 
 from concurrent.futures import Future
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Optional
 
@@ -64,7 +63,7 @@ class Executor(StepExecutor):
             self._pool = Pool(self.executor_settings, self.logger)
         return self._pool
 
-    def submit(self, order: Mapping[str, Any], job: Any) -> "Future[dict[str, Any]]":
+    def submit(self, order: str, job: Any) -> "Future[str]":
         """Give an order to a worker of the size that the job asks for."""
         return self.pool.submit(order, job)
 

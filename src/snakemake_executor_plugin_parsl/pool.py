@@ -4,7 +4,6 @@ import os
 import shlex
 import sys
 import threading
-from collections.abc import Mapping
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -67,13 +66,13 @@ class Pool:
             initialize_logging=False,
         )
 
-    def submit(self, order: Mapping[str, Any], job: Any) -> "Future[dict[str, Any]]":
+    def submit(self, order: str, job: Any) -> "Future[str]":
         """Give an order to a worker of the size that the job needs; WorkflowError where no block is large enough."""
         slot = slot_of(job, self._block)
         with self._lock:
             if slot.label not in self._executors:
                 self._add(slot)
-            future: Future[dict[str, Any]] = self._executors[slot.label].submit(worker.run, {}, dict(order))
+            future: Future[str] = self._executors[slot.label].submit(worker.run, {}, order)
         return future
 
     def _add(self, slot: Slot) -> None:

@@ -6,7 +6,6 @@ import shlex
 import threading
 import time
 from abc import abstractmethod
-from collections.abc import Mapping
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -28,8 +27,8 @@ class StepExecutor(RemoteExecutor):  # type: ignore[misc] # the interface has no
     name = "pool"  # of its folder below .snakemake
 
     @abstractmethod
-    def submit(self, order: Mapping[str, Any], job: Any) -> "Future[dict[str, Any]]":
-        """Give an order to a worker that is large enough; the future of the fields of `Ended`."""
+    def submit(self, order: str, job: Any) -> "Future[str]":
+        """Give an order to a worker that is large enough; the future of the text of `Ended`."""
 
     @abstractmethod
     def close(self) -> None:
@@ -84,7 +83,7 @@ class StepExecutor(RemoteExecutor):  # type: ignore[misc] # the interface has no
 
     def _send(self, info: SubmittedJobInfo, order: Order) -> None:
         try:
-            future = self.submit(order.as_dict(), info.job)
+            future = self.submit(order.text(), info.job)
         except WorkflowError:
             raise
         except Exception as error:  # noqa: BLE001 - pools raise what they like
@@ -92,7 +91,7 @@ class StepExecutor(RemoteExecutor):  # type: ignore[misc] # the interface has no
             return
         future.add_done_callback(lambda done: self._called_back(info, order, done))
 
-    def _called_back(self, info: SubmittedJobInfo, order: Order, done: "Future[dict[str, Any]]") -> None:
+    def _called_back(self, info: SubmittedJobInfo, order: Order, done: "Future[str]") -> None:
         """A future is done, in a thread of the pool: whatever is raised here would be lost."""
         if self._closing.is_set():
             return
@@ -101,12 +100,12 @@ class StepExecutor(RemoteExecutor):  # type: ignore[misc] # the interface has no
         except Exception as error:  # noqa: BLE001 - handed to Snakemake, which stops with it
             self.workflow.scheduler.executor_error_callback(error)
 
-    def _conclude(self, info: SubmittedJobInfo, order: Order, done: "Future[dict[str, Any]]") -> None:
+    def _conclude(self, info: SubmittedJobInfo, order: Order, done: "Future[str]") -> None:
         error = None if done.cancelled() else done.exception()
         if error is not None or done.cancelled():
             self._lost(info, order, error)
             return
-        ended = Ended.from_dict(done.result())
+        ended = Ended.read(done.result())
         info.aux["done"] = True
         if ended.failed:
             self._failed(info, order, ended)

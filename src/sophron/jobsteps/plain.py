@@ -4,6 +4,7 @@ A job is plain where Snakemake's job step would do nothing that the driver does 
 touches outputs, removes those of a failed job, keeps metadata, handles temporary, protected and ensured files.
 """
 
+import functools
 import string
 from typing import Any
 
@@ -11,7 +12,7 @@ from typing import Any
 # number of a job differs in its job step.
 NAMES = frozenset({"input", "output", "params", "wildcards", "threads", "resources", "log", "rule"})
 # Files that need more than a path: Snakemake fetches, connects, backs up or leaves them on a node.
-FLAGS = ("storage_object", "pipe", "service", "update", "before_update", "local", "nodelocal", "template")
+FLAGS = frozenset({"storage_object", "pipe", "service", "update", "before_update", "local", "nodelocal"})
 UNKNOWN = "<TBD>"
 
 
@@ -26,10 +27,10 @@ def why_not(job: Any) -> str | None:
         "works in a shadow folder": job.is_shadow,
         "has an environment": _has_environment(job),
         "may be cached": bool(job.dag.workflow.workflow_settings.cache and job.rule.cache),
-        "chooses its shell": "shell_exec" in job.resources.keys(),  # noqa: SIM118 - no mapping
+        "chooses its shell": job.resources.get("shell_exec") is not None,
         "chooses its scratch folder": _chooses_scratch(job),
-        "uses more than its own values": not _names(job.rule.shellcmd) <= NAMES or "tmpdir" in job.rule.shellcmd,
-        "has files that need Snakemake": any(_is_flagged(one) for one in (*job.input, *job.output, *job.log)),
+        "uses more than its own values": not _uses_its_own(job.rule.shellcmd),
+        "has files that need Snakemake": any(_is_special(one) for one in (*job.input, *job.output, *job.log)),
     }
     return next((reason for reason, holds in reasons.items() if holds), None)
 
@@ -53,15 +54,15 @@ def _chooses_scratch(job: Any) -> bool:
     return given is not None and str(getattr(given, "raw", given)) != "system_tmpdir"
 
 
-def _names(line: str) -> frozenset[str]:
+@functools.cache
+def _uses_its_own(line: str) -> bool:
+    """Whether a shell line names the job's own values alone, and no scratch folder that only the worker knows."""
     fields = (name for _, name, _, _ in string.Formatter().parse(line) if name is not None)
-    return frozenset(name.partition(".")[0].partition("[")[0] for name in fields)
+    return "tmpdir" not in line and NAMES.issuperset(name.partition(".")[0].partition("[")[0] for name in fields)
 
 
-def _is_flagged(file: Any) -> bool:
-    from snakemake.io import is_flagged
-
-    return any(is_flagged(file, flag) for flag in FLAGS)
+def _is_special(file: Any) -> bool:
+    return not FLAGS.isdisjoint(file.flags)
 
 
 def shell_line(job: Any) -> tuple[str, str] | None:

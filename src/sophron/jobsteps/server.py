@@ -2,10 +2,9 @@
 
 A worker of a pool has threads and libraries of its own, so nothing is forked from it; and when it dies, however it
 dies, the other end of the channel closes here and the running step is ended with all its processes. Each order is
-one JSON line; the answers are the step's process id, so that a worker can end a step whose server died, and its end.
+a line; the answers are the step's process id, so that a worker can end a step whose server died, and how it ended.
 """
 
-import json
 import os
 import resource
 import select
@@ -13,10 +12,8 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 from sophron.jobsteps import shell_line
 from sophron.jobsteps.order import Ended, Order
@@ -31,11 +28,7 @@ def serve(channel: socket.socket) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is the driver's to handle
     with channel, channel.makefile("r", encoding="utf-8") as orders:
         for line in orders:
-            _say(channel, run(Order.from_dict(json.loads(line)), channel).as_dict())
-
-
-def _say(channel: socket.socket, message: Mapping[str, Any]) -> None:
-    channel.sendall(json.dumps(message).encode() + b"\n")
+            channel.sendall(f"{run(Order.read(line), channel).text()}\n".encode())
 
 
 def _leave(_signal: int, _frame: FrameType | None) -> None:
@@ -51,7 +44,7 @@ def run(order: Order, channel: socket.socket) -> Ended:
         pid = _start(order)
     except (OSError, ImportError, shell_line.CannotStartError) as error:
         return Ended(1, str(error))
-    _say(channel, {"pid": pid})
+    channel.sendall(f"{pid}\n".encode())
     over_s = _watch(pid, order.limit_s, channel)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     problem = f"the step ran longer than its {order.limit_s // 60} minutes" if over_s else ""

@@ -1,14 +1,12 @@
 """The worker's end: hand orders to the server beside this worker, and notice when the pool itself is gone."""
 
 import contextlib
-import json
 import os
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from sophron.jobsteps.order import Ended
 
@@ -26,20 +24,20 @@ class _Server:
         self.parent = os.getppid()
         self.channel.settimeout(LOOK_S)
 
-    def run(self, order: Mapping[str, Any]) -> dict[str, Any]:
+    def run(self, order: str) -> str:
         """Run one step; EOFError where the server was killed meanwhile, after the step was ended too."""
         step = 0
-        self.channel.sendall(json.dumps(order).encode() + b"\n")
+        self.channel.sendall(f"{order}\n".encode())
         for answer in self._answers():
-            if "pid" not in answer:
-                return answer
-            step = answer["pid"]
+            if not answer.isdigit():
+                return answer.decode()
+            step = int(answer)
         if step:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(step, signal.SIGKILL)
         raise EOFError
 
-    def _answers(self) -> Iterator[dict[str, Any]]:
+    def _answers(self) -> Iterator[bytes]:
         rest = b""
         while True:
             try:
@@ -52,7 +50,7 @@ class _Server:
             if not part:
                 return
             *lines, rest = (rest + part).split(b"\n")
-            yield from map(json.loads, lines)
+            yield from lines
 
     def _look(self) -> None:
         """Leave, and end the step, where nobody hears the answer: another worker may be given the step."""
@@ -68,15 +66,15 @@ class _Server:
 _SERVER: list[_Server] = []
 
 
-def run(order: Mapping[str, Any]) -> dict[str, Any]:
-    """Run one order in this worker; the fields of `Ended`. Raises nothing for a step that fails."""
+def run(order: str) -> str:
+    """Run the text of an `Order` in this worker; the text of `Ended`. Raises nothing for a step that fails."""
     if not _SERVER:
         _SERVER.append(_Server())
     try:
         return _SERVER[0].run(order)
     except (EOFError, ConnectionError):
         _SERVER.pop().close()
-        return Ended(1, "the process that started the step was killed; its memory may be too small").as_dict()
+        return Ended(1, "the process that started the step was killed; its memory may be too small").text()
 
 
 def close() -> None:
