@@ -1,4 +1,4 @@
-"""Snakemake executor plugin: steps run on Parsl workers inside pilot blocks, which wait in the queue once for many steps.
+"""Snakemake executor plugin: steps run on Parsl workers in pilot blocks, which wait in the queue once for many steps.
 
 Snakemake imports this package at every start, to find it: Parsl is imported when the first step is submitted.
 """
@@ -25,16 +25,16 @@ class ExecutorSettings(ExecutorSettingsBase):  # type: ignore[misc] # the interf
 
     provider: str = _setting("local", "What gives the blocks: local, slurm, pbspro or lsf.")
     blocks: int = _setting(1, "Most blocks of one size at a time.")
-    cores: Optional[int] = _setting(None, "Cores of a block, which is one node. Local: all of this machine.")
-    memory_mb: Optional[int] = _setting(None, "Memory of a block in MB; without it, memory decides nothing.")
+    cores: Optional[int] = _setting(None, "Cores of a block, which is one node. Local: all of this machine.")  # noqa: UP045
+    memory_mb: Optional[int] = _setting(None, "Memory of a block in MB; without it, memory decides nothing.")  # noqa: UP045
     walltime_min: int = _setting(60, "Wall time of a block in minutes. A step that asks for more is refused.")
-    queue: Optional[str] = _setting(None, "Partition (Slurm) or queue (PBS Pro, LSF).")
-    account: Optional[str] = _setting(None, "Account or project that pays.")
+    queue: Optional[str] = _setting(None, "Partition (Slurm) or queue (PBS Pro, LSF).")  # noqa: UP045
+    account: Optional[str] = _setting(None, "Account or project that pays.")  # noqa: UP045
     gpus: int = _setting(0, "GPUs of a block for steps with the resource `gpu`.")
-    gpu_queue: Optional[str] = _setting(None, "Partition or queue of blocks with GPUs, where it is another.")
+    gpu_queue: Optional[str] = _setting(None, "Partition or queue of blocks with GPUs, where it is another.")  # noqa: UP045
     options: str = _setting("", "Further lines of the block's job script, as they stand: '#SBATCH --constraint=fast'.")
     worker_init: str = _setting("", "Shell lines run in the block before its workers: module load, export.")
-    address: Optional[str] = _setting(None, "Address of this machine as the blocks see it; without it, all are tried.")
+    address: Optional[str] = _setting(None, "Address of this machine as the blocks see it; without it, all are tried.")  # noqa: UP045
     job_step: bool = _setting(False, "Run plain shell lines through Snakemake's own job step too.")  # noqa: FBT003
 
 

@@ -34,7 +34,7 @@ def clean(command: str) -> str:
     return shlex.join(["env", "-i", *words, "/bin/sh", "-c", command])
 
 
-#: First lines of a block: whatever reached it, what is not passed goes before a worker begins. Bash, as Parsl's scripts.
+#: First lines of a block: whatever reached it, what is not passed goes before a worker begins. For Bash.
 FORGET = f"""passed='^{PASSED.pattern.replace("(?:", "(")}$' kept_back='{KEPT_BACK.pattern}'
 for name in $(compgen -e); do
     if ! [[ $name =~ $passed ]] || [[ $name =~ $kept_back ]]; then unset "$name"; fi

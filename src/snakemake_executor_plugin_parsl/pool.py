@@ -53,7 +53,8 @@ class Pool:
         folder = FOLDER.absolute()
         left = give_back(folder, {settings.provider: provider(settings, self._block, gpu=False)})
         if left:
-            logger.info(f"Gave back {len(left)} blocks of a driver that died: {', '.join(left)}")
+            told = f"Gave back the blocks of a driver that died: {', '.join(left)}"
+            logger.info(told)
         self._blocks = Blocks(folder)
         self._kernel = DataFlowKernel(self._config(folder))
 

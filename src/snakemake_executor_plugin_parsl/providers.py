@@ -40,13 +40,15 @@ def provider(settings: Any, block: Block, *, gpu: bool) -> ExecutionProvider:
         "max_blocks": settings.blocks,
         "worker_init": f"{environment.FORGET}{settings.worker_init}",
     }
-    timed = common | {"walltime": f"{block.walltime_min // 60:02}:{block.walltime_min % 60:02}:00", "cmd_timeout": COMMAND_S}
+    timed = common | {
+        "walltime": f"{block.walltime_min // 60:02}:{block.walltime_min % 60:02}:00",
+        "cmd_timeout": COMMAND_S,
+    }
     gpus = block.gpus if gpu else 0
     makers = {"local": _local, "slurm": _slurm, "pbspro": _pbspro, "lsf": _lsf}
     if settings.provider not in makers:
         raise WorkflowError(f"--parsl-provider: {settings.provider} is none of {', '.join(makers)}; choose one of them")
-    made = makers[settings.provider](settings, block, queue, gpus, common if settings.provider == "local" else timed)
-    return made
+    return makers[settings.provider](settings, block, queue, gpus, common if settings.provider == "local" else timed)
 
 
 def _local(settings: Any, block: Block, queue: str | None, gpus: int, common: dict[str, Any]) -> ExecutionProvider:  # noqa: ARG001
@@ -80,7 +82,7 @@ def _pbspro(settings: Any, block: Block, queue: str | None, gpus: int, common: d
 
 def _lsf(settings: Any, block: Block, queue: str | None, gpus: int, common: dict[str, Any]) -> ExecutionProvider:
     lines = [settings.options]
-    # -env: bsub copies the environment unless told otherwise. Memory is counted in MB a job, as LSF_UNIT_FOR_LIMITS=MB has it.
+    # bsub copies the environment unless told otherwise.
     lines += ["#BSUB -env none", *([f"#BSUB -M {block.memory_mb}MB"] if block.memory_mb else [])]
     lines += [f"#BSUB -gpu num={gpus}"] if gpus else []
     return LSF(

@@ -15,6 +15,7 @@ from snakemake_interface_executor_plugins.executors.base import SubmittedJobInfo
 from snakemake_interface_executor_plugins.executors.remote import RemoteExecutor
 
 from sophron.jobsteps import plain
+from sophron.jobsteps.lease import Lease
 from sophron.jobsteps.order import Ended, Order
 
 # A worker may be lost with its block, or because of the step itself: the latter must come to an end.
@@ -40,6 +41,7 @@ class StepExecutor(RemoteExecutor):  # type: ignore[misc] # the interface has no
 
     def __post_init__(self) -> None:
         """Start with nothing submitted."""
+        self._lease = Lease(Path.cwd() / ".snakemake" / self.name)
         self._logs = Path.cwd() / ".snakemake" / self.name / "logs" / f"{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}"
 
     def run_job(self, job: Any) -> None:
@@ -53,6 +55,7 @@ class StepExecutor(RemoteExecutor):  # type: ignore[misc] # the interface has no
         """What the worker is told of this job."""
         about: dict[str, Any] = {
             "folder": str(Path.cwd()),
+            "lease": str(self._lease.path),
             "log": str(self._logs / f"{job.name}.{job.jobid}.{job.attempt}.log"),
             "limit_s": 60 * _number(job.resources.get("runtime")),
             "environment": dict(self.envvars()),
@@ -116,7 +119,8 @@ class StepExecutor(RemoteExecutor):  # type: ignore[misc] # the interface has no
         """The pool, not the step, failed: the step is run again, which costs none of Snakemake's own retries."""
         info.aux["lost"] += 1
         if info.aux["lost"] < MOST_LOST and not self.is_broken(error):
-            self.logger.info(f"Job {info.job.jobid} ({info.job.name}) lost its worker and is run again: {error}")
+            told = f"Job {info.job.jobid} ({info.job.name}) lost its worker and is run again: {error}"
+            self.logger.info(told)
             self._send(info, order)
             return
         info.aux["done"] = True
@@ -155,12 +159,14 @@ class StepExecutor(RemoteExecutor):  # type: ignore[misc] # the interface has no
     def cancel_jobs(self, active_jobs: list[SubmittedJobInfo]) -> None:  # noqa: ARG002 - all of them
         """End the pool: its steps end with it, and their outputs count as incomplete."""
         self._closing.set()
+        self._lease.end()
         self.close()
 
     def shutdown(self) -> None:
         """End the pool and the thread that looks."""
         self._closing.set()
         super().shutdown()
+        self._lease.end()
         self.close()
 
 

@@ -8,7 +8,7 @@ from typing import Self
 
 
 class _Message:
-    """Sent as one line of JSON: a pool carries a string fast, and the two ends need not unpickle each other's classes."""
+    """Sent as one line of JSON: a pool carries a string fast, and the ends need not unpickle each other's classes."""
 
     def text(self) -> str:
         """The message as one line."""
@@ -24,13 +24,14 @@ class _Message:
 class Order(_Message):
     """One step. Exactly one of `command` (a shell line) and `argv` (of Snakemake's own job step) is given.
 
-    folder: the working directory. log: where standard output and error go. limit_s: wall time after which the step is
-    ended, 0 for none. environment: variables that the workflow declares for its jobs. Of a shell line only: executable
-    of the shell, inputs that must be there, outputs (path -> whether it is a directory) and logs that are removed
-    before it begins, latency_s to wait for inputs.
+    folder: the working directory. lease: the file without which the step must not run. log: where standard output and
+    error go. limit_s: wall time after which the step is ended, 0 for none. environment: variables that the workflow
+    declares for its jobs. Of a shell line only: executable of the shell, inputs that must be there, outputs (path ->
+    whether it is a directory) and logs that are removed before it begins, latency_s to wait for inputs.
     """
 
     folder: str
+    lease: str
     log: str
     limit_s: int = 0
     threads: int = 1

@@ -5,6 +5,7 @@ dies, the other end of the channel closes here and the running step is ended wit
 a line; the answers are the step's process id, so that a worker can end a step whose server died, and how it ended.
 """
 
+import math
 import os
 import resource
 import select
@@ -16,10 +17,12 @@ from pathlib import Path
 from types import FrameType
 
 from sophron.jobsteps import shell_line
+from sophron.jobsteps.lease import LOOK_S
 from sophron.jobsteps.order import Ended, Order
 
-GRACE_S = 10.0  # between SIGTERM and SIGKILL
+GRACE_S = 5.0  # between SIGTERM and SIGKILL
 LEFT_S = 0.05
+NOT_WANTED = "the run that asked for the step has ended"
 
 
 def serve(channel: socket.socket) -> None:
@@ -38,6 +41,8 @@ def _leave(_signal: int, _frame: FrameType | None) -> None:
 def run(order: Order, channel: socket.socket) -> Ended:
     """Run one step to its end."""
     before = _cpu_s()
+    if not _is_wanted(order):
+        return Ended(1, NOT_WANTED)
     try:
         os.chdir(order.folder)
         Path(order.log).parent.mkdir(parents=True, exist_ok=True)
@@ -45,12 +50,15 @@ def run(order: Order, channel: socket.socket) -> Ended:
     except (OSError, ImportError, shell_line.CannotStartError) as error:
         return Ended(1, str(error))
     channel.sendall(f"{pid}\n".encode())
-    over_s = _watch(pid, order.limit_s, channel)
+    problem = _watch(pid, order, channel)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    problem = f"the step ran longer than its {order.limit_s // 60} minutes" if over_s else ""
     if not (code or problem):
         Path(order.log).unlink(missing_ok=True)
     return Ended(code, problem, round(_cpu_s() - before, 4))
+
+
+def _is_wanted(order: Order) -> bool:
+    return os.path.exists(order.lease)  # noqa: PTH110 - asked every two seconds by every worker
 
 
 def _start(order: Order) -> int:
@@ -61,22 +69,28 @@ def _start(order: Order) -> int:
     return job_step.start(order)
 
 
-def _watch(pid: int, limit_s: int, channel: socket.socket) -> bool:
-    """Wait for the step. True where it was ended for its time; leaves with it where the worker is gone."""
+def _watch(pid: int, order: Order, channel: socket.socket) -> str:
+    """Wait for the step. Why it was ended, where it was; leaves with it where the worker is gone."""
     handle = os.pidfd_open(pid)
     poll = select.poll()
     poll.register(handle, select.POLLIN)
     poll.register(channel, select.POLLIN)
+    deadline = time.monotonic() + order.limit_s if order.limit_s else math.inf
     try:
-        ready = [one for one, _ in poll.poll(limit_s * 1000 if limit_s else None)]
-        if handle in ready:
-            return False
-        _end(pid, handle)
-        if channel.fileno() in ready:  # a worker sends nothing while its step runs: it is gone
-            sys.exit(1)
-        return True
+        while True:
+            ready = [one for one, _ in poll.poll(1000 * max(0, min(LOOK_S, deadline - time.monotonic())))]
+            if handle in ready:
+                return ""
+            if ready:  # a worker sends nothing while its step runs: it is gone
+                sys.exit(1)
+            if time.monotonic() >= deadline:
+                _end(pid, handle)
+                return f"the step ran longer than its {order.limit_s // 60} minutes"
+            if not _is_wanted(order):
+                _end(pid, handle)
+                return NOT_WANTED
     except SystemExit:
-        _kill(pid, signal.SIGKILL)
+        _end(pid, handle)
         raise
     finally:
         os.close(handle)
