@@ -3,7 +3,6 @@
 Snakemake imports this package at every start, to find it: the SDK is imported when the first step is submitted.
 """
 
-from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Optional
@@ -21,12 +20,11 @@ if TYPE_CHECKING:
 class ExecutorSettings(ExecutorSettingsBase):  # type: ignore[misc] # the interface has no types
     """Settings of `--executor globus-compute`, each `--globus-compute-NAME`, or `globus-compute-NAME` in a profile."""
 
-    endpoints: Optional[list[str]] = field(  # noqa: UP045 - Snakemake's reader knows no unions
+    endpoints: Optional[str] = field(  # noqa: UP045 - Snakemake's reader knows no unions
         default=None,
         metadata={
-            "help": "Endpoints by class, as CLASS=ID. A step goes to the class that its resource `endpoint` names, "
-            "otherwise to `gpu` where it asks for `gpu`, otherwise to `cpu`.",
-            "nargs": "+",
+            "help": "Endpoints by class, as CLASS=ID,CLASS=ID. A step goes to the class that its resource `endpoint` "
+            "names, otherwise to `gpu` where it asks for `gpu`, otherwise to `cpu`.",
             "env_var": False,
             "required": True,
         },
@@ -58,9 +56,9 @@ def run_order(order: str) -> str:
     return run(order)
 
 
-def endpoint_ids(words: Sequence[str]) -> dict[str, str]:
-    """The endpoint of each class. WorkflowError for words that are no CLASS=ID."""
-    found = dict(word.partition("=")[::2] for word in words)
+def endpoint_ids(text: str) -> dict[str, str]:
+    """The endpoint of each class. WorkflowError for what is no CLASS=ID."""
+    found = dict(word.strip().partition("=")[::2] for word in text.split(","))
     for name, identifier in found.items():
         if not (name and identifier):
             raise WorkflowError(

@@ -30,7 +30,10 @@ class CloudStandIn:
     def __init__(self, endpoint_id, label):
         self.serializer = ComputeSerializer()
         self.engine = GlobusComputeEngine(
-            address="127.0.0.1", max_workers_per_node=2, provider=LocalProvider(), job_status_kwargs={"strategy_period": 1}
+            address="127.0.0.1",
+            max_workers_per_node=2,
+            provider=LocalProvider(),
+            job_status_kwargs={"strategy_period": 1},
         )
         run_dir = FOLDER / f"engine-{len(ENGINES)}-{endpoint_id[:8]}"
         run_dir.mkdir(parents=True)

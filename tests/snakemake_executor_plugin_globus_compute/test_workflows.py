@@ -20,7 +20,7 @@ from snakemake_interface_common.exceptions import WorkflowError
 from snakemake_executor_plugin_globus_compute import class_of, endpoint_ids
 
 CPU, GPU = "6b7e1b0e-0000-4000-8000-000000000001", "6b7e1b0e-0000-4000-8000-000000000002"
-GLOBUS = ("--executor", "globus-compute", "--jobs", "100", "--globus-compute-endpoints", f"cpu={CPU}", f"gpu={GPU}")
+GLOBUS = ("--executor", "globus-compute", "--jobs", "100", "--globus-compute-endpoints", f"cpu={CPU},gpu={GPU}")
 
 
 def start(folder: Path, *words: str) -> subprocess.Popen[bytes]:
@@ -47,7 +47,7 @@ def test_the_class_of_a_step_comes_from_its_resources():
 @pytest.mark.parametrize("word", ["cpu", "cpu=", f"={CPU}"])
 def test_an_endpoint_without_class_or_id_is_refused_in_a_sentence(word):
     with pytest.raises(WorkflowError, match="is no CLASS=ID"):
-        endpoint_ids([word])
+        endpoint_ids(word)
 
 
 def test_a_workflow_of_every_sort_gives_the_same_as_on_this_machine(tmp_path):

@@ -126,7 +126,9 @@ def test_a_killed_worker_costs_its_step_one_more_run_and_no_retry(tmp_path):
 
 def test_after_the_driver_was_killed_the_same_line_ends_what_ran_and_repeats_only_that(tmp_path):
     lines = "rule all:\n    input: 'first', 'done'\nrule first:\n    output: 'first'\n    shell: 'echo 1 >> firsts; touch {output}'\n"
-    slow = campaigns.SLEEP.format(seconds="$(test -e again && echo 0 || echo 100)").replace("rule one:", "rule one:\n    input: 'first'")
+    slow = campaigns.SLEEP.format(seconds="$(test -e again && echo 0 || echo 100)").replace(
+        "rule one:", "rule one:\n    input: 'first'"
+    )
     folder = campaigns.write(tmp_path / "w", lines + slow)
     driver = campaigns.start(folder, *PARSL)
     campaigns.wait_for(folder / "pids")
@@ -157,7 +159,9 @@ def test_a_cancelled_run_ends_its_steps_and_blocks(tmp_path, number):
 
 
 def test_a_job_that_no_block_holds_is_refused_in_a_sentence(tmp_path):
-    folder = campaigns.write(tmp_path / "w", "rule one:\n    output: 'x'\n    threads: 3\n    shell: 'touch {output}'\n")
+    folder = campaigns.write(
+        tmp_path / "w", "rule one:\n    output: 'x'\n    threads: 3\n    shell: 'touch {output}'\n"
+    )
     code, said = campaigns.run(folder, *PARSL)
     assert code == 1
     assert "one: asks for threads=3, but a block has 2; raise --parsl-cores or lower it" in said

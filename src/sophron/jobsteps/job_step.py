@@ -41,6 +41,7 @@ def _become(order: Order) -> NoReturn:
         os.setsid()
         for one in (signal.SIGTERM, signal.SIGINT):
             signal.signal(one, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, [])
         _redirect(Path(order.log))
         os.environ.update(order.environment)
         _reseed()

@@ -43,11 +43,13 @@ def run(order: Order, channel: socket.socket) -> Ended:
     before = _cpu_s()
     if not _is_wanted(order):
         return Ended(1, NOT_WANTED)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # a step that has begun is a step to end
     try:
         os.chdir(order.folder)
         Path(order.log).parent.mkdir(parents=True, exist_ok=True)
         pid = _start(order)
     except (OSError, ImportError, shell_line.CannotStartError) as error:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         return Ended(1, str(error))
     channel.sendall(f"{pid}\n".encode())
     problem = _watch(pid, order, channel)
@@ -77,6 +79,7 @@ def _watch(pid: int, order: Order, channel: socket.socket) -> str:
     poll.register(channel, select.POLLIN)
     deadline = time.monotonic() + order.limit_s if order.limit_s else math.inf
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         while True:
             ready = [one for one, _ in poll.poll(1000 * max(0, min(LOOK_S, deadline - time.monotonic())))]
             if handle in ready:

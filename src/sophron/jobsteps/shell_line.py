@@ -76,5 +76,6 @@ def start(order: Order) -> int:
             (os.POSIX_SPAWN_DUP2, 1, 2),
         ],
         setsid=True,
+        setsigmask=[],
         setsigdef=[signal.SIGPIPE, signal.SIGXFSZ, signal.SIGTERM, signal.SIGINT],
     )
