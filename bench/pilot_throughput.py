@@ -1,0 +1,100 @@
+"""Steps a second through a Parsl pilot in a block of a real Slurm, beside Snakemake's local and Slurm executors.
+
+1,000 trivial shell steps, start-up included, alternating; the Slurm plugin and the steps that need Snakemake's own job
+step are measured on fewer (--few) and said to be. Starts a private Slurm; needs root, slurm-wlm and munge. For a quiet
+machine. Run as: python bench/pilot_throughput.py --rounds 3
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+from record import record
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "snakemake_executor_plugin_parsl"))
+import private_slurm
+
+SNAKEFILE = """
+rule all:
+    input: expand("out/{i}", i=range(int(config["count"])))
+rule one:
+    output: touch("out/{i}")
+    resources: mem_mb=500, runtime=5
+    shell: "true"
+"""
+PROFILE = ("--scheduler", "greedy", "--scheduler-subsample", "200")
+PILOT = ("--executor", "parsl", "--jobs", "10000", "--parsl-provider", "slurm", "--parsl-cores", "2")
+PILOT += ("--parsl-address", "127.0.0.1")
+WAYS = {
+    "pilot": (*PILOT, *PROFILE),
+    "local": ("--cores", "2"),
+    "local_greedy": ("--cores", "2", *PROFILE),
+    "pilot_job_step": (*PILOT, *PROFILE, "--parsl-job-step"),
+    "slurm_plugin": ("--executor", "slurm", "--jobs", "100", "--slurm-status-command", "squeue", *PROFILE),
+}
+FEW = ("pilot_job_step", "slurm_plugin")
+WANTED = {("pilot", "local"): 2, ("pilot", "slurm_plugin"): 150, ("pilot_job_step", "slurm_plugin"): 10}
+
+
+def steps_a_s(folder: Path, way: str, count: int, environment: dict[str, str]) -> float:
+    """Steps a second of one run from nothing."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    (folder / "Snakefile").write_text(SNAKEFILE)
+    command = [sys.executable, "-m", "snakemake", *WAYS[way], "--quiet", "--config", f"count={count}"]
+    begun = time.monotonic()
+    subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
+    took = time.monotonic() - begun
+    if len(list((folder / "out").iterdir())) != count:
+        raise RuntimeError(f"{way}: steps are missing")
+    return count / took
+
+
+def commands(folder: Path, conf: str) -> str:
+    """A folder of Slurm's commands with SLURM_CONF: the Slurm plugin's job step drops SLURM_ variables."""
+    folder.mkdir()
+    for name in ("srun", "sbatch", "squeue", "scancel", "sinfo", "scontrol", "sacct", "sacctmgr"):
+        real = shutil.which(name)
+        if real:
+            (folder / name).write_text(f'#!/bin/sh\nSLURM_CONF={conf} exec {real} "$@"\n')
+            (folder / name).chmod(0o755)
+    return str(folder)
+
+
+def main() -> int:
+    """Measure, write the record; 1 where a ratio is below what is wanted."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--few", type=int, default=20)
+    args = parser.parse_args()
+    rates: dict[str, list[float]] = {way: [] for way in WAYS}
+    with tempfile.TemporaryDirectory() as name:
+        slurm = Path(name) / "slurm"
+        found = private_slurm.start(slurm)
+        path = f"{commands(Path(name) / 'bin', found['SLURM_CONF'])}:{found['PATH']}"
+        environment = {**os.environ, **found, "PATH": path, "OMP_NUM_THREADS": "1"}
+        try:
+            for _ in range(args.rounds):
+                for way, each in rates.items():
+                    count = args.few if way in FEW else args.steps
+                    each.append(round(steps_a_s(Path(name) / "run", way, count, environment), 3))
+        finally:
+            private_slurm.stop(slurm)
+    ratios = {f"{a}/{b}": round(median(rates[a]) / median(rates[b]), 2) for a, b in WANTED}
+    ratios["pilot/local_greedy"] = round(median(rates["pilot"]) / median(rates["local_greedy"]), 2)
+    wanted = {f"{a}/{b}": least for (a, b), least in WANTED.items()}
+    about = {"rounds": args.rounds, "steps": args.steps, "steps_of": dict.fromkeys(FEW, args.few)}
+    about["load_average"] = round(os.getloadavg()[0], 1)
+    record("pilot_throughput", {**about, "steps_a_s": rates, "ratios": ratios, "wanted": wanted})
+    return int(any(ratios[name] < least for name, least in wanted.items()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,79 @@
+"""The Parsl executor with pilot blocks in a real private Slurm."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("parsl")
+
+sys.path.insert(0, str(Path(__file__).parent))
+import campaigns
+import private_slurm
+
+pytestmark = [
+    pytest.mark.queues,
+    pytest.mark.skipif(bool(private_slurm.MISSING), reason=f"not installed: {', '.join(private_slurm.MISSING)}"),
+]
+
+PARSL = ("--executor", "parsl", "--jobs", "100", "--parsl-provider", "slurm", "--parsl-cores", "2")
+PARSL += ("--parsl-memory-mb", "4000", "--parsl-walltime-min", "10", "--parsl-address", "127.0.0.1")
+
+
+@pytest.fixture(scope="module")
+def slurm(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("slurm") / "private"
+    yield private_slurm.start(folder) | {"FOLDER": str(folder)}
+    private_slurm.stop(folder)
+
+
+def jobs(slurm: dict[str, str]) -> list[str]:
+    command = ["squeue", "-h", "-t", "PD,R,CG", "-o", "%i"]
+    return subprocess.run(command, env={**slurm}, capture_output=True, text=True, check=True).stdout.split()
+
+
+def test_many_steps_take_one_job_and_slurm_holds_no_secret(tmp_path, slurm):
+    text = "rule all:\n    input: expand('out/{i}', i=range(20))\n"
+    text += "rule one:\n    output: 'out/{i}'\n    resources: mem_mb=500, runtime=5\n"
+    # The block's job script and environment lie in slurmd's spool while it runs; slurmctld has a copy.
+    text += "    shell: 'env -0 > {output}; echo $SLURM_JOB_ID >> {output}; cat /proc/$PPID/environ >> {output};'\n"
+    text += "        ' grep -ral hush-hush $FOUND/spool $FOUND/state >> found || true'\n"
+    folder = campaigns.write(tmp_path / "w", text.replace("$FOUND", slurm["FOLDER"]))
+    code, said = campaigns.run(folder, *PARSL, **slurm)
+    assert code == 0, said
+    seen = [path.read_bytes() for path in (folder / "out").iterdir()]
+    assert len(seen) == 20
+    assert not [one for one in seen if b"hush-hush" in one]
+    assert (folder / "found").read_text() == ""
+    assert len({one.partition(b"SLURM_JOB_ID=")[2].partition(b"\0")[0] for one in seen}) == 1
+    assert jobs(slurm) == []
+
+
+def test_a_block_that_slurm_ends_costs_nothing_that_is_finished(tmp_path, slurm):
+    text = "rule all:\n    input: 'first', 'done'\nrule first:\n    output: 'first'\n    shell: 'echo 1 >> firsts; touch {output}'\n"
+    slow = campaigns.SLEEP.format(seconds="$(test -e again && echo 0 || echo 100)")
+    folder = campaigns.write(tmp_path / "w", text + slow.replace("rule one:", "rule one:\n    input: 'first'"))
+    driver = campaigns.start(folder, *PARSL, **slurm)
+    campaigns.wait_for(folder / "pids")
+    (folder / "again").touch()
+    subprocess.run(["scancel", *jobs(slurm)], env={**slurm}, check=True)
+    assert driver.wait(timeout=200) == 0, (folder / "said").read_text()
+    assert (folder / "firsts").read_text() == "1\n"
+    assert len((folder / "pids").read_text().split()) == 2
+
+
+def test_the_block_of_a_killed_driver_is_given_back_before_the_next_run_submits(tmp_path, slurm):
+    folder = campaigns.write(tmp_path / "w", campaigns.SLEEP.format(seconds="$(test -e again && echo 0 || echo 100)"))
+    driver = campaigns.start(folder, *PARSL, **slurm)
+    campaigns.wait_for(folder / "pids")
+    driver.kill()
+    driver.wait()
+    (old,) = jobs(slurm)
+    (folder / "again").touch()
+    code, said = campaigns.run(folder, *PARSL, "--rerun-incomplete", "--nolock", **slurm)
+    assert code == 0, said
+    assert f"Gave back the blocks of a driver that died: {old}" in said
+    time.sleep(1)
+    assert jobs(slurm) == []

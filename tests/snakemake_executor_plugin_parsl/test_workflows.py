@@ -1,0 +1,179 @@
+"""The Parsl executor with blocks on this machine: the same results in all ways, failures, cancels, kills, secrets."""
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("parsl")
+
+sys.path.insert(0, str(Path(__file__).parent))
+import campaigns
+from snakemake.common.tests import TestWorkflowsLocalStorageBase
+
+from snakemake_executor_plugin_parsl import ExecutorSettings
+
+PARSL = ("--executor", "parsl", "--jobs", "100", "--parsl-cores", "2")
+
+
+class TestConformance(TestWorkflowsLocalStorageBase):
+    """Snakemake's own cases."""
+
+    __test__ = True
+
+    def get_executor(self):
+        return "parsl"
+
+    def get_executor_settings(self):
+        return ExecutorSettings(cores=2)
+
+
+def is_alive(pid: int) -> bool:
+    status = Path(f"/proc/{pid}/stat")
+    return status.exists() and status.read_text().rpartition(")")[2].split()[0] not in "ZX"
+
+
+def gone(pid: int, most_s: float = 20) -> bool:
+    deadline = time.monotonic() + most_s
+    while is_alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return not is_alive(pid)
+
+
+def parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def pids(folder: Path) -> list[int]:
+    return [int(word) for word in (folder / "pids").read_text().split()]
+
+
+def test_a_workflow_of_every_sort_gives_the_same_in_all_ways(tmp_path):
+    found = {}
+    for name, words in {
+        "local": ("--cores", "2"),
+        "direct": PARSL,
+        "step": (*PARSL, "--parsl-job-step"),
+    }.items():
+        folder = campaigns.write(tmp_path / name, campaigns.EVERY_SORT)
+        code, said = campaigns.run(folder, *words)
+        assert code == 0, said
+        found[name] = campaigns.results(folder)
+        ways = campaigns.ways(folder)
+        if name == "direct":
+            assert {rule for rule in ways if ways[rule]} == campaigns.DIRECT
+            assert {rule for rule in ways if not ways[rule]} == campaigns.STEPS
+        else:
+            assert not any(ways.values())
+        assert (folder / "bench.tsv").read_text().startswith("s\th:m:s")
+        assert not os.stat(folder / "prot").st_mode & 0o222
+    assert "said hush-hush" in found["local"]["sum/0"]
+    assert "said none" in found["direct"]["sum/0"]
+    without = {name: text.replace("hush-hush", "none") for name, text in found["local"].items()}
+    assert found["direct"] == found["step"] == without
+
+
+FAILING = """
+rule all:
+    input: "exits", "killed", "missing", "old", "good"
+rule exits:
+    output: "exits"
+    shell: "echo half > {output}; echo complaint >&2; exit 3"
+rule killed:
+    output: "killed"
+    shell: "echo half > {output}; kill -KILL $$"
+rule missing:
+    output: "missing"
+    shell: "true"
+rule old:
+    input: "Snakefile"
+    output: "old"
+    shell: "touch -d 2001-01-01 {output}"
+rule good:
+    output: "good"
+    shell: "touch {output}"
+"""
+
+
+def test_failed_steps_are_told_their_outputs_go_and_others_go_on(tmp_path):
+    folder = campaigns.write(tmp_path / "w", FAILING)
+    code, said = campaigns.run(folder, *PARSL, "--keep-going")
+    assert code == 1
+    assert "returned non-zero exit status 3" in said
+    assert "died with <Signals.SIGKILL: 9>" in said
+    assert "the step was killed by SIGKILL" in said
+    assert "Missing output" in said or "missing" in said.lower()
+    logs = [path.read_text() for path in (folder / ".snakemake" / "parsl" / "logs").rglob("exits.*.log")]
+    assert logs == ["complaint\n"]
+    assert (folder / "good").exists()
+    assert not [name for name in ("exits", "killed", "missing") if (folder / name).exists()]
+
+
+def test_a_killed_worker_costs_its_step_one_more_run_and_no_retry(tmp_path):
+    folder = campaigns.write(tmp_path / "w", campaigns.SLEEP.format(seconds=3))
+    driver = campaigns.start(folder, *PARSL)
+    campaigns.wait_for(folder / "pids")
+    (step,) = pids(folder)
+    os.kill(parent(parent(step)), signal.SIGKILL)  # step, server, worker
+    assert gone(step)
+    assert driver.wait(timeout=120) == 0
+    assert "lost its worker and is run again" in (folder / "said").read_text()
+    assert len(pids(folder)) == 2
+
+
+def test_after_the_driver_was_killed_the_same_line_ends_what_ran_and_repeats_only_that(tmp_path):
+    lines = "rule all:\n    input: 'first', 'done'\nrule first:\n    output: 'first'\n    shell: 'echo 1 >> firsts; touch {output}'\n"
+    slow = campaigns.SLEEP.format(seconds="$(test -e again && echo 0 || echo 100)").replace(
+        "rule one:", "rule one:\n    input: 'first'"
+    )
+    folder = campaigns.write(tmp_path / "w", lines + slow)
+    driver = campaigns.start(folder, *PARSL)
+    campaigns.wait_for(folder / "pids")
+    driver.kill()
+    driver.wait()
+    (step,) = pids(folder)
+    assert is_alive(step)  # nobody told the block yet
+    (folder / "again").touch()
+    code, said = campaigns.run(folder, *PARSL, "--rerun-incomplete", "--nolock")
+    assert code == 0, said
+    assert "Gave back the blocks of a driver that died" in said
+    assert not is_alive(step)
+    assert (folder / "firsts").read_text() == "1\n"
+    assert len(pids(folder)) == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT])
+def test_a_cancelled_run_ends_its_steps_and_blocks(tmp_path, number):
+    folder = campaigns.write(tmp_path / "w", campaigns.SLEEP.format(seconds=100))
+    driver = campaigns.start(folder, *PARSL)
+    campaigns.wait_for(folder / "pids")
+    (step,) = pids(folder)
+    driver.send_signal(number)
+    assert driver.wait(timeout=60) != 0
+    assert gone(step)
+    assert not (folder / "done").exists()
+    assert not list((folder / ".snakemake" / "parsl").glob("*.blocks"))
+
+
+def test_a_job_that_no_block_holds_is_refused_in_a_sentence(tmp_path):
+    folder = campaigns.write(
+        tmp_path / "w", "rule one:\n    output: 'x'\n    threads: 3\n    shell: 'touch {output}'\n"
+    )
+    code, said = campaigns.run(folder, *PARSL)
+    assert code == 1
+    assert "one: asks for threads=3, but a block has 2; raise --parsl-cores or lower it" in said
+
+
+def test_no_secret_is_in_the_environment_of_a_worker_or_in_a_file_of_the_run(tmp_path):
+    line = "for p in $PPID $(ps -o ppid= -p $PPID); do cat /proc/$p/environ >> {output}; done; env -0 >> {output}"
+    folder = campaigns.write(tmp_path / "w", f"rule one:\n    output: 'seen'\n    shell: '{line}'\n")
+    code, said = campaigns.run(folder, *PARSL)
+    assert code == 0, said
+    seen = (folder / "seen").read_bytes()
+    assert b"PATH=" in seen
+    assert b"hush-hush" not in seen
+    kept = [path for path in (folder / ".snakemake").rglob("*") if path.is_file() and b"hush-hush" in path.read_bytes()]
+    assert kept == []
