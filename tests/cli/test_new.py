@@ -105,14 +105,16 @@ def test_an_edited_profile_is_moved_aside_and_an_equal_one_stays(elsewhere):
 
 def test_a_profile_that_is_not_shipped_is_refused(elsewhere, capsys):
     assert main(["profile", "install", "loca"]) == 2
-    assert capsys.readouterr().err == 'sophron profile: Sophron ships no profile "loca"; it ships local\n'
+    assert (
+        capsys.readouterr().err == 'sophron profile: Sophron ships no profile "loca"; it ships local, lsf, pbs, slurm\n'
+    )
 
 
 def test_the_profile_of_a_campaign_sets_nothing_that_a_user_profile_sets():
     ours = yaml.safe_load((resource("profiles", "default") / "config.v8+.yaml").read_text())
     assert set(ours) == {"rerun-incomplete", "nolock", "logger"}
     for name in profiles.names():
-        (path,) = resource("profiles", name).glob("*.yaml")
+        (path,) = resource("profiles", name).glob("config*.yaml")
         assert not set(ours) & set(yaml.safe_load(path.read_text()))
 
 
