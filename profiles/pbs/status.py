@@ -5,6 +5,6 @@ import sys
 
 sys.dont_write_bytecode = True  # the folder of a profile holds what was installed and nothing else
 
-from submit import status  # noqa: E402
+from submit import status  # type: ignore[import-not-found]  # noqa: E402
 
 print(status(sys.argv[1]))

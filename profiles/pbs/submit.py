@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 # --- THE ONE EDIT: your queue and account ---------------------------------------------------------------------------
 QUEUE = ""  # "" lets the server choose
@@ -26,21 +27,22 @@ ATTEMPTS = 4  # calls of qsub before a submission counts as failed
 PAUSE_S = 5
 
 
-def properties(jobscript: Path) -> dict:
+def properties(jobscript: Path) -> dict[str, Any]:
     """What Snakemake says of the job, in the second line of its script."""
     for line in jobscript.read_text(encoding="utf-8").splitlines():
         if line.startswith("# properties = "):
-            return json.loads(line.removeprefix("# properties = "))
+            found: dict[str, Any] = json.loads(line.removeprefix("# properties = "))
+            return found
     raise SystemExit(f"{jobscript}: has no line of properties; submit it with snakemake")
 
 
-def name(job: dict) -> str:
+def name(job: dict[str, Any]) -> str:
     """Name of the job: rule and wildcards, with what PBS allows."""
     words = [job.get("rule") or "group", *map(str, job.get("wildcards", {}).values())]
     return re.sub(r"[^A-Za-z0-9_.-]", "_", "-".join(words))[:64]
 
 
-def select(job: dict) -> str:
+def select(job: dict[str, Any]) -> str:
     """One chunk, because a step runs on one node: cores, MPI ranks, threads a rank, memory, GPUs."""
     wanted = job["resources"]
     ranks = int(wanted.get("tasks", 1))
@@ -57,7 +59,7 @@ def walltime(minutes: float) -> str:
     return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
 
 
-def script(job: dict, body: str, log: Path, marker: Path) -> str:
+def script(job: dict[str, Any], body: str, log: Path, marker: Path) -> str:
     """The job's script: requests first, then what Snakemake wants run; its exit code is kept in `marker`."""
     requests = [f"-N {name(job)}", f"-l {select(job)}"]
     requests += [f"-l walltime={walltime(job['resources']['runtime'])}"] if "runtime" in job["resources"] else []

@@ -11,6 +11,7 @@ from pathlib import Path
 import private_slurm
 import pytest
 from conftest import PATIENCE_S, wait_until
+from toy import DATA
 
 pytestmark = pytest.mark.queues
 
@@ -188,3 +189,35 @@ def test_a_submission_that_fails_three_times_succeeds_the_fourth_time(of_campaig
     assert queued.run(ONE) == 0, queued.said
     assert counter.read_text().count("x") == 4
     assert tries(queued) == ["done"]
+
+
+PRODUCE = "definition: {timestep: 0.005, steps: 2000, sample_every: 5, thermo_every: 10, restart_every: 500}"
+LONGER = (
+    PRODUCE.replace("2000", "800000").replace("500", "4000").replace("5, thermo_every: 10", "1000, thermo_every: 1000")
+)
+
+
+def test_production_goes_on_from_its_restart_file_when_its_wall_time_ends(of_campaign):
+    """One minute of wall time for a run that needs more; two ranks of MPI, which the job asks for as two tasks."""
+    _, tail = (DATA / "smoke" / "campaign.yaml").read_text().split("  produce:\n")
+    own, rest = tail.split("  green_kubo:\n")
+    short = (
+        own.replace(PRODUCE, LONGER)
+        .replace("samples == 401", "samples == 801")
+        .replace("runtime_min: 5", "runtime_min: 1")
+    )
+    short = (
+        short.replace("ranks: 1", "ranks: 2")
+        .replace("retries: 2", "retries: 8")
+        .replace("runtime_min: 30}", "runtime_min: 2}")
+    )
+    queued = of_campaign("smoke", (tail, f"{short}  green_kubo:\n{rest}"))
+    assert queued.run_local("results/equilibrate/accepted.json") == 0, queued.said
+    assert queued.run("results/produce/0/outcome.json") == 0, queued.said
+    outcome = json.loads((queued.campaign.root / "results" / "produce" / "0" / "outcome.json").read_text())
+    assert outcome["status"] == "done"
+    assert outcome["result"]["samples"] == 801
+    assert outcome["result"]["continued"] >= 1
+    ended = tries(queued, "produce-0")
+    assert ended[-1] == "done"
+    assert {"retry", "killed"} & set(ended[:-1])
