@@ -11,10 +11,10 @@ export PATH := $(BIN):$(PATH)
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs wheel clean
+.PHONY: help demo test test-queues lint docs wheel clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo "  PYTHON=python3.12 make ... takes another Python for a new $(VENV)"
 
 # An editable install: what is changed in src/, workflow/ or schemas/ counts at once.
@@ -25,6 +25,10 @@ $(VENV)/.installed-md: setup.cfg pyproject.toml | $(VENV)/bin/pip
 $(VENV)/.installed-dev: setup.cfg pyproject.toml | $(VENV)/bin/pip
 	$(BIN)/pip install --quiet --editable '.[dev,md,agents]'
 	@touch $@ $(VENV)/.installed-md
+
+$(VENV)/.installed-hpc: setup.cfg pyproject.toml $(VENV)/.installed-dev
+	$(BIN)/pip install --quiet --editable '.[dev,md,agents,hpc]'
+	@touch $@
 
 $(VENV)/bin/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -49,6 +53,9 @@ demo: $(VENV)/.installed-md ## Run campaigns/lj-liquid-viscosity to a verified v
 
 test: $(VENV)/.installed-dev ## Run the tests
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) $(PYTEST_ARGS)
+
+test-queues: $(VENV)/.installed-hpc ## Run the tests on a private Slurm (as root; Debian: slurm-wlm munge)
+	$(BIN)/python -m pytest -m queues tests $(PYTEST_ARGS)
 
 lint: $(VENV)/.installed-dev ## Check style, types, layers, rules and spelling
 	$(BIN)/ruff check

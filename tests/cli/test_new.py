@@ -113,7 +113,7 @@ def test_the_profile_of_a_campaign_sets_nothing_that_a_user_profile_sets():
     ours = yaml.safe_load((resource("profiles", "default") / "config.v8+.yaml").read_text())
     assert set(ours) == {"rerun-incomplete", "nolock", "logger"}
     for name in profiles.names():
-        (path,) = resource("profiles", name).glob("*.yaml")
+        (path,) = resource("profiles", name).glob("config*.yaml")
         assert not set(ours) & set(yaml.safe_load(path.read_text()))
 
 

@@ -14,6 +14,7 @@ rule a:
     resources:
         mem_mb=CAMPAIGN.memory("a"),
         runtime=CAMPAIGN.runtime("a"),
+        **CAMPAIGN.requests("a"),
     params:
         digest=CAMPAIGN.definition_digest("a"),
     shell:
@@ -38,6 +39,7 @@ rule b:
     resources:
         mem_mb=CAMPAIGN.memory("b"),
         runtime=CAMPAIGN.runtime("b"),
+        **CAMPAIGN.requests("b"),
     params:
         digest=CAMPAIGN.definition_digest("b"),
     shell:
@@ -62,6 +64,7 @@ rule c:
     resources:
         mem_mb=CAMPAIGN.memory("c"),
         runtime=CAMPAIGN.runtime("c"),
+        **CAMPAIGN.requests("c"),
     params:
         digest=CAMPAIGN.definition_digest("c"),
     shell:
@@ -86,6 +89,7 @@ rule d:
     resources:
         mem_mb=CAMPAIGN.memory("d"),
         runtime=CAMPAIGN.runtime("d"),
+        **CAMPAIGN.requests("d"),
     params:
         digest=CAMPAIGN.definition_digest("d"),
     shell:
@@ -112,6 +116,7 @@ if CAMPAIGN.has("e"):
         resources:
             mem_mb=CAMPAIGN.memory("e"),
             runtime=CAMPAIGN.runtime("e"),
+            **CAMPAIGN.requests("e"),
         params:
             digest=CAMPAIGN.definition_digest("e"),
         shell:
@@ -141,6 +146,7 @@ if CAMPAIGN.has("f"):
         resources:
             mem_mb=CAMPAIGN.memory("f"),
             runtime=CAMPAIGN.runtime("f"),
+            **CAMPAIGN.requests("f"),
         params:
             digest=CAMPAIGN.definition_digest("f"),
         shell:

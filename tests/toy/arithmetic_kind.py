@@ -49,6 +49,9 @@ KIND = Kind(
 def _finish(ctx: StepContext, numbers, result) -> StepResult:
     """What all stages do: sleep, fail or die where the definition says so, then write their numbers."""
     time.sleep(ctx.definition.get("sleep_ms", 0) / 1000)
+    held = b"1" * (ctx.definition.get("takes_mb", 0) * 2**20)
+    if int(ctx.log_dir.name) <= ctx.definition.get("hangs", 0) or len(held) > ctx.memory_mb * 2**20:
+        time.sleep(600)
     if int(ctx.log_dir.name) <= ctx.definition.get("kills", 0):
         os.kill(os.getpid(), signal.SIGKILL)
     if ctx.memory_mb < ctx.definition.get("needs_mb", 0):

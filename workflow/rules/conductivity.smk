@@ -16,6 +16,7 @@ rule build:
         "../../envs/md.yaml"
     threads: CAMPAIGN.cores("build")
     resources:
+        **CAMPAIGN.requests("build"),
         mem_mb=CAMPAIGN.memory("build"),
         runtime=CAMPAIGN.runtime("build"),
     params:
@@ -42,6 +43,7 @@ rule equilibrate:
         "../../envs/md.yaml"
     threads: CAMPAIGN.cores("equilibrate")
     resources:
+        **CAMPAIGN.requests("equilibrate"),
         mem_mb=CAMPAIGN.memory("equilibrate"),
         runtime=CAMPAIGN.runtime("equilibrate"),
     params:
@@ -70,6 +72,7 @@ if CAMPAIGN.has("green_kubo_flux"):
             "../../envs/md.yaml"
         threads: CAMPAIGN.cores("green_kubo_flux")
         resources:
+            **CAMPAIGN.requests("green_kubo_flux"),
             mem_mb=CAMPAIGN.memory("green_kubo_flux"),
             runtime=CAMPAIGN.runtime("green_kubo_flux"),
         params:
@@ -103,6 +106,7 @@ if CAMPAIGN.has("green_kubo"):
             "../../envs/md.yaml"
         threads: CAMPAIGN.cores("green_kubo")
         resources:
+            **CAMPAIGN.requests("green_kubo"),
             mem_mb=CAMPAIGN.memory("green_kubo"),
             runtime=CAMPAIGN.runtime("green_kubo"),
         params:
@@ -133,6 +137,7 @@ if CAMPAIGN.has("mueller_plathe"):
             "../../envs/md.yaml"
         threads: CAMPAIGN.cores("mueller_plathe")
         resources:
+            **CAMPAIGN.requests("mueller_plathe"),
             mem_mb=CAMPAIGN.memory("mueller_plathe"),
             runtime=CAMPAIGN.runtime("mueller_plathe"),
         params:
@@ -165,6 +170,7 @@ if CAMPAIGN.has("extrapolate"):
             "../../envs/md.yaml"
         threads: CAMPAIGN.cores("extrapolate")
         resources:
+            **CAMPAIGN.requests("extrapolate"),
             mem_mb=CAMPAIGN.memory("extrapolate"),
             runtime=CAMPAIGN.runtime("extrapolate"),
         params:

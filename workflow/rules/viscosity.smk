@@ -16,6 +16,7 @@ rule build:
         "../../envs/md.yaml"
     threads: CAMPAIGN.cores("build")
     resources:
+        **CAMPAIGN.requests("build"),
         mem_mb=CAMPAIGN.memory("build"),
         runtime=CAMPAIGN.runtime("build"),
     params:
@@ -42,6 +43,7 @@ rule relax:
         "../../envs/md.yaml"
     threads: CAMPAIGN.cores("relax")
     resources:
+        **CAMPAIGN.requests("relax"),
         mem_mb=CAMPAIGN.memory("relax"),
         runtime=CAMPAIGN.runtime("relax"),
     params:
@@ -68,6 +70,7 @@ rule equilibrate:
         "../../envs/md.yaml"
     threads: CAMPAIGN.cores("equilibrate")
     resources:
+        **CAMPAIGN.requests("equilibrate"),
         mem_mb=CAMPAIGN.memory("equilibrate"),
         runtime=CAMPAIGN.runtime("equilibrate"),
     params:
@@ -95,6 +98,7 @@ rule produce:
         "../../envs/md.yaml"
     threads: CAMPAIGN.cores("produce")
     resources:
+        **CAMPAIGN.requests("produce"),
         mem_mb=CAMPAIGN.memory("produce"),
         runtime=CAMPAIGN.runtime("produce"),
     params:
@@ -131,6 +135,7 @@ rule green_kubo:
         "../../envs/md.yaml"
     threads: CAMPAIGN.cores("green_kubo")
     resources:
+        **CAMPAIGN.requests("green_kubo"),
         mem_mb=CAMPAIGN.memory("green_kubo"),
         runtime=CAMPAIGN.runtime("green_kubo"),
     params:
@@ -163,6 +168,7 @@ if CAMPAIGN.has("rouse"):
             "../../envs/md.yaml"
         threads: CAMPAIGN.cores("rouse")
         resources:
+            **CAMPAIGN.requests("rouse"),
             mem_mb=CAMPAIGN.memory("rouse"),
             runtime=CAMPAIGN.runtime("rouse"),
         params:
@@ -191,6 +197,7 @@ if CAMPAIGN.has("shear"):
             "../../envs/md.yaml"
         threads: CAMPAIGN.cores("shear")
         resources:
+            **CAMPAIGN.requests("shear"),
             mem_mb=CAMPAIGN.memory("shear"),
             runtime=CAMPAIGN.runtime("shear"),
         params:
@@ -224,6 +231,7 @@ if CAMPAIGN.has("cross_check"):
             "../../envs/md.yaml"
         threads: CAMPAIGN.cores("cross_check")
         resources:
+            **CAMPAIGN.requests("cross_check"),
             mem_mb=CAMPAIGN.memory("cross_check"),
             runtime=CAMPAIGN.runtime("cross_check"),
         params:

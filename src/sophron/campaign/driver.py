@@ -4,21 +4,28 @@ from pathlib import Path
 
 from sophron.campaign import locks, trust
 from sophron.campaign.plan import Plan, make
-from sophron.campaign.rules import one_sentence
+from sophron.campaign.requested import check_jobs
+from sophron.campaign.rules import one_sentence, workflow_of
 from sophron.campaign.spec import SPEC_NAME, load
 from sophron.campaign.spec_record import record_spec
 from sophron.campaign.state import project
-from sophron.records import approvals, events
+from sophron.records import approvals, events, keys
+from sophron.records.documents import load_yaml, validate
 from sophron.records.errors import Refused
 from sophron.records.locks import FileLock
+from sophron.records.resources import resource
 
+MODELS = ("config", "models.yaml")
 _held: list[FileLock] = []
 
 
 def begin(folder: str | Path) -> None:
     """What `onstart:` calls, ours and a host's: one sentence and exit code 2 where the workflow must not start."""
     with one_sentence():
-        take(Path(folder).absolute())
+        root = Path(folder).absolute()
+        take(root)
+        check_requests(root)
+        keys.withhold(key_variables(root))
 
 
 def take(root: Path) -> None:
@@ -34,6 +41,22 @@ def take(root: Path) -> None:
         project(root)
         raise
     tell(root)
+
+
+def check_requests(root: Path) -> None:
+    """Refused where this run's profile or command line asks for more than was signed: nothing is submitted yet."""
+    workflow = workflow_of(root)
+    if workflow is not None:
+        check_jobs(workflow.dag.needrun_jobs(), approvals.signed_gate(root).record["ceilings"])
+
+
+def key_variables(root: Path) -> list[str]:
+    """Names of the variables from which the models of a campaign take their keys."""
+    documents = [load_yaml(path) for path in (resource(*MODELS), root.joinpath(*MODELS)) if path.is_file()]
+    for document in documents:
+        validate(document, "models")
+    entries = [entry for document in documents for entry in document.data["models"].values()]
+    return [entry["key_env"] for entry in entries if entry.get("key_env")]
 
 
 def tell(root: Path, plan: Plan | None = None) -> None:

@@ -15,6 +15,8 @@ from sophron.records.errors import UserError
 from sophron.records.locks import FileLock
 
 OVERLAYS_NAME = "mechanical.yaml"
+ON_GPU = ("gpu", "kk")
+"""Accelerators of LAMMPS that want a GPU."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,11 @@ class Mechanical:
     def cores(self) -> int:
         """Reserved cores: ranks x threads."""
         return self.ranks * self.threads
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of one step: one where the accelerator wants any."""
+        return int(self.accelerator in ON_GPU)
 
     def memory_at(self, attempt: int) -> int:
         """Memory in MB of try `attempt` (from 1): grows linearly, up to the ceiling."""

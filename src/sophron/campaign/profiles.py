@@ -37,7 +37,9 @@ def install(name: str, folder: Path) -> tuple[Path, Path | None]:
             return target, None
         aside = _free(target)
         move(target, aside)
-    shutil.copytree(source, target)
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+    for script in target.glob("*.py"):  # an installer of wheels drops mode bits
+        script.chmod(0o755)
     return target, aside
 
 
@@ -50,7 +52,7 @@ def provide(name: str) -> Path | None:
 
 
 def _same(source: Path, target: Path) -> bool:
-    files = [path.name for path in source.iterdir()]
+    files = [path.name for path in source.iterdir() if path.is_file()]
     return target.is_dir() and filecmp.cmpfiles(source, target, files, shallow=False)[0] == files
 
 

@@ -19,18 +19,22 @@ RESULTS = "<results>"
 
 @dataclass(frozen=True)
 class RuleView:
-    """A campaign as its rules see it. folder: as the host wrote it; root: the same, absolute."""
+    """A campaign as its rules see it. folder: as the host wrote it; root: the same, absolute.
+
+    in_job: whether this process is the part of Snakemake that runs inside one job of a queue.
+    """
 
     folder: Path
     root: Path
     spec: Spec
+    in_job: bool = False
 
     @classmethod
-    def open(cls, folder: str) -> Self:
+    def open(cls, folder: str, *, in_job: bool = False) -> Self:
         """Read the campaign in `folder`; a signed amendment that a kill left half applied is finished first."""
         root = Path(folder).absolute()
         amendment_journal.finish(root)
-        return cls(Path(folder), root, load(spec_file(root)))
+        return cls(Path(folder), root, load(spec_file(root)), in_job)
 
     @property
     def gate(self) -> str:
@@ -115,8 +119,22 @@ class RuleView:
         return self.mechanical(stage).cores
 
     def retries(self, stage: str) -> int:
-        """Further tries of a step that ended without an outcome."""
-        return self.mechanical(stage).retries
+        """Further tries of a step that ended without an outcome.
+
+        None inside a job: Snakemake would repeat the step there too, in a job that was given what the first try needs.
+        """
+        return 0 if self.in_job else self.mechanical(stage).retries
+
+    def requests(self, stage: str) -> dict[str, Any]:
+        """What only a queue needs to know of a step: MPI ranks with their threads, and GPUs.
+
+        In the words of the Slurm plugin, which the scripts of the other profiles read too. A step runs on one node.
+        """
+        mechanical = self.mechanical(stage)
+        found: dict[str, Any] = {"gpu": mechanical.gpus} if mechanical.gpus else {}
+        if mechanical.ranks > 1:
+            found |= {"mpi": "mpiexec", "tasks": mechanical.ranks, "cpus_per_task": mechanical.threads}
+        return found
 
     def memory(self, stage: str) -> Callable[..., int]:
         """Resource function: MB of a try, growing up to the signed ceiling."""
@@ -129,10 +147,19 @@ class RuleView:
         return lambda wildcards, attempt: mechanical.runtime_at(attempt)  # noqa: ARG005 - names are Snakemake's
 
 
-def open_campaign(folder: str) -> RuleView:
+_workflows: dict[Path, Any] = {}
+
+
+def open_campaign(folder: str, workflow: Any) -> RuleView:
     """`RuleView.open` for a Snakefile: what a user got wrong is one sentence and exit code 2, not a stack."""
+    _workflows[Path(folder).absolute()] = workflow
     with one_sentence():
-        return RuleView.open(folder)
+        return RuleView.open(folder, in_job=workflow.remote_exec)
+
+
+def workflow_of(root: Path) -> Any:
+    """Snakemake's own object of the workflow that opened the campaign at `root`; None where none did."""
+    return _workflows.get(root)
 
 
 @contextmanager

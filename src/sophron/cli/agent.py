@@ -47,7 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do it."""
+    """Do it. A step that a driver started is given the keys that the driver keeps from jobs."""
+    from sophron.records import keys
+
+    keys.recall()
     actions = {"list": _list, "show": _show, "adopt": _adopt, "check": _check}
     steps = {"ask": _ask, "run": _run, "reask": _reask}
     return (actions | steps)[args.action](args)

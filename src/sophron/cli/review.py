@@ -10,6 +10,7 @@ EXAMPLES = """\
 examples:
   sophron review my-melt                   in the terminal, and as a page: my-melt/review.html
   sophron review my-melt --html plan.html  the page somewhere else
+  sophron review my-melt --profile slurm   also: can that queue give each step what it asks for
   sophron review my-melt --digest          only the 12 digits that `sophron approve --digest` wants
 """
 PAGE_NAME = "review.html"
@@ -21,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--snakefile", type=Path, help="Snakefile of the pipeline that this campaign is part of")
     parser.add_argument("--html", type=Path, metavar="FILE", help=f"where the page belongs (default: DIR/{PAGE_NAME})")
     parser.add_argument("--digest", action="store_true", help="print only the first 12 digits of the statement")
+    parser.add_argument("--profile", metavar="NAME", help="refuse what the queue of this profile cannot give a step")
     parser.add_argument("--no-probes", action="store_true", help="leave the pitfall probes out")
 
 
@@ -31,6 +33,8 @@ def run(args: argparse.Namespace) -> int:
     root = args.campaign.absolute()
     snakefile = args.snakefile.absolute() if args.snakefile else None
     amendment_journal.finish(root)
+    if args.profile:
+        _check_profile(root, args.profile)
     if args.digest:
         print(approve.propose(root, snakefile).digest[: approve.SHOWN_DIGITS])
         return 0
@@ -45,3 +49,9 @@ def run(args: argparse.Namespace) -> int:
     print(review_text.render(looked, colour=colour))
     print(f"The same as a page, with a picture of the plan: {page}")
     return 0
+
+
+def _check_profile(root: Path, name: str) -> None:
+    from sophron.campaign import draft, requested, spec
+
+    requested.check_profile(spec.load(draft.spec_file(root)), root, name)

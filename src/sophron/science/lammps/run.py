@@ -18,6 +18,8 @@ from sophron.science.lammps.find import Lammps
 
 STOP_SHARE = 0.9
 """Share of the try's wall time after which LAMMPS stops by itself, writes a restart file and ends."""
+AROUND_S = 120
+"""Seconds of a job that are not LAMMPS's: it starts Snakemake twice before a step, and reads samples after it."""
 
 PR_SET_PDEATHSIG = 1
 OUT_OF_MEMORY = ("Failed to allocate", "std::bad_alloc", "Cannot allocate memory", "out of memory")
@@ -25,8 +27,12 @@ TIME_SIGNALS = {signal.SIGTERM, signal.SIGINT, signal.SIGXCPU, signal.SIGALRM}
 
 
 def stop_after_s(ctx: StepContext) -> int:
-    """Seconds for `timer timeout` in an input: within the try's wall time, with room to write a restart file."""
-    return max(int(ctx.runtime_min * 60 * STOP_SHARE), 1)
+    """Seconds for `timer timeout` in an input: within the try's wall time, with room to write a restart file.
+
+    A queue counts the wall time from the start of the job, so a short try gives half of it to what is around the run.
+    """
+    wall_s = ctx.runtime_min * 60
+    return max(int(min(wall_s * STOP_SHARE, max(wall_s - AROUND_S, wall_s / 2))), 1)
 
 
 def run_lammps(lammps: Lammps, name: str, text: str, ctx: StepContext, *, free_text: bool = False) -> Path:
@@ -71,7 +77,9 @@ def _arguments(lammps: Lammps, name: str, log: Path, ctx: StepContext) -> list[s
 
 
 def _environment(lammps: Lammps, ctx: StepContext) -> dict[str, str]:
-    return {**os.environ, **lammps.environment, "OMP_NUM_THREADS": str(ctx.cores.threads)}
+    """What LAMMPS inherits. A step runs on one node: the starter forks its ranks and asks no queue to place them."""
+    local = {"HYDRA_LAUNCHER": "fork", "HYDRA_RMK": "user", "I_MPI_HYDRA_BOOTSTRAP": "fork"}
+    return {**local, **os.environ, **lammps.environment, "OMP_NUM_THREADS": str(ctx.cores.threads)}
 
 
 def _wait(command: Sequence[str], environment: dict[str, str], output: Path, ctx: StepContext) -> int:

@@ -1,0 +1,16 @@
+#!/bin/sh
+#PBS -N produce-3
+#PBS -l select=1:ncpus=8:mpiprocs=4:ompthreads=2:mem=16000mb
+#PBS -l walltime=25:00:00
+#PBS -q normal
+#PBS -A melts
+#PBS -j oe
+#PBS -o /work/melt/job.log
+#PBS -r y
+#PBS -v PATH,LANG
+(
+cd /work/melt && python -m snakemake --target-jobs produce:replica=3
+)
+code=$?
+echo $code > '/work/melt/job.exit'
+exit $code
