@@ -65,7 +65,7 @@ def start(folder: Path) -> dict[str, str]:
     key = folder / "munge.key"
     key.write_bytes(secrets.token_bytes(1024))
     key.chmod(0o600)
-    environment = {"SLURM_CONF": str(configuration)}
+    environment = {"SLURM_CONF": str(configuration), "PATH": f"{_starters(folder)}{os.pathsep}{os.environ['PATH']}"}
     files = {"key-file": "munge.key", "socket": "munge.sock", "pid-file": "munged.pid", "log-file": "munged.log"}
     files["seed-file"] = "munge.seed"
     _run(environment, "munged", "--force", *(f"--{option}={folder / name}" for option, name in files.items()))
@@ -94,6 +94,15 @@ def stop(folder: Path) -> None:
                 except ProcessLookupError:
                     break
                 time.sleep(0.2)
+
+
+def _starters(folder: Path) -> Path:
+    """A folder with an `srun` that knows this Slurm: the job step of Snakemake's plugin drops SLURM_CONF before it."""
+    srun = folder / "bin" / "srun"
+    srun.parent.mkdir()
+    srun.write_text(f'#!/bin/sh\nSLURM_CONF={folder}/slurm.conf exec {shutil.which("srun")} "$@"\n')
+    srun.chmod(0o755)
+    return srun.parent
 
 
 def _run(environment: dict[str, str], program: str, *arguments: str) -> None:
