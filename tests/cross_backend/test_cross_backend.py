@@ -68,6 +68,7 @@ def slurm(tmp_path_factory, monkeypatch):
     folder = tmp_path_factory.mktemp("slurm")
     for variable, value in private_slurm.start(folder).items():
         monkeypatch.setenv(variable, value)
+    monkeypatch.setenv("HYDRA_LAUNCHER", "fork")  # its srun would wait for the cores that the step itself holds
     yield folder
     private_slurm.stop(folder)
 
