@@ -25,10 +25,12 @@ BOUNDS = (
 STAGES = {
     "viscosity": ("build", "relax", "equilibrate", "produce", "green_kubo", "shear", "rouse", "cross_check"),
     "conductivity": ("build", "equilibrate", "green_kubo_flux", "green_kubo", "mueller_plathe", "extrapolate"),
+    "chain_conformation": ("build", "equilibrate", "sample", "compare"),
 }
 UNITS = {
     "viscosity": "Everything is in LJ units: sigma, epsilon, tau.",
     "conductivity": "Units are those of the spec: LAMMPS's `metal` or `lj`.",
+    "chain_conformation": "Everything is in LJ units: sigma, epsilon, tau.",
 }
 
 
@@ -41,6 +43,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "reference/campaign.md": schema_page("campaign", "campaign.yaml"),
         "reference/viscosity.md": stages_page("viscosity"),
         "reference/conductivity.md": stages_page("conductivity"),
+        "reference/chain_conformation.md": stages_page("chain_conformation"),
         "reference/agents.md": agents_page(),
         "reference/documents.md": documents_page(),
         "reference/pitfalls.md": pitfalls_page(),

@@ -1,7 +1,7 @@
 """The spec: `campaign.yaml`, read strictly, checked against its schemas and its kind, with its digests."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -57,7 +57,13 @@ class Spec:
     @cached_property
     def stages(self) -> tuple[StageKind, ...]:
         """The kind's stages that this campaign has, in topological order."""
-        return tuple(stage for stage in self.kind.stages if stage.name in self.data["stages"])
+        return tuple(self._present(stage) for stage in self.kind.stages if stage.name in self.data["stages"])
+
+    def _present(self, stage: StageKind) -> StageKind:
+        """The stage, without those it may lack among the ones it builds on."""
+        if not stage.partial:
+            return stage
+        return replace(stage, depends_on=tuple(name for name in stage.depends_on if name in self.data["stages"]))
 
     def stage(self, name: str) -> StageKind:
         """Stage `name`; UserError where this campaign has none."""
@@ -157,7 +163,7 @@ def _check_graph(spec: Spec) -> None:
                 continue
             raise UserError(f'{spec.document.where(["stages"])}: the stage "{stage.name}" is missing; add it')
         where = spec.document.where(["stages", stage.name, "depends_on"])
-        wanted = list(stage.depends_on)
+        wanted = list(spec.stage(stage.name).depends_on)
         if sorted(named[stage.name]["depends_on"]) != sorted(wanted):
             raise UserError(f"{where}: in the kind {spec.kind.name} this stage depends on {wanted}; write that")
         for needed in wanted:

@@ -19,7 +19,7 @@ from sophron.campaign.mechanical import Mechanical, overlaid
 from sophron.campaign.spec import Spec, cores_of, load_signed
 from sophron.campaign.state import project
 from sophron.interfaces.kind import EngineFailure, StageKind, StepContext, StepResult, Wildcards
-from sophron.records import approvals, atomic, clock, documents, events, process, usage
+from sophron.records import approvals, atomic, clock, documents, events, placement, process, usage
 from sophron.records.canonical import digest, file_digest
 from sophron.records.errors import Refused
 from sophron.records.locks import FileLock
@@ -156,7 +156,7 @@ def _try(work: _Work, function: Callable[[str], StageFunction]) -> int:
     marker = os.environ.get("DPDISP_DONE")  # set by the dpdispatcher executor for what it dispatches
     dispatched = {} if marker is None else {"marker": os.path.relpath(marker, work.root)}
     note = {"step": work.step, "digest": claim.digest, "cores": claim.cores, "started": clock.isoformat(), **me}
-    atomic.write_json(folder / "try.json", note)
+    atomic.write_json(folder / "try.json", note | {"placement": placement.here()})
     log = os.path.relpath(folder, work.root)
     about = work.about
     details = {"rule": claim.rule, "try": int(folder.name), "digest": claim.digest}

@@ -13,7 +13,8 @@ PROFILE = "local"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments."""
-    parser.add_argument("kind", help="kind of campaign: viscosity, conductivity, or one that another package brings")
+    kinds = "viscosity, conductivity, chain_conformation, or one that another package brings"
+    parser.add_argument("kind", help=f"kind of campaign: {kinds}")
     parser.add_argument("folder", type=Path, metavar="DIR", help="the new folder")
 
 

@@ -104,6 +104,7 @@ class StageKind:
     schema: name of the YAML file below `schemas/` that holds `$defs: {definition, result}`; a kind of another
         distribution gives the whole path of its own file, without `.schema.yaml`.
     optional: a campaign of this kind may leave the stage out.
+    partial: it builds on those stages of `depends_on` that the campaign has; without it, on all of them.
     fragments: JSON-pointer-like names of definition keys that hold free engine text (sandboxed).
     """
 
@@ -114,6 +115,7 @@ class StageKind:
     wildcards: tuple[str, ...] = ()
     outputs: Mapping[str, str] = field(default_factory=dict)
     optional: bool = False
+    partial: bool = False
     fragments: tuple[str, ...] = ()
 
 

@@ -1,0 +1,136 @@
+"""Stage compare: whether all ways give one radius of gyration, what the test could have seen, and the time of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sophron.interfaces.kind import StepContext, StepResult
+from sophron.science.chain_conformation import evidence, walltime
+from sophron.science.chain_conformation.evidence import RunSet
+from sophron.science.chain_conformation.gyration import Radius, measured, radius
+from sophron.science.estimators.power import detectable_shift, power
+from sophron.science.estimators.statistics import Homogeneity, homogeneity, weighted_mean
+from sophron.science.viscosity.figures import BLUE, GREEN, VERMILION, saved_figure
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NORMAL = 1.959964
+"""Half-width of a 95 % interval in standard errors."""
+
+
+def run(ctx: StepContext) -> StepResult:
+    """Check the evidence, test homogeneity, pool; draws `sets.svg`.
+
+    Sets that are equal to the last bit are one sample and count once: with the others they would add agreement that
+    nobody measured. Where the test rejects, no pooled value is given. EngineFailure where the evidence contradicts.
+    """
+    sets = [RunSet.of(stage, steps) for stage, steps in ctx.upstream.items()]
+    evidence.check(sets)
+    found = [radius([measured(one.squared) for one in each.runs]) for each in sets]
+    twin = twins(sets)
+    distinct = [one for one, other in zip(found, twin, strict=True) if other is None]
+    result, test = decide(distinct, ctx.definition["significance"], ctx.definition["shift"])
+    rows = [
+        _row(each, one, sets[0], None if other is None else sets[other].way.stage)
+        for each, one, other in zip(sets, found, twin, strict=True)
+    ]
+    path = ctx.workdir / "sets.svg"
+    _draw(path, rows, result, test)
+    result |= {
+        "distinct_sets": len(distinct),
+        "replicas": len(sets[0].runs),
+        "took_turns": walltime.took_turns(sets),
+        "sets": rows,
+    }
+    return StepResult(result, {"sets_plot": path}, {"numpy": np.__version__})
+
+
+def twins(sets: Sequence[RunSet]) -> list[int | None]:
+    """For each set the index of an earlier one with the same series, bit for bit; None where there is none."""
+    return [
+        next((other for other in range(place) if one.same_series(sets[other])), None) for place, one in enumerate(sets)
+    ]
+
+
+def decide(values: Sequence[Radius], significance: float, shift: float) -> tuple[dict[str, Any], Homogeneity]:
+    """The verdict on independent values, as part of the typed result, and the test behind it.
+
+    shift: relative shift of one value that the power is stated for. One value alone, all sets being equal to the last
+    bit, agrees with itself, and any shift would have shown.
+    """
+    numbers, errors = [one.value for one in values], [one.error for one in values]
+    test = homogeneity(numbers, errors)
+    mean, error = weighted_mean(numbers, errors)
+    agree, several = test.p_value >= significance, len(values) > 1
+    refusal = (
+        f"disagreement: the {len(values)} values differ with chi-square {test.chi2:.3g} on {test.degrees_of_freedom} "
+        f"degrees of freedom, p = {test.p_value:.2g} below {significance:g}; they are not pooled"
+    )
+    result = {
+        "radius_of_gyration": mean if agree else None,
+        "radius_of_gyration_error": error if agree else None,
+        "interval_low": mean - NORMAL * error if agree else None,
+        "interval_high": mean + NORMAL * error if agree else None,
+        "units": "sigma",
+        "agree": agree,
+        "refused": not agree,
+        "refusal": None if agree else refusal,
+        "chi2": test.chi2,
+        "degrees_of_freedom": test.degrees_of_freedom,
+        "p_value": test.p_value,
+        "power": power(errors, shift * mean, significance) if several else 1.0,
+        "detectable_shift": detectable_shift(errors, significance) / mean if several else 0.0,
+    }
+    return result, test
+
+
+def _row(each: RunSet, value: Radius, first: RunSet, twin: str | None) -> dict[str, Any]:
+    """One set in the typed result: value, where it ran, wall times."""
+    places = [run.ran["placement"] for run in each.runs]
+    wall, engine = walltime.ratio(each, first), walltime.ratio(each, first, "engine_s")
+    return {
+        "stage": each.way.stage,
+        "radius_of_gyration": value.value,
+        "radius_of_gyration_error": value.error,
+        "effective_samples": sum(run.result["effective_samples"] for run in each.runs),
+        "equal_to": twin,
+        "scheduler": _only([place["scheduler"] for place in places]),
+        "pilot": _only([place["pilot"] for place in places]),
+        "jobs": sorted({place["job"] for place in places if place["job"]}),
+        "hosts": sorted({place["host"] for place in places}),
+        "ranks": min(run.ran["ranks"] for run in each.runs),
+        "lammps": sorted({run.ran["lammps"] for run in each.runs}),
+        "wall_s": sum(run.ran["wall_s"] for run in each.runs),
+        "engine_s": sum(run.ran["engine_s"] for run in each.runs),
+        "wall_ratio": wall.value,
+        "wall_ratio_error": wall.error,
+        "engine_ratio": engine.value,
+    }
+
+
+def _only(names: Sequence[str | None]) -> str | None:
+    """The names without repeats, in one text; None where there are none."""
+    return ", ".join(sorted({name for name in names if name})) or None
+
+
+def _draw(path: Path, rows: Sequence[Mapping[str, Any]], result: Mapping[str, Any], test: Homogeneity) -> None:
+    """Each set with two standard errors, and the pooled value as a band where there is one."""
+    places = np.arange(len(rows))
+    values = np.array([row["radius_of_gyration"] for row in rows])
+    errors = np.array([row["radius_of_gyration_error"] for row in rows])
+    with saved_figure(path, height=3.2) as figure:
+        axes = figure.subplots()
+        if result["agree"]:
+            axes.axhspan(result["interval_low"], result["interval_high"], color=GREEN, alpha=0.2, linewidth=0)
+            axes.axhline(result["radius_of_gyration"], color=GREEN, linestyle="--", label="pooled, 95 % interval")
+        colour = BLUE if result["agree"] else VERMILION
+        axes.errorbar(places, values, yerr=2 * errors, fmt="o", color=colour, capsize=4, label="set ± 2 s.e.")
+        axes.set_xticks(places, [row["stage"].removeprefix("sample_") for row in rows])
+        axes.set_xlim(-0.5, len(rows) - 0.5)
+        axes.set_ylabel("radius of gyration (\N{GREEK SMALL LETTER SIGMA})")
+        axes.set_title(f"χ² {test.chi2:.2f} on {test.degrees_of_freedom}, p = {test.p_value:.3f}")
+        axes.legend(loc="best")

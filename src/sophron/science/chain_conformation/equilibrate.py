@@ -1,0 +1,40 @@
+"""Stage equilibrate: chains slide off each other and forget their start; what remains is where every way begins."""
+
+from __future__ import annotations
+
+from sophron.interfaces.kind import StepContext, StepResult
+from sophron.science.chain_conformation.gyration import squared_radii
+from sophron.science.chain_conformation.running import Start, template
+from sophron.science.lammps import logfile
+from sophron.science.lammps.continued import lammps_input
+from sophron.science.lammps.find import find
+from sophron.science.lammps.run import run_lammps
+from sophron.science.viscosity import models
+
+
+def run(ctx: StepContext) -> StepResult:
+    """Push overlapping beads apart, run `steps` steps of Langevin dynamics, write `system.data` with velocities.
+
+    The seed of this step is the one that every way samples with. A killed run begins again.
+    """
+    start, definition = Start.of(ctx, "build"), ctx.definition
+    names = ("temperature", "timestep", "damping", "push_off_steps", "steps")
+    values = {**start.values, **{name: definition[name] for name in names}, "seed": ctx.seed}
+    text = lammps_input(ctx, template("equilibrate"), values, definition["steps"])
+    log = run_lammps(find(), "equilibrate", text, ctx).read_text()
+    last = logfile.tables(log)[-1]
+    end = dict(zip(last.columns, last.rows[-1], strict=True))
+    path = ctx.workdir / "system.data"
+    system = models.read_positions(path, start.same["chain_length"])
+    result = {
+        **start.same,
+        "temperature_target": definition["temperature"],
+        "timestep": definition["timestep"],
+        "damping": definition["damping"],
+        "sampling_seed": ctx.seed,
+        "energy_per_bead": end["PotEng"],
+        "temperature": end["Temp"],
+        "longest_bond": models.longest_bond(system),
+        "squared_radius": float(squared_radii(system.chains).mean()),
+    }
+    return StepResult(result, {"system": path}, {"lammps": logfile.version(log)})

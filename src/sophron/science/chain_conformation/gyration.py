@@ -1,0 +1,45 @@
+"""The radius of gyration: of configurations, and of a sampled series, with its autocorrelation in the error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sophron.science.estimators.statistics import SeriesMean, series_mean
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Radius:
+    """Root mean squared radius of gyration and its standard error, both in sigma."""
+
+    value: float
+    error: float
+
+
+def squared_radii(chains: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Squared radius of gyration of each chain of equal beads: (chains, beads, 3) -> (chains,)."""
+    centred = chains - chains.mean(axis=-2, keepdims=True)
+    radii: NDArray[np.float64] = (centred**2).sum(axis=-1).mean(axis=-1)
+    return radii
+
+
+def radius(replicas: Sequence[SeriesMean]) -> Radius:
+    """From the mean squared radius of independent replicas of equal length.
+
+    The root is taken of the mean, and the error follows to first order: d sqrt(x) = dx / (2 sqrt(x)).
+    """
+    square = sum(one.mean for one in replicas) / len(replicas)
+    error = math.hypot(*(one.error for one in replicas)) / len(replicas)
+    return Radius(math.sqrt(square), error / (2 * math.sqrt(square)))
+
+
+def measured(series: NDArray[np.float64]) -> SeriesMean:
+    """Mean of a series of squared radii, (samples,), with an error that counts its autocorrelation."""
+    return series_mean(series)

@@ -1,0 +1,66 @@
+"""The interaction model of the chains, as input templates and the exact case need it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from sophron.interfaces.kind import EngineFailure
+
+WCA_CUTOFF = 2 ** (1 / 6)
+SKIN = 0.5
+REACH = 6.0
+"""Ghost beads are kept up to this distance in sigma where springs may stretch without an end; at a temperature and
+stiffness that give a mean bond of 1 sigma, one in 1e23 is longer."""
+GHOST = 1.2
+"""Otherwise up to this many largest bond extensions, so that no bond loses its partner."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """Beads that repel each other (WCA) on FENE bonds, or beads without volume on harmonic bonds: an ideal chain.
+
+    k: spring constant (epsilon/sigma^2; the energy of a harmonic bond is k r^2); r0: largest extension of FENE (sigma).
+    """
+
+    pair: str
+    style: str
+    k: float
+    r0: float = 0.0
+
+    @classmethod
+    def of(cls, block: Mapping[str, Any]) -> Self:
+        """From the `model` of a valid definition or result. EngineFailure where beads and bonds do not fit."""
+        bonds = block["bonds"]
+        if (block["pair"] == "none") != (bonds["style"] == "harmonic"):
+            raise EngineFailure("build.definition.model: wca goes with fene bonds, none with harmonic ones; change one")
+        return cls(block["pair"], bonds["style"], float(bonds["k"]), float(bonds.get("r0", 0.0)))
+
+    @property
+    def ideal(self) -> bool:
+        """Whether beads do not see each other."""
+        return self.pair == "none"
+
+    def values(self) -> dict[str, Any]:
+        """What the input templates need to know of the model."""
+        cutoff = WCA_CUTOFF
+        ghost = REACH if self.ideal else max(cutoff + SKIN, GHOST * self.r0)
+        return {
+            "ideal": self.ideal,
+            "cutoff": cutoff,
+            "skin": SKIN,
+            "ghost_cutoff": ghost,
+            "bond_k": self.k,
+            "bond_r0": self.r0,
+        }
+
+    def exact_squared_radius(self, chain_length: int, temperature: float) -> float | None:
+        """Mean squared radius of gyration in sigma^2 where there is a closed form, otherwise None.
+
+        Discrete Gaussian chain of N beads: the sum over pairs i < j of (j - i) b^2 / N^2 is b^2 (N^2 - 1) / (6 N),
+        with b^2 = 3 T / (2 k) the mean squared bond.
+        """
+        if not self.ideal:
+            return None
+        return 1.5 * temperature / self.k * (chain_length**2 - 1) / (6 * chain_length)

@@ -1,0 +1,78 @@
+"""The ways to execute that are compared: one stage each, what it claims, and whether a record bears the claim out.
+
+Imports nothing heavy: the kind reads it at every start-up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Place = Mapping[str, Any]
+"""What `records.placement.here` tells."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to execute. A stage stands for it, so that `snakemake --profile P --until STAGE` is all there is to know.
+
+    scheduler, pilot: what its steps run under; None for none. A pilot may stand inside any scheduler's job or none.
+    least_ranks: fewer MPI ranks are another way. suffix: accelerator whose styles LAMMPS must have used.
+    """
+
+    stage: str
+    profile: str
+    scheduler: str | None = None
+    pilot: str | None = None
+    least_ranks: int = 1
+    suffix: str | None = None
+
+    @property
+    def command(self) -> str:
+        """What a person types to run it."""
+        return f"snakemake --profile {self.profile} --until {self.stage}"
+
+    def misplaced(self, place: Place) -> str | None:
+        """Where a process is instead, in words; None where it is in the right place."""
+        fits = place["pilot"] == self.pilot and (self.pilot is not None or place["scheduler"] == self.scheduler)
+        return None if fits else located(place)
+
+    def unlike(self, ran: Mapping[str, Any]) -> str | None:
+        """How a finished run contradicts the claim, in words; None where it does not. ran: content of `ran.json`."""
+        elsewhere = self.misplaced(ran["placement"])
+        if elsewhere:
+            return f"it ran {elsewhere}"
+        if ran["ranks"] < self.least_ranks:
+            return f"LAMMPS ran on {ran['ranks']} of at least {self.least_ranks} ranks"
+        if self.suffix and self.suffix not in ran["suffixes"]:
+            return f"LAMMPS used no style of its {self.suffix} package"
+        return None
+
+    @property
+    def claim(self) -> str:
+        """The claim in words."""
+        return located({"host": None, "job": None, "scheduler": self.scheduler, "pilot": self.pilot})
+
+
+def located(place: Place) -> str:
+    """A place in words: `in a parsl pilot`, `in a job of slurm (17) on node3`, `outside of any queue on laptop`."""
+    if place["pilot"]:
+        where = f"in a {place['pilot']} pilot"
+    elif place["scheduler"]:
+        where = f"in a job of {place['scheduler']}" + (f" ({place['job']})" if place["job"] else "")
+    else:
+        where = "outside of any queue"
+    return f"{where} on {place['host']}" if place["host"] else where
+
+
+WAYS: Mapping[str, Way] = {
+    way.stage: way
+    for way in (
+        Way("sample_local", "local"),
+        Way("sample_slurm", "slurm", scheduler="slurm", least_ranks=2),
+        Way("sample_slurm_gpu", "slurm", scheduler="slurm", suffix="gpu"),
+        Way("sample_parsl", "parsl", pilot="parsl"),
+    )
+}
+"""Stage -> its way, in the order of results."""
