@@ -18,6 +18,7 @@ rule build:
     resources:
         mem_mb=CAMPAIGN.memory("build"),
         runtime=CAMPAIGN.runtime("build"),
+        **CAMPAIGN.requests("build"),
     params:
         digest=CAMPAIGN.definition_digest("build"),
     shell:
@@ -44,6 +45,7 @@ rule equilibrate:
     resources:
         mem_mb=CAMPAIGN.memory("equilibrate"),
         runtime=CAMPAIGN.runtime("equilibrate"),
+        **CAMPAIGN.requests("equilibrate"),
     params:
         digest=CAMPAIGN.definition_digest("equilibrate"),
     shell:
@@ -73,6 +75,7 @@ if CAMPAIGN.has("sample_local"):
         resources:
             mem_mb=CAMPAIGN.memory("sample_local"),
             runtime=CAMPAIGN.runtime("sample_local"),
+            **CAMPAIGN.requests("sample_local"),
         params:
             digest=CAMPAIGN.definition_digest("sample_local"),
         shell:
@@ -102,6 +105,7 @@ if CAMPAIGN.has("sample_slurm"):
         resources:
             mem_mb=CAMPAIGN.memory("sample_slurm"),
             runtime=CAMPAIGN.runtime("sample_slurm"),
+            **CAMPAIGN.requests("sample_slurm"),
         params:
             digest=CAMPAIGN.definition_digest("sample_slurm"),
         shell:
@@ -131,7 +135,7 @@ if CAMPAIGN.has("sample_slurm_gpu"):
         resources:
             mem_mb=CAMPAIGN.memory("sample_slurm_gpu"),
             runtime=CAMPAIGN.runtime("sample_slurm_gpu"),
-            gpu=1,
+            **CAMPAIGN.requests("sample_slurm_gpu"),
         params:
             digest=CAMPAIGN.definition_digest("sample_slurm_gpu"),
         shell:
@@ -161,6 +165,7 @@ if CAMPAIGN.has("sample_parsl"):
         resources:
             mem_mb=CAMPAIGN.memory("sample_parsl"),
             runtime=CAMPAIGN.runtime("sample_parsl"),
+            **CAMPAIGN.requests("sample_parsl"),
         params:
             digest=CAMPAIGN.definition_digest("sample_parsl"),
         shell:
@@ -195,6 +200,7 @@ rule compare:
     resources:
         mem_mb=CAMPAIGN.memory("compare"),
         runtime=CAMPAIGN.runtime("compare"),
+        **CAMPAIGN.requests("compare"),
     params:
         digest=CAMPAIGN.definition_digest("compare"),
     shell:

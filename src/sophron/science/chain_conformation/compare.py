@@ -13,7 +13,7 @@ from sophron.science.chain_conformation.evidence import RunSet
 from sophron.science.chain_conformation.gyration import Radius, measured, radius
 from sophron.science.estimators.power import detectable_shift, power
 from sophron.science.estimators.statistics import Homogeneity, homogeneity, weighted_mean
-from sophron.science.viscosity.figures import BLUE, GREEN, VERMILION, saved_figure
+from sophron.science.figures import BLUE, GREEN, VERMILION, saved_figure
 
 if TYPE_CHECKING:
     from pathlib import Path
