@@ -40,7 +40,7 @@ class Workflow:
         kind = ["--dpdispatcher-batch-type", batch_type] if batch_type else []
         return [sys.executable, "-m", "snakemake", "--executor", "dpdispatcher", *kind, *fixed, *options]
 
-    def run(self, *options, batch_type="Shell", timeout=120):
+    def run(self, *options, batch_type="Shell", timeout=400):
         line = self.line(*options, batch_type=batch_type)
         return subprocess.run(
             line, cwd=self.folder, env=self.env, capture_output=True, text=True, timeout=timeout, check=False
@@ -58,7 +58,7 @@ class Workflow:
             driver.kill()
             driver.wait()
 
-    def wait_for(self, condition, seconds=60):
+    def wait_for(self, condition, seconds=300):
         deadline = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < deadline, (self.folder / "driver.log").read_text()

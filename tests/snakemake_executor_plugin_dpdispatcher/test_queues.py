@@ -51,7 +51,7 @@ def test_a_killed_driver_loses_and_repeats_nothing(queued):
     again = queued.begin("--rerun-incomplete", batch_type="SlurmJobArray")
     begun = time.monotonic()
     log = queued.folder / "driver.log"
-    queued.wait_for(lambda: "jobs taken up" in log.read_text() or again.poll() is not None, 60)
+    queued.wait_for(lambda: "jobs taken up" in log.read_text() or again.poll() is not None)
     print(f"taken up after {time.monotonic() - begun:.1f} s")
     assert ", 0 submitted" in log.read_text()
     assert again.wait(timeout=300) == 0, log.read_text()
@@ -65,10 +65,10 @@ def test_a_killed_driver_loses_and_repeats_nothing(queued):
 def test_an_element_that_is_ended_from_outside_is_a_failure_of_its_own(queued, batch_type):
     queued.write(each(2, "[ {wildcards.i} = 0 ] || [ $(grep -c 1 runs) = 2 ] || sleep 300", retries=1))
     driver = queued.begin(batch_type=batch_type)
-    queued.wait_for(lambda: (queued.folder / "made" / "0").exists() and "1" in queued.runs(), 120)
+    queued.wait_for(lambda: (queued.folder / "made" / "0").exists() and "1" in queued.runs())
     queued.wait_for(lambda: len(squeue(queued.env)) > 0 and len(squeue(queued.env, "-o", "%i")) == 1)
     subprocess.run(["scancel", squeue(queued.env, "-o", "%i")[0]], env=queued.env, check=True)
-    assert driver.wait(timeout=120) == 0, (queued.folder / "driver.log").read_text()
+    assert driver.wait(timeout=300) == 0, (queued.folder / "driver.log").read_text()
     assert "ended without a word" in (queued.folder / "driver.log").read_text()
     assert sorted(queued.runs()) == ["0", "1", "1"]
 
@@ -105,10 +105,10 @@ def test_keys_are_in_no_spool_of_slurm(queued, slurm):
     queued.env |= {"SOME_API_KEY": "value-of-the-key", "HARMLESS": "a-harmless-value"}
     queued.write(each(1, "env > environment; sleep 4"))
     driver = queued.begin(batch_type="Slurm")
-    queued.wait_for((queued.folder / "environment").exists, 60)
+    queued.wait_for((queued.folder / "environment").exists)
     folder = Path(slurm["SLURM_CONF"]).parent
     spooled = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
-    assert driver.wait(timeout=60) == 0
+    assert driver.wait(timeout=300) == 0
     assert b"a-harmless-value" in spooled
     assert b"value-of-the-key" not in spooled
     assert "value-of-the-key" not in (queued.folder / "environment").read_text()
@@ -142,13 +142,13 @@ def test_jobs_go_through_ssh_and_are_taken_up_again(queued, remote, batch_type):
     queued.write(each(3, "while [ {wildcards.i} = 2 ] && [ ! -e go ]; do sleep 0.2; done"))
     options = remote(batch_type)
     driver = queued.begin(*options, batch_type=None)
-    queued.wait_for(lambda: len(queued.runs()) == 3 and len(list((queued.folder / "made").glob("[01]"))) == 2, 120)
+    queued.wait_for(lambda: len(queued.runs()) == 3 and len(list((queued.folder / "made").glob("[01]"))) == 2)
     driver.kill()
     driver.wait()
     again = queued.begin("--rerun-incomplete", *options, batch_type=None)
     log = queued.folder / "driver.log"
     queued.wait_for(lambda: "jobs taken up" in log.read_text() or again.poll() is not None)
     (queued.folder / "go").touch()
-    assert again.wait(timeout=120) == 0, log.read_text()
+    assert again.wait(timeout=300) == 0, log.read_text()
     assert sorted(queued.runs()) == ["0", "1", "2"]
     assert "key_filename" not in queued.spool()
