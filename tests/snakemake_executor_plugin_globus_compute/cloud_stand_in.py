@@ -60,6 +60,12 @@ class CloudStandIn:
         """The SDK's executor forgets; the endpoint goes on. Here it ends with the test."""
 
 
+def end_engines():
+    """The endpoints' end."""
+    while ENGINES:
+        ENGINES.pop().shutdown(block=False)
+
+
 def main(arguments):
     """Snakemake, and the engines' end after it."""
     from snakemake.cli import main as snakemake
@@ -67,8 +73,7 @@ def main(arguments):
     try:
         snakemake(arguments)
     finally:
-        for engine in ENGINES:
-            engine.shutdown(block=False)
+        end_engines()
 
 
 if __name__ == "__main__":

@@ -1,19 +1,15 @@
 """The Parsl executor with pilot blocks in a real private Slurm."""
 
+import importlib.util
 import subprocess
-import sys
 import time
-from pathlib import Path
 
-import pytest
-
-pytest.importorskip("parsl")
-
-sys.path.insert(0, str(Path(__file__).parent))
-import campaigns
 import private_slurm
+import pytest
+import step_workflows
 
 pytestmark = [
+    pytest.mark.skipif(importlib.util.find_spec("parsl") is None, reason="parsl is not installed"),
     pytest.mark.queues,
     pytest.mark.skipif(bool(private_slurm.MISSING), reason=f"not installed: {', '.join(private_slurm.MISSING)}"),
 ]
@@ -40,8 +36,8 @@ def test_many_steps_take_one_job_and_slurm_holds_no_secret(tmp_path, slurm):
     # The block's job script and environment lie in slurmd's spool while it runs; slurmctld has a copy.
     text += "    shell: 'env -0 > {output}; echo $SLURM_JOB_ID >> {output}; cat /proc/$PPID/environ >> {output};'\n"
     text += "        ' grep -ral hush-hush $FOUND/spool $FOUND/state >> found || true'\n"
-    folder = campaigns.write(tmp_path / "w", text.replace("$FOUND", slurm["FOLDER"]))
-    code, said = campaigns.run(folder, *PARSL, **slurm)
+    folder = step_workflows.write(tmp_path / "w", text.replace("$FOUND", slurm["FOLDER"]))
+    code, said = step_workflows.run(folder, *PARSL, **slurm)
     assert code == 0, said
     seen = [path.read_bytes() for path in (folder / "out").iterdir()]
     assert len(seen) == 20
@@ -53,10 +49,10 @@ def test_many_steps_take_one_job_and_slurm_holds_no_secret(tmp_path, slurm):
 
 def test_a_block_that_slurm_ends_costs_nothing_that_is_finished(tmp_path, slurm):
     text = "rule all:\n    input: 'first', 'done'\nrule first:\n    output: 'first'\n    shell: 'echo 1 >> firsts; touch {output}'\n"
-    slow = campaigns.SLEEP.format(seconds="$(test -e again && echo 0 || echo 100)")
-    folder = campaigns.write(tmp_path / "w", text + slow.replace("rule one:", "rule one:\n    input: 'first'"))
-    driver = campaigns.start(folder, *PARSL, **slurm)
-    campaigns.wait_for(folder / "pids")
+    slow = step_workflows.SLEEP.format(seconds="$(test -e again && echo 0 || echo 100)")
+    folder = step_workflows.write(tmp_path / "w", text + slow.replace("rule one:", "rule one:\n    input: 'first'"))
+    driver = step_workflows.start(folder, *PARSL, **slurm)
+    step_workflows.wait_for(folder / "pids")
     (folder / "again").touch()
     subprocess.run(["scancel", *jobs(slurm)], env={**slurm}, check=True)
     assert driver.wait(timeout=200) == 0, (folder / "said").read_text()
@@ -65,14 +61,16 @@ def test_a_block_that_slurm_ends_costs_nothing_that_is_finished(tmp_path, slurm)
 
 
 def test_the_block_of_a_killed_driver_is_given_back_before_the_next_run_submits(tmp_path, slurm):
-    folder = campaigns.write(tmp_path / "w", campaigns.SLEEP.format(seconds="$(test -e again && echo 0 || echo 100)"))
-    driver = campaigns.start(folder, *PARSL, **slurm)
-    campaigns.wait_for(folder / "pids")
+    folder = step_workflows.write(
+        tmp_path / "w", step_workflows.SLEEP.format(seconds="$(test -e again && echo 0 || echo 100)")
+    )
+    driver = step_workflows.start(folder, *PARSL, **slurm)
+    step_workflows.wait_for(folder / "pids")
     driver.kill()
     driver.wait()
     (old,) = jobs(slurm)
     (folder / "again").touch()
-    code, said = campaigns.run(folder, *PARSL, "--rerun-incomplete", "--nolock", **slurm)
+    code, said = step_workflows.run(folder, *PARSL, "--rerun-incomplete", "--nolock", **slurm)
     assert code == 0, said
     assert f"Gave back the blocks of a driver that died: {old}" in said
     time.sleep(1)

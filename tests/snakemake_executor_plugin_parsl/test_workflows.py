@@ -1,20 +1,18 @@
 """The Parsl executor with blocks on this machine: the same results in all ways, failures, cancels, kills, secrets."""
 
+import importlib.util
 import os
 import signal
-import sys
 import time
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("parsl")
-
-sys.path.insert(0, str(Path(__file__).parent))
-import campaigns
+import step_workflows
 from snakemake.common.tests import TestWorkflowsLocalStorageBase
 
 from snakemake_executor_plugin_parsl import ExecutorSettings
+
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("parsl") is None, reason="parsl is not installed")
 
 PARSL = ("--executor", "parsl", "--jobs", "100", "--parsl-cores", "2")
 
@@ -58,18 +56,18 @@ def test_a_workflow_of_every_sort_gives_the_same_in_all_ways(tmp_path):
         "direct": PARSL,
         "step": (*PARSL, "--parsl-job-step"),
     }.items():
-        folder = campaigns.write(tmp_path / name, campaigns.EVERY_SORT)
-        code, said = campaigns.run(folder, *words)
+        folder = step_workflows.write(tmp_path / name, step_workflows.EVERY_SORT)
+        code, said = step_workflows.run(folder, *words)
         assert code == 0, said
-        found[name] = campaigns.results(folder)
-        ways = campaigns.ways(folder)
+        found[name] = step_workflows.results(folder)
+        ways = step_workflows.ways(folder)
         if name == "direct":
-            assert {rule for rule in ways if ways[rule]} == campaigns.DIRECT
-            assert {rule for rule in ways if not ways[rule]} == campaigns.STEPS
+            assert {rule for rule in ways if ways[rule]} == step_workflows.DIRECT
+            assert {rule for rule in ways if not ways[rule]} == step_workflows.STEPS
         else:
             assert not any(ways.values())
         assert (folder / "bench.tsv").read_text().startswith("s\th:m:s")
-        assert not os.stat(folder / "prot").st_mode & 0o222
+        assert not (folder / "prot").stat().st_mode & 0o222
     assert "said hush-hush" in found["local"]["sum/0"]
     assert "said none" in found["direct"]["sum/0"]
     without = {name: text.replace("hush-hush", "none") for name, text in found["local"].items()}
@@ -99,8 +97,8 @@ rule good:
 
 
 def test_failed_steps_are_told_their_outputs_go_and_others_go_on(tmp_path):
-    folder = campaigns.write(tmp_path / "w", FAILING)
-    code, said = campaigns.run(folder, *PARSL, "--keep-going")
+    folder = step_workflows.write(tmp_path / "w", FAILING)
+    code, said = step_workflows.run(folder, *PARSL, "--keep-going")
     assert code == 1
     assert "returned non-zero exit status 3" in said
     assert "died with <Signals.SIGKILL: 9>" in said
@@ -113,9 +111,9 @@ def test_failed_steps_are_told_their_outputs_go_and_others_go_on(tmp_path):
 
 
 def test_a_killed_worker_costs_its_step_one_more_run_and_no_retry(tmp_path):
-    folder = campaigns.write(tmp_path / "w", campaigns.SLEEP.format(seconds=3))
-    driver = campaigns.start(folder, *PARSL)
-    campaigns.wait_for(folder / "pids")
+    folder = step_workflows.write(tmp_path / "w", step_workflows.SLEEP.format(seconds=3))
+    driver = step_workflows.start(folder, *PARSL)
+    step_workflows.wait_for(folder / "pids")
     (step,) = pids(folder)
     os.kill(parent(parent(step)), signal.SIGKILL)  # step, server, worker
     assert gone(step)
@@ -126,18 +124,18 @@ def test_a_killed_worker_costs_its_step_one_more_run_and_no_retry(tmp_path):
 
 def test_after_the_driver_was_killed_the_same_line_ends_what_ran_and_repeats_only_that(tmp_path):
     lines = "rule all:\n    input: 'first', 'done'\nrule first:\n    output: 'first'\n    shell: 'echo 1 >> firsts; touch {output}'\n"
-    slow = campaigns.SLEEP.format(seconds="$(test -e again && echo 0 || echo 100)").replace(
+    slow = step_workflows.SLEEP.format(seconds="$(test -e again && echo 0 || echo 100)").replace(
         "rule one:", "rule one:\n    input: 'first'"
     )
-    folder = campaigns.write(tmp_path / "w", lines + slow)
-    driver = campaigns.start(folder, *PARSL)
-    campaigns.wait_for(folder / "pids")
+    folder = step_workflows.write(tmp_path / "w", lines + slow)
+    driver = step_workflows.start(folder, *PARSL)
+    step_workflows.wait_for(folder / "pids")
     driver.kill()
     driver.wait()
     (step,) = pids(folder)
     assert is_alive(step)  # nobody told the block yet
     (folder / "again").touch()
-    code, said = campaigns.run(folder, *PARSL, "--rerun-incomplete", "--nolock")
+    code, said = step_workflows.run(folder, *PARSL, "--rerun-incomplete", "--nolock")
     assert code == 0, said
     assert "Gave back the blocks of a driver that died" in said
     assert not is_alive(step)
@@ -147,9 +145,9 @@ def test_after_the_driver_was_killed_the_same_line_ends_what_ran_and_repeats_onl
 
 @pytest.mark.parametrize("number", [signal.SIGINT])
 def test_a_cancelled_run_ends_its_steps_and_blocks(tmp_path, number):
-    folder = campaigns.write(tmp_path / "w", campaigns.SLEEP.format(seconds=100))
-    driver = campaigns.start(folder, *PARSL)
-    campaigns.wait_for(folder / "pids")
+    folder = step_workflows.write(tmp_path / "w", step_workflows.SLEEP.format(seconds=100))
+    driver = step_workflows.start(folder, *PARSL)
+    step_workflows.wait_for(folder / "pids")
     (step,) = pids(folder)
     driver.send_signal(number)
     assert driver.wait(timeout=60) != 0
@@ -159,18 +157,18 @@ def test_a_cancelled_run_ends_its_steps_and_blocks(tmp_path, number):
 
 
 def test_a_job_that_no_block_holds_is_refused_in_a_sentence(tmp_path):
-    folder = campaigns.write(
+    folder = step_workflows.write(
         tmp_path / "w", "rule one:\n    output: 'x'\n    threads: 3\n    shell: 'touch {output}'\n"
     )
-    code, said = campaigns.run(folder, *PARSL)
+    code, said = step_workflows.run(folder, *PARSL)
     assert code == 1
     assert "one: asks for threads=3, but a block has 2; raise --parsl-cores or lower it" in said
 
 
 def test_no_secret_is_in_the_environment_of_a_worker_or_in_a_file_of_the_run(tmp_path):
     line = "for p in $PPID $(ps -o ppid= -p $PPID); do cat /proc/$p/environ >> {output}; done; env -0 >> {output}"
-    folder = campaigns.write(tmp_path / "w", f"rule one:\n    output: 'seen'\n    shell: '{line}'\n")
-    code, said = campaigns.run(folder, *PARSL)
+    folder = step_workflows.write(tmp_path / "w", f"rule one:\n    output: 'seen'\n    shell: '{line}'\n")
+    code, said = step_workflows.run(folder, *PARSL)
     assert code == 0, said
     seen = (folder / "seen").read_bytes()
     assert b"PATH=" in seen
