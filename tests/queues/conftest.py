@@ -14,7 +14,7 @@ import toy
 
 from sophron.records.resources import resource
 
-PATIENCE_S = 300
+PATIENCE_S = 600
 FAST = ["--slurm-init-seconds-before-status-checks", "4"]
 
 
@@ -73,7 +73,7 @@ class Queued:
         return (self.campaign.root / "driver.log").read_text()
 
 
-def wait_until(condition: Callable, patience_s: float = 90):
+def wait_until(condition: Callable, patience_s: float = 300):
     """What `condition` returns, as soon as it is true."""
     deadline = time.monotonic() + patience_s
     while not (found := condition()):
