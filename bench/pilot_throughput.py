@@ -17,7 +17,7 @@ from statistics import median
 
 from record import record
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "snakemake_executor_plugin_parsl"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "queues"))
 import private_slurm
 
 SNAKEFILE = """
@@ -56,17 +56,6 @@ def steps_a_s(folder: Path, way: str, count: int, environment: dict[str, str]) -
     return count / took
 
 
-def commands(folder: Path, conf: str) -> str:
-    """A folder of Slurm's commands with SLURM_CONF: the Slurm plugin's job step drops SLURM_ variables."""
-    folder.mkdir()
-    for name in ("srun", "sbatch", "squeue", "scancel", "sinfo", "scontrol", "sacct", "sacctmgr"):
-        real = shutil.which(name)
-        if real:
-            (folder / name).write_text(f'#!/bin/sh\nSLURM_CONF={conf} exec {real} "$@"\n')
-            (folder / name).chmod(0o755)
-    return str(folder)
-
-
 def main() -> int:
     """Measure, write the record; 1 where a ratio is below what is wanted."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -78,8 +67,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         slurm = Path(name) / "slurm"
         found = private_slurm.start(slurm)
-        path = f"{commands(Path(name) / 'bin', found['SLURM_CONF'])}:{found['PATH']}"
-        environment = {**os.environ, **found, "PATH": path, "OMP_NUM_THREADS": "1"}
+        environment = {**os.environ, **found, "OMP_NUM_THREADS": "1"}
         try:
             for _ in range(args.rounds):
                 for way, each in rates.items():

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[1]
-sys.path.insert(0, str(REPOSITORY / "tests" / "snakemake_executor_plugin_dpdispatcher"))
+sys.path.insert(0, str(REPOSITORY / "tests" / "queues"))
 import private_slurm  # noqa: E402
 
 COMMANDS = ("sbatch", "squeue", "scancel", "srun", "scontrol", "sinfo", "sacct", "sacctmgr")
@@ -36,7 +36,7 @@ class Queue:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.calls = folder / "calls"
-        commands = folder / "bin"
+        commands = folder / "counted"
         commands.mkdir(parents=True)
         for name in COMMANDS:
             program = shutil.which(name)

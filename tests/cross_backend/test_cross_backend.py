@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import private_slurm
 import pytest
 import toy
 import yaml
@@ -17,8 +18,6 @@ from sophron.interfaces.kind import EngineFailure
 from sophron.records.errors import UserError
 from sophron.records.resources import resource
 from sophron.science.lammps.find import find
-
-from . import private_slurm
 
 SMALL = {
     "build": {"chains": 8, "chain_length": 10, "density": 0.05},
@@ -36,7 +35,7 @@ def lacking() -> str | None:
         find().mpiexec()
     except EngineFailure as failure:
         return str(failure)
-    return private_slurm.missing()
+    return None if private_slurm.AVAILABLE else private_slurm.REASON
 
 
 def campaign(folder: Path, monkeypatch, ways: tuple[str, ...]) -> toy.Campaign:
@@ -69,7 +68,6 @@ def slurm(tmp_path_factory, monkeypatch):
     folder = tmp_path_factory.mktemp("slurm")
     for variable, value in private_slurm.start(folder).items():
         monkeypatch.setenv(variable, value)
-    monkeypatch.setenv("HYDRA_LAUNCHER", "fork")  # its srun would wait for the cores that the step itself holds
     yield folder
     private_slurm.stop(folder)
 

@@ -4,10 +4,8 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 import private_slurm
+import pytest
 
 SOURCES = Path(__file__).parents[2] / "src"
 
@@ -15,13 +13,10 @@ SOURCES = Path(__file__).parents[2] / "src"
 @pytest.fixture(scope="session")
 def slurm(tmp_path_factory):
     """Environment in which a real Slurm of one node is found."""
-    reason = private_slurm.missing()
-    if reason:
-        pytest.skip(f"no Slurm here: {reason}")
-    folder = tmp_path_factory.mktemp("slurm")
-    env = private_slurm.start(folder)
-    yield env
-    private_slurm.stop(folder)
+    if not private_slurm.AVAILABLE:
+        pytest.skip(private_slurm.REASON)
+    with private_slurm.running(tmp_path_factory.mktemp("slurm")) as settings:
+        yield settings
 
 
 class Workflow:

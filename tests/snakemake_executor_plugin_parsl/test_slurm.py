@@ -11,7 +11,7 @@ import step_workflows
 pytestmark = [
     pytest.mark.skipif(importlib.util.find_spec("parsl") is None, reason="parsl is not installed"),
     pytest.mark.queues,
-    pytest.mark.skipif(bool(private_slurm.MISSING), reason=f"not installed: {', '.join(private_slurm.MISSING)}"),
+    pytest.mark.skipif(not private_slurm.AVAILABLE, reason=private_slurm.REASON),
 ]
 
 PARSL = ("--executor", "parsl", "--jobs", "100", "--parsl-provider", "slurm", "--parsl-cores", "2")
@@ -21,8 +21,8 @@ PARSL += ("--parsl-memory-mb", "4000", "--parsl-walltime-min", "10", "--parsl-ad
 @pytest.fixture(scope="module")
 def slurm(tmp_path_factory):
     folder = tmp_path_factory.mktemp("slurm") / "private"
-    yield private_slurm.start(folder) | {"FOLDER": str(folder)}
-    private_slurm.stop(folder)
+    with private_slurm.running(folder) as settings:
+        yield settings | {"FOLDER": str(folder)}
 
 
 def jobs(slurm: dict[str, str]) -> list[str]:
