@@ -1,7 +1,7 @@
 """Steps a second through a Parsl pilot in a block of a real Slurm, beside Snakemake's local and Slurm executors.
 
-1,000 trivial shell steps, start-up included, alternating; steps that need Snakemake's own job step (--job-steps) and the
-Slurm plugin (--few) are measured on fewer, and the record says on how many. Starts a private Slurm; needs root,
+1,000 trivial shell steps, start-up included, alternating; steps that need Snakemake's own job step (--job-steps) and
+the Slurm plugin (--few) are measured on fewer, and the record says on how many. Starts a private Slurm; needs root,
 slurm-wlm and munge. For a quiet machine. Run as: python bench/pilot_throughput.py --rounds 3
 """
 
