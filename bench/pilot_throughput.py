@@ -1,8 +1,8 @@
 """Steps a second through a Parsl pilot in a block of a real Slurm, beside Snakemake's local and Slurm executors.
 
-1,000 trivial shell steps, start-up included, alternating; the Slurm plugin and the steps that need Snakemake's own job
-step are measured on fewer (--few) and said to be. Starts a private Slurm; needs root, slurm-wlm and munge. For a quiet
-machine. Run as: python bench/pilot_throughput.py --rounds 3
+1,000 trivial shell steps, start-up included, alternating; steps that need Snakemake's own job step (--job-steps) and
+the Slurm plugin (--few) are measured on fewer, and the record says on how many. Starts a private Slurm; needs root,
+slurm-wlm and munge. For a quiet machine. Run as: python bench/pilot_throughput.py --rounds 3
 """
 
 import argparse
@@ -38,7 +38,6 @@ WAYS = {
     "pilot_job_step": (*PILOT, *PROFILE, "--parsl-job-step"),
     "slurm_plugin": ("--executor", "slurm", "--jobs", "100", "--slurm-status-command", "squeue", *PROFILE),
 }
-FEW = ("pilot_job_step", "slurm_plugin")
 WANTED = {("pilot", "local"): 2, ("pilot", "slurm_plugin"): 150, ("pilot_job_step", "slurm_plugin"): 10}
 
 
@@ -61,8 +60,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--job-steps", type=int, default=300)
     parser.add_argument("--few", type=int, default=20)
     args = parser.parse_args()
+    counts = dict.fromkeys(WAYS, args.steps) | {"pilot_job_step": args.job_steps, "slurm_plugin": args.few}
     rates: dict[str, list[float]] = {way: [] for way in WAYS}
     with tempfile.TemporaryDirectory() as name:
         slurm = Path(name) / "slurm"
@@ -71,15 +72,13 @@ def main() -> int:
         try:
             for _ in range(args.rounds):
                 for way, each in rates.items():
-                    count = args.few if way in FEW else args.steps
-                    each.append(round(steps_a_s(Path(name) / "run", way, count, environment), 3))
+                    each.append(round(steps_a_s(Path(name) / "run", way, counts[way], environment), 3))
         finally:
             private_slurm.stop(slurm)
     ratios = {f"{a}/{b}": round(median(rates[a]) / median(rates[b]), 2) for a, b in WANTED}
     ratios["pilot/local_greedy"] = round(median(rates["pilot"]) / median(rates["local_greedy"]), 2)
     wanted = {f"{a}/{b}": least for (a, b), least in WANTED.items()}
-    about = {"rounds": args.rounds, "steps": args.steps, "steps_of": dict.fromkeys(FEW, args.few)}
-    about["load_average"] = round(os.getloadavg()[0], 1)
+    about = {"rounds": args.rounds, "steps": counts, "load_average": round(os.getloadavg()[0], 1)}
     record("pilot_throughput", {**about, "steps_a_s": rates, "ratios": ratios, "wanted": wanted})
     return int(any(ratios[name] < least for name, least in wanted.items()))
 
