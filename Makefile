@@ -27,7 +27,7 @@ $(VENV)/.installed-dev: setup.cfg pyproject.toml | $(VENV)/bin/pip
 	@touch $@ $(VENV)/.installed-md
 
 $(VENV)/.installed-hpc: setup.cfg pyproject.toml $(VENV)/.installed-dev
-	$(BIN)/pip install --quiet --editable '.[dev,md,agents,hpc]'
+	$(BIN)/pip install --quiet --editable '.[dev,md,agents,hpc,hpc-test]'
 	@touch $@
 
 $(VENV)/bin/pip:

@@ -10,6 +10,11 @@ import pytest
 SOURCES = Path(__file__).parents[2] / "src"
 
 
+@pytest.fixture(autouse=True)
+def _installed():
+    pytest.importorskip("dpdispatcher")
+
+
 @pytest.fixture(scope="session")
 def slurm(tmp_path_factory):
     """Environment in which a real Slurm of one node is found."""
