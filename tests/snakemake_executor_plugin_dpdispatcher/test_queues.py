@@ -7,7 +7,7 @@ import time
 
 import private_sshd
 import pytest
-from conftest import Workflow
+from dispatched_workflow import Workflow
 
 pytestmark = pytest.mark.queues
 
