@@ -53,11 +53,11 @@ class Queued:
         with (root / "driver.log").open("a") as log:
             return subprocess.Popen(command, cwd=root, stdout=log, stderr=subprocess.STDOUT, process_group=0)
 
-    def run(self, *targets: str) -> int:
+    def run(self, *targets: str, patience_s: float = PATIENCE_S) -> int:
         """Run to the end; the exit code."""
         driver = self.start(*targets)
         try:
-            return driver.wait(PATIENCE_S)
+            return driver.wait(patience_s)
         finally:
             driver.kill()
 
