@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import asdict
 from typing import get_args
 
 from sophron.interfaces.rietveld import Background, Capabilities, Group, Instrument, Request, Setup, State
@@ -23,7 +25,10 @@ def check_request(request: Request, state: State, engine: str, has: Capabilities
             raise UserError(f'atom "{shown(freed.atom)}" is free without its phase; name the phase too')
     if request.background is not None:
         _check_background(request.background, engine, has)
-    if request.limit_s <= 0 or request.cycles < 1:
+    for name, value in request.values.items():
+        if not math.isfinite(value):
+            raise UserError(f"values: {value} for {shown(name)} is not finite; give a number")
+    if not request.limit_s > 0 or request.cycles < 1:
         raise UserError(f"a cycle of {request.cycles} iterations in {request.limit_s:g} s is none; give at least one")
     _check_trap({freed.group for freed in request.free}, set(state.moved))
 
@@ -67,6 +72,9 @@ def check_setup(setup: Setup, engine: str, has: Capabilities) -> tuple[float, fl
 
 
 def _check_instrument(instrument: Instrument, engine: str, has: Capabilities) -> None:
+    for key, value in asdict(instrument).items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise UserError(f"instrument.{key}: {value} is not finite; give a number")
     if instrument.geometry not in has.geometries:
         raise UserError(f"instrument.geometry: {engine} has no {shown(instrument.geometry)}; use another engine")
     lines = instrument.wavelengths_angstrom
@@ -87,6 +95,8 @@ def _check_instrument(instrument: Instrument, engine: str, has: Capabilities) ->
 
 
 def _check_background(background: Background, engine: str, has: Capabilities) -> None:
+    if not math.isfinite(background.start):
+        raise UserError(f"background.start: {background.start} is not finite; give counts")
     most = has.backgrounds.get(background.kind)
     if most is None:
         known = ", ".join(has.backgrounds)

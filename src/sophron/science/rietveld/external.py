@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,7 +71,8 @@ class ExternalEngine(RietveldEngine):
 
     def read_pattern(self, path: str, *, limit_s: float = 20.0) -> Pattern:
         """A pattern from one of the formats that the engine knows, as it stands there, unchecked."""
-        answer = self._must("read_pattern", {"path": path}, limit_s)
+        # Its process works elsewhere.
+        answer = self._must("read_pattern", {"path": str(Path(path).absolute())}, limit_s)
         arrays = {key: None if one is None else np.array(one, dtype=float) for key, one in answer.items()}
         return Pattern(path, **arrays)  # type: ignore[arg-type]
 

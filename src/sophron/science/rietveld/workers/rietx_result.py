@@ -22,7 +22,7 @@ def ending(result: Any) -> tuple[str, str]:
         return "diverged", "the least squares ran away"
     wrong = next((one for one in result.diagnostics if one.level == "error"), None)
     if wrong is not None:
-        return "diverged", first_sentence(wrong.message)
+        return "diverged", f"the engine calls the fit unusable ({wrong.code}: {first_sentence(wrong.message)})"
     return ("converged" if result.status == "converged" else "unfinished"), ""
 
 
