@@ -5,6 +5,7 @@ pip install 'sophron[xrd]'; python bench/rietveld_fluorapatite.py
 
 import importlib.util
 import json
+import os
 import resource
 import sys
 import tempfile
@@ -73,7 +74,10 @@ def trap(engine: Rietx, setup: Setup, refinement: Refinement) -> dict[str, objec
 
 
 def main() -> int:
-    """Measure, print and record; 1 where a bound is missed."""
+    """Measure, print and record; 1 where a bound is missed.
+
+    The engine has one thread, so its processor time is what an idle machine takes; the wall time is a busy one's too.
+    """
     engine = Rietx()
     began = time.monotonic()
     setup = fluorapatite(engine)
@@ -91,6 +95,7 @@ def main() -> int:
         "gof": round(fit.gof, 3),
         "cell": reached,
         "wall_s": round(wall_s, 1),
+        "load_average": round(os.getloadavg()[0], 1),
         "engine_cpu_s": round(spent.ru_utime + spent.ru_stime, 1),
         "engine_memory_mb": round(spent.ru_maxrss / 1024),
         "past_the_interface_zero_and_displacement_both_free": trap(engine, setup, refinement),
@@ -98,7 +103,7 @@ def main() -> int:
     record("rietveld_fluorapatite", result)
     print(json.dumps(result, indent=2))
     near = all(abs(one) <= MOST_PPM for one in reached["ppm_from_gsas2"].values())
-    return 0 if fit.rwp.percent <= MOST_RWP and near and wall_s < MOST_S else 1
+    return 0 if fit.rwp.percent <= MOST_RWP and near and result["engine_cpu_s"] < MOST_S else 1
 
 
 if __name__ == "__main__":

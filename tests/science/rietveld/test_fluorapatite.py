@@ -169,6 +169,8 @@ def test_the_model_is_calculated_where_asked(refined, engine):
     curves = kept.fit.curves
     found = engine.calculate(kept.state, curves.two_theta_deg[:500].tolist(), limit_s=300)
     assert found == pytest.approx(curves.calculated[:500], rel=0.05)
+    with pytest.raises(UserError, match="holds from 15 to 130"):
+        engine.calculate(kept.state, [10.0])
 
 
 def test_pictures_of_the_pattern_and_of_a_window(refined, tmp_path):

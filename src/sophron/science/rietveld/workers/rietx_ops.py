@@ -39,7 +39,9 @@ def start(setup: dict[str, Any], pattern: dict[str, Any]) -> dict[str, Any]:
     low, high = setup["limits_deg"]
     structure = rx.Structure(phases=phases)
     _first_scales(structure, instrument, pattern, low, high)
-    return _state(rx.Refinement(structure, instrument, history=False), setup["excluded_deg"])
+    x = [value for value in pattern["two_theta_deg"] if low <= value <= high]
+    kept = {"excluded_deg": setup["excluded_deg"], "range_deg": [x[0], x[-1]]}
+    return _state(rx.Refinement(structure, instrument, history=False), kept)
 
 
 def _phase(phase: dict[str, Any]) -> Any:
@@ -112,11 +114,12 @@ def _first_scales(structure: Any, instrument: Any, pattern: dict[str, Any], low:
             phase.scale.value *= above / given / len(structure.phases)
 
 
-def _state(refinement: Any, excluded: list[Any]) -> dict[str, Any]:
+def _state(refinement: Any, kept: dict[str, Any]) -> dict[str, Any]:
     document = {
         "structure": json.loads(refinement.structure.model_dump_json()),
         "instrument": json.loads(refinement.instrument.model_dump_json()),
-        "excluded_deg": excluded,
+        "excluded_deg": kept["excluded_deg"],
+        "range_deg": kept["range_deg"],
     }
     return {"version": rx.__version__, "document": document, "values": rietx_names.values(refinement)}
 
@@ -157,7 +160,7 @@ def refine(pattern: dict[str, Any], state: dict[str, Any], request: dict[str, An
     return {
         "ended": ended,
         "reason": reason,
-        "state": _state(refinement, document["excluded_deg"]),
+        "state": _state(refinement, document),
         "fit": rietx_result.fit(result, refinement),
     }
 
@@ -166,9 +169,14 @@ _FIELDS = {"two_theta_deg": "two_theta", "intensity": "intensity", "sigma": "sig
 
 
 def calculate(state: dict[str, Any], two_theta_deg: list[float]) -> list[float]:
-    """Intensities of the model at these angles."""
-    refinement = _restored(state["document"])
-    return [float(value) for value in refinement.predict(np.asarray(two_theta_deg))]
+    """Intensities of the model at these angles, within the range that it was made for."""
+    low, high = state["document"]["range_deg"]
+    if not all(low <= value <= high for value in two_theta_deg):
+        raise Refusal(f"the model holds from {low:g} to {high:g} degrees; ask for angles between these")
+    # The background's polynomials span whatever grid is asked for: both ends have to be on it.
+    grid, back = np.unique([low, *two_theta_deg, high], return_inverse=True)
+    found = _restored(state["document"]).predict(grid)[back]
+    return [float(value) for value in found[1:-1]]
 
 
 def read_pattern(path: str) -> dict[str, Any]:
