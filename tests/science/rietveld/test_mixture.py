@@ -23,10 +23,8 @@ _atom_site_fract_z
 _atom_site_U_iso_or_equiv
 {atoms}
 """
-SALT = CIF.format(name="salt", group="F m -3 m", edge=5.6402, atoms="Na1 Na 0 0 0 0.015\nCl1 Cl 0.5 0.5 0.5 0.012")
-SILICON = CIF.format(name="silicon", group="F d -3 m:2", edge=5.4312, atoms="Si1 Si 0.125 0.125 0.125 0.006")
-PHASES = (Phase("salt", SALT, march_axis=(1, 0, 0)), Phase("Si", SILICON))
-INSTRUMENT = Instrument((1.5406,), profile_w=0.004, profile_x=0.02)
+SALT = {"name": "salt", "group": "F m -3 m", "atoms": "Na1 Na 0 0 0 0.015\nCl1 Cl 0.5 0.5 0.5 0.012"}
+SILICON = {"name": "silicon", "group": "F d -3 m:2", "atoms": "Si1 Si 0.125 0.125 0.125 0.006"}
 ANGLES = np.arange(25.0, 80.0, 0.02)
 TRUE = {"cell/salt/a": 5.6421, "cell/Si/a": 5.4302, "displacement": 0.04}
 
