@@ -1,0 +1,217 @@
+"""What a Rietveld engine is: from a state and a list of what may move to a better state, within a time bound."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from sophron.interfaces.rietveld_fit import Fit
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+Group = Literal[
+    "background",  # all coefficients
+    "scale",
+    "cell",  # what the space group leaves free
+    "zero",  # degrees
+    "displacement",  # of the specimen, mm
+    "profile_u",  # Gaussian FWHM^2 = U tan^2(theta) + V tan(theta) + W, degrees^2
+    "profile_v",
+    "profile_w",
+    "profile_x",  # Lorentzian FWHM = X / cos(theta) + Y tan(theta), degrees
+    "profile_y",
+    "size",  # Lorentzian broadening of the phase, as X
+    "strain",  # as Y
+    "position",  # what the site leaves free
+    "u_iso",  # angstrom^2
+    "occupancy",
+    "preferred_orientation",  # March-Dollase ratio about the phase's axis
+    "absorption",
+]
+
+Geometry = Literal["bragg_brentano", "debye_scherrer", "transmission"]
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """A powder pattern of constant wavelength. two_theta_deg rises; sigma: None where counts are raw (Poisson)."""
+
+    name: str
+    two_theta_deg: Array
+    intensity: Array
+    sigma: Array | None = None
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A crystalline phase. cif: text of a CIF; march_axis: hkl of preferred orientation, where there may be any."""
+
+    name: str
+    cif: str
+    march_axis: tuple[int, int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Instrument:
+    """A diffractometer. wavelengths_angstrom: one line, or K-alpha 1 and 2 with their intensity ratio `ratio`.
+
+    polarization: share of the beam polarised in the plane (0.5: none); radius_mm: of the goniometer; profile_u to _y
+    as in Group; axial: S/L = H/L of axial divergence; absorption: mu t (flat specimen) or mu r (capillary), None for a
+    thick specimen or no absorption.
+    """
+
+    wavelengths_angstrom: tuple[float, ...]
+    geometry: Geometry = "bragg_brentano"
+    ratio: float = 0.5
+    polarization: float = 0.5
+    radius_mm: float = 200.0
+    zero_deg: float = 0.0
+    displacement_mm: float = 0.0
+    profile_u: float = 0.0
+    profile_v: float = 0.0
+    profile_w: float = 0.0028
+    profile_x: float = 0.01
+    profile_y: float = 0.0
+    axial: float = 0.0
+    absorption: float | None = None
+
+
+@dataclass(frozen=True)
+class Background:
+    """A background function. start: first coefficient, in counts, before anything is refined."""
+
+    kind: str = "chebyshev"
+    count: int = 9
+    start: float = 0.0
+
+
+@dataclass(frozen=True)
+class Setup:
+    """All that a refinement starts from. limits_deg and excluded_deg: 2 theta ranges."""
+
+    pattern: Pattern
+    phases: tuple[Phase, ...]
+    instrument: Instrument
+    background: Background = field(default_factory=Background)
+    limits_deg: tuple[float, float] | None = None
+    excluded_deg: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class Freed:
+    """What may move. phase, atom: None for all of them."""
+
+    group: Group
+    phase: str | None = None
+    atom: str | None = None
+
+
+@dataclass(frozen=True)
+class State:
+    """A model between two cycles: plain data, so keeping one is all it takes to save, restore or roll back.
+
+    document: the engine's own form (JSON); values: every parameter by name, in the units of Parameter; moved: groups
+    that were ever free on the way here.
+    """
+
+    engine: str
+    version: str
+    document: Mapping[str, Any]
+    values: Mapping[str, float]
+    background: Background
+    limits_deg: tuple[float, float]
+    moved: tuple[Group, ...] = ()
+
+
+@dataclass(frozen=True)
+class Request:
+    """One cycle. free: all that may move in it (nothing is remembered from earlier ones).
+
+    equal: names of parameters (`occupancy/LLZO/Ta1`) held equal, the first of each leading; values: set before it
+    starts; background: another one from here on; cycles: least-squares iterations at most; limit_s: wall seconds.
+    """
+
+    free: tuple[Freed, ...]
+    equal: tuple[tuple[str, ...], ...] = ()
+    values: Mapping[str, float] = field(default_factory=dict)
+    background: Background | None = None
+    cycles: int = 100
+    limit_s: float = 60.0
+
+
+Ended = Literal[
+    "converged",
+    "unfinished",  # out of iterations: a state to go on from
+    "diverged",  # the model ran away or the engine calls it unusable
+    "timeout",
+    "failed",  # the engine stopped or raised
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Cycle:
+    """What a cycle came to. state: where to go on; the one it began with unless it converged or was unfinished.
+
+    fit: None where nothing can be said; reason: one sentence where it neither converged nor was unfinished.
+    """
+
+    ended: Ended
+    state: State
+    fit: Fit | None
+    reason: str = ""
+    wall_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What an engine has. lacks: why a group cannot be freed, one clause each; backgrounds: kind to largest count."""
+
+    groups: frozenset[Group]
+    lacks: Mapping[Group, str]
+    backgrounds: Mapping[str, int]
+    geometries: frozenset[Geometry]
+    wavelengths: int
+
+
+class RietveldEngine(ABC):
+    """A program that refines. Found through the entry points `sophron.rietveld_engines`; made without arguments.
+
+    It runs in a process of its own, which `close` ends; every call is bounded in time. Errors a user can cause are
+    UserError, one sentence.
+    """
+
+    name: str
+
+    @abstractmethod
+    def missing(self) -> str | None:
+        """One sentence that says what lacks for this engine, or None where it works."""
+
+    @abstractmethod
+    def capabilities(self) -> Capabilities:
+        """What can be asked of it. Starts nothing."""
+
+    @abstractmethod
+    def start(self, setup: Setup, *, limit_s: float = 60.0) -> State:
+        """The state before any cycle. UserError for a phase or an instrument that it cannot read."""
+
+    @abstractmethod
+    def refine(self, pattern: Pattern, state: State, request: Request) -> Cycle:
+        """One cycle. UserError for what it does not have, before anything is refined; never for a bad fit."""
+
+    @abstractmethod
+    def calculate(self, state: State, two_theta_deg: Sequence[float], *, limit_s: float = 60.0) -> Array:
+        """The pattern that `state` gives at these angles, background included."""
+
+    @abstractmethod
+    def read_pattern(self, path: str, *, limit_s: float = 20.0) -> Pattern:
+        """A pattern from one of the formats that the engine knows, as it stands there, unchecked."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End its process, if there is one. The next call starts another."""

@@ -1,0 +1,1 @@
+"""Rietveld refinement: engines behind one interface, patterns, recipes, states that are kept, figures."""

@@ -1,0 +1,101 @@
+"""Reads powder patterns and says in one sentence, with the line, what is wrong with one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sophron.interfaces.rietveld import Pattern, RietveldEngine
+from sophron.records.errors import UserError, shown
+
+if TYPE_CHECKING:
+    from sophron.interfaces.rietveld import Array
+
+COLUMNS = {".xy": (2,), ".xye": (3,), ".dat": (2, 3), ".txt": (2, 3), ".csv": (2, 3)}
+"""Files of plain columns: 2 theta in degrees, intensity, standard deviation."""
+
+COMMENTS = ("#", "!", "'", "/", ";")
+FEWEST_POINTS = 50
+WIDEST_GAP_STEPS = 10.0
+LARGEST_BYTES = 64 * 1024**2
+
+
+def read(path: Path, engine: RietveldEngine) -> Pattern:
+    """The pattern in `path`, checked: columns as they stand, other formats as `engine` knows them. UserError."""
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}; give a file that can be read") from None
+    if not path.is_file() or size > LARGEST_BYTES:
+        raise UserError(f"{path}: not a pattern file of at most {LARGEST_BYTES >> 20} MiB; give one")
+    columns = COLUMNS.get(path.suffix.lower())
+    pattern = engine.read_pattern(str(path)) if columns is None else _columns(path, columns)
+    check(pattern)
+    return pattern
+
+
+def _columns(path: Path, allowed: tuple[int, ...]) -> Pattern:
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise UserError(f"{path}: not a text file; export the pattern as two or three columns") from None
+    rows: list[list[float]] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        row = line.strip()
+        if row and not row.startswith(COMMENTS):
+            rows.append(_row(path, number, row, allowed if not rows else (len(rows[0]),)))
+    if len(rows) < FEWEST_POINTS:
+        raise UserError(f"{path}: {len(rows)} points; a pattern has at least {FEWEST_POINTS}")
+    table = np.array(rows)
+    return Pattern(str(path), table[:, 0], table[:, 1], table[:, 2] if table.shape[1] == 3 else None)
+
+
+def _row(path: Path, number: int, row: str, allowed: Sequence[int]) -> list[float]:
+    words = row.replace(",", " ").split()
+    if len(words) not in allowed:
+        wanted = " or ".join(str(one) for one in allowed)
+        raise UserError(f"{path}: line {number} has {len(words)} columns, not {wanted}; correct or remove it")
+    try:
+        values = [float(word) for word in words]
+    except ValueError:
+        raise UserError(f'{path}: line {number}: "{shown(row)}" is not numbers; comments begin with #') from None
+    if not all(math.isfinite(value) for value in values):
+        raise UserError(f'{path}: line {number}: "{shown(row)}" has a value that is not finite; remove the line')
+    return values
+
+
+def check(pattern: Pattern) -> None:
+    """UserError, with the 2 theta where it is, for a pattern that nothing can be fitted to."""
+    x, y, sigma = pattern.two_theta_deg, pattern.intensity, pattern.sigma
+    name = shown(pattern.name, 200)
+    if x.size < FEWEST_POINTS or x.shape != y.shape or (sigma is not None and sigma.shape != x.shape):
+        raise UserError(f"{name}: {x.size} points; a pattern has at least {FEWEST_POINTS}, of equally many columns")
+    _check_finite(name, x, y, sigma)
+    if x[0] < 0 or x[-1] > 180:
+        raise UserError(f"{name}: 2 theta runs from {x[0]:g} to {x[-1]:g}; give degrees between 0 and 180")
+    steps = np.diff(x)
+    if np.any(steps <= 0):
+        at = int(np.argmax(steps <= 0))
+        raise UserError(f"{name}: 2 theta does not rise after {x[at]:g} degrees; sort the points and drop doubles")
+    widest = int(np.argmax(steps))
+    if steps[widest] > WIDEST_GAP_STEPS * float(np.median(steps)):
+        raise UserError(f"{name}: a gap from {x[widest]:g} to {x[widest + 1]:g} degrees; give one range without gaps")
+    if np.any(y < 0):
+        at = int(np.argmax(y < 0))
+        raise UserError(f"{name}: {y[at]:g} counts at {x[at]:g} degrees; give counts before any subtraction")
+    if not np.any(y > 0):
+        raise UserError(f"{name}: no counts anywhere; give a measured pattern")
+    if sigma is not None and np.any(sigma <= 0):
+        at = int(np.argmax(sigma <= 0))
+        raise UserError(f"{name}: the standard deviation at {x[at]:g} degrees is not above 0; correct or leave it out")
+
+
+def _check_finite(name: str, x: Array, y: Array, sigma: Array | None) -> None:
+    for column, values in (("2 theta", x), ("intensity", y), ("standard deviation", sigma)):
+        if values is not None and not np.all(np.isfinite(values)):
+            at = int(np.argmin(np.isfinite(values)))
+            raise UserError(f"{name}: the {column} of point {at + 1} is not finite; remove the point")

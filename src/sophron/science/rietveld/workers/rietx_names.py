@@ -1,0 +1,114 @@
+"""Names of parameters: ours (`cell/FAP/a`) and rietx's paths (`phases.0.cell.a`)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from sophron.science.rietveld.workers.serve import Refusal
+
+U_TO_B = 8 * math.pi**2
+
+_INSTRUMENT = {
+    "zero": "instrument.zero_shift",
+    "displacement": "instrument.geometry.sample_displacement",
+    **{f"profile_{letter}": f"instrument.profile.{letter}" for letter in "uvwxy"},
+}
+_PHASE = {
+    "scale": "scale",
+    "size": "lor_size",
+    "strain": "lor_strain",
+    "preferred_orientation": "preferred_orientation.r",
+}
+_ATOM = {"x": "x", "y": "y", "z": "z", "u_iso": "biso", "occupancy": "occ"}
+_GLOBS = {"background": "instrument.background.*", **_INSTRUMENT}
+_PHASE_GLOBS = {**_PHASE, "cell": "cell.*"}
+_ATOM_GLOBS = {"position": "dof.*", "u_iso": "biso", "occupancy": "occ"}
+
+
+def name(path: str, structure: Any) -> str | None:
+    """Our name of a path; None for one that we do not speak of."""
+    parts = path.split(".")
+    if path.startswith("instrument.background.c"):
+        return f"background/{parts[2][1:]}"
+    for ours, theirs in _INSTRUMENT.items():
+        if path == theirs:
+            return ours
+    if parts[0] != "phases":
+        return None
+    phase = structure.phases[int(parts[1])]
+    if parts[2] == "cell":
+        return f"cell/{phase.name}/{parts[3]}"
+    if parts[2] == "atoms":
+        label = phase.atoms[int(parts[3])].label
+        called = {theirs: ours for ours, theirs in _ATOM.items()}.get(parts[4])
+        return f"{called}/{phase.name}/{label}" if called else _degree_of_freedom(phase.name, label, parts)
+    rest = ".".join(parts[2:])
+    return next((f"{ours}/{phase.name}" for ours, theirs in _PHASE.items() if theirs == rest), None)
+
+
+def _degree_of_freedom(phase: str, label: str, parts: list[str]) -> str | None:
+    """Sites move along directions that their symmetry leaves free; correlations are between these."""
+    return f"position/{phase}/{label}/{parts[5]}" if parts[4] == "dof" else None
+
+
+def ours(path: str, value: float) -> float:
+    """A value in our units: U where rietx has B = 8 pi^2 U."""
+    return value / U_TO_B if path.endswith(".biso") else value
+
+
+def values(refinement: Any) -> dict[str, float]:
+    """Every parameter by our name."""
+    found = {}
+    for row in refinement.parameters():
+        called = name(row.path, refinement.structure)
+        if called is not None and ".dof." not in row.path:
+            found[called] = ours(row.path, row.value)
+    return found
+
+
+def paths(refinement: Any, wanted: dict[str, float]) -> dict[str, float]:
+    """Paths of rietx and values for our names. Refusal for a name that is not there or follows another by symmetry."""
+    rows = {name(row.path, refinement.structure): row for row in refinement.parameters() if ".dof." not in row.path}
+    found = {}
+    for called, value in wanted.items():
+        row = rows.get(called)
+        if row is None:
+            raise Refusal(f'there is no parameter "{called}"; see the values of the state')
+        path = row.path
+        if row.tie is not None:
+            if len(row.tie.terms) != 1 or ".dof." not in row.tie.terms[0][0]:
+                raise Refusal(f'"{called}" follows another parameter by symmetry; set that one')
+            raise Refusal(f'"{called}": rietx sets coordinates through the CIF alone; start anew with another one')
+        if row.locked:
+            raise Refusal(f'"{called}" is fixed by symmetry and cannot be set')
+        found[path] = value * U_TO_B if path.endswith(".biso") else value
+    return found
+
+
+def globs(refinement: Any, free: list[dict[str, Any]]) -> list[str]:
+    """What a stage of rietx turns on. Refusal for a phase or an atom that is not there."""
+    phases = {phase.name: (number, phase) for number, phase in enumerate(refinement.structure.phases)}
+    found: list[str] = []
+    for one in free:
+        group = one["group"]
+        if group in _GLOBS:
+            found.append(_GLOBS[group])
+            continue
+        if one["phase"] is not None and one["phase"] not in phases:
+            raise Refusal(f'there is no phase "{one["phase"]}" to free {group} of; it has {", ".join(phases)}')
+        chosen = [phases[one["phase"]]] if one["phase"] is not None else list(phases.values())
+        found += [glob for number, phase in chosen for glob in _phase_globs(group, number, phase, one["atom"])]
+    return found
+
+
+def _phase_globs(group: str, number: int, phase: Any, atom: str | None) -> list[str]:
+    if group in _PHASE_GLOBS:
+        if group == "preferred_orientation" and phase.preferred_orientation is None:
+            raise Refusal(f"phase {phase.name} has no march_axis, so preferred orientation cannot be freed; give one")
+        return [f"phases.{number}.{_PHASE_GLOBS[group]}"]
+    labels = [one.label for one in phase.atoms]
+    if atom is not None and atom not in labels:
+        raise Refusal(f'phase {phase.name} has no atom "{atom}"; it has {", ".join(labels)}')
+    which = "*" if atom is None else str(labels.index(atom))
+    return [f"phases.{number}.atoms.{which}.{_ATOM_GLOBS[group]}"]

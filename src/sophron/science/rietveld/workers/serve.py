@@ -1,0 +1,65 @@
+"""The loop of an engine's process. Standard library only: an engine's own Python need not have anything of ours."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import resource
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Any
+
+MEMORY_BYTES = 6 * 1024**3
+"""Address space: a broken CIF can ask for any number of reflections."""
+
+GRACE_S = 5
+
+
+class Refusal(Exception):
+    """What was asked cannot be: one sentence for the user."""
+
+
+def serve(operations: Mapping[str, Callable[..., Any]]) -> None:
+    """Answer requests `{"do": name, "limit_s": seconds, "with": arguments}` until standard input ends.
+
+    An answer is `{"ok": ...}`, `{"refused": sentence}` or `{"failed": sentence}`. What the engine prints goes to
+    standard error: the answers have standard output to themselves.
+    """
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    with contextlib.suppress(ValueError, OSError):  # a lower limit is set already
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    _say(answers, {"ok": "ready"})
+    for line in sys.stdin:
+        asked = json.loads(line)
+        # The default action ends this process whatever it is doing, also where nobody is left to stop it.
+        signal.alarm(math.ceil(asked["limit_s"]) + GRACE_S)
+        _say(answers, _answer(operations[asked["do"]], asked["with"]))
+        signal.alarm(0)
+
+
+def _answer(operation: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return {"ok": operation(**arguments)}
+    except Refusal as refusal:
+        return {"refused": first_sentence(str(refusal))}
+    except Exception as error:  # noqa: BLE001 - whatever an engine raises is an answer
+        traceback.print_exc()
+        return {"failed": f"{type(error).__name__}: {first_sentence(str(error))}"}
+
+
+def _say(answers: Any, answer: Mapping[str, Any]) -> None:
+    answers.write(json.dumps(answer) + "\n")
+    answers.flush()
+
+
+def first_sentence(text: str, most: int = 300) -> str:
+    """The beginning of what an engine said, on one line."""
+    line = " ".join(text.split())
+    end = line.find(". ")
+    line = line[:end] if end > 0 else line.removesuffix(".")
+    return line if len(line) <= most else line[: most - 3] + "..."
