@@ -25,7 +25,7 @@ rule all:
     input: expand("made/{{i}}", i=range({count}))
 rule make:
     output: "made/{{i}}"
-    resources: mem_mb=500, runtime=10
+    resources: mem_mb=500, runtime=2
     shell: "echo {{wildcards.i}} >> runs; sleep {seconds}; touch {{output}}"
 """
 

@@ -8,6 +8,9 @@ from typing import Any
 
 from snakemake_executor_plugin_dpdispatcher.requests import Request
 
+# Snakemake's own process is a part of every job, and schedulers count it: it alone takes about 150 MB.
+LEAST_MB = 300
+
 Lines = Callable[[Request], list[str]]
 
 
@@ -20,6 +23,8 @@ def resources(
     for a scheduler whose own cannot be extended.
     """
     array = batch_type == "SlurmJobArray"
+    if request.memory_mb is not None:
+        request = replace(request, memory_mb=max(request.memory_mb, LEAST_MB))
     if request.runtime_min is not None and not array:
         request = replace(request, runtime_min=request.runtime_min * steps)
     slurm = batch_type in ("Slurm", "SlurmJobArray")

@@ -119,6 +119,10 @@ def test_steps_of_one_job_need_the_sum_of_their_times(tmp_path):
     assert "#PBS -l walltime=04:30:00" in made("PBS", FULL, tmp_path, steps=3)
 
 
+def test_a_job_has_room_for_snakemake_itself(tmp_path):
+    assert "#SBATCH --mem=300M" in made("Slurm", Request(memory_mb=5), tmp_path)
+
+
 def test_the_machine_file_adds_its_own_lines(tmp_path):
     base = {"custom_flags": ["#SBATCH --account=lab"], "queue_name": "short", "module_list": ["gcc"]}
     script = made("Slurm", Request(), tmp_path, base=base)
