@@ -23,11 +23,11 @@ $(VENV)/.installed-md: setup.cfg pyproject.toml | $(VENV)/bin/pip
 	@touch $@
 
 $(VENV)/.installed-dev: setup.cfg pyproject.toml | $(VENV)/bin/pip
-	$(BIN)/pip install --quiet --editable '.[dev,md,agents]'
+	$(BIN)/pip install --quiet --editable '.[dev,md,agents,xrd]'
 	@touch $@ $(VENV)/.installed-md
 
 $(VENV)/.installed-hpc: setup.cfg pyproject.toml $(VENV)/.installed-dev
-	$(BIN)/pip install --quiet --editable '.[dev,md,agents,hpc,hpc-test]'
+	$(BIN)/pip install --quiet --editable '.[dev,md,agents,xrd,hpc,hpc-test]'
 	@touch $@
 
 $(VENV)/bin/pip:
