@@ -6,10 +6,12 @@ Read by every verb at start-up, so it imports nothing heavy; what runs a stage i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
-from sophron.interfaces.kind import Definition, Kind, StageKind
+from sophron.interfaces.kind import Definition, Kind
 from sophron.records.errors import UserError
 from sophron.science.chain_conformation.ways import WAYS
+from sophron.science.stage_of import stage_of
 
 _REPLICA = ("replica",)
 _SYSTEM = {"system": "system.data"}
@@ -36,16 +38,7 @@ def ranges(definitions: Mapping[str, Definition]) -> dict[str, Sequence[str]]:
     return {"replica": [str(replica) for replica in range(count)]}
 
 
-def _stage(name: str, *depends_on: str, run: str = "", **details: object) -> StageKind:
-    """A stage whose function and schema lie where every stage of this kind has them."""
-    module = run or name
-    return StageKind(
-        name=name,
-        depends_on=depends_on,
-        run=f"sophron.science.chain_conformation.{module}:run",
-        schema=f"chain_conformation/{module}",
-        **details,  # type: ignore[arg-type]
-    )
+_stage = partial(stage_of, "chain_conformation")
 
 
 KIND = Kind(

@@ -8,9 +8,11 @@ imports nothing heavy; what runs a stage is named, not imported.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
-from sophron.interfaces.kind import Definition, Kind, StageKind
+from sophron.interfaces.kind import Definition, Kind
 from sophron.records.errors import UserError
+from sophron.science.stage_of import stage_of
 
 _REPLICA = ("replica",)
 _SYSTEM = {"system": "system.data"}
@@ -34,15 +36,7 @@ def ranges(definitions: Mapping[str, Definition]) -> dict[str, Sequence[str]]:
     return values
 
 
-def _stage(name: str, *depends_on: str, **details: object) -> StageKind:
-    """A stage whose function and schema lie where every stage of this kind has them."""
-    return StageKind(
-        name=name,
-        depends_on=depends_on,
-        run=f"sophron.science.conductivity.{name}:run",
-        schema=f"conductivity/{name}",
-        **details,  # type: ignore[arg-type]
-    )
+_stage = partial(stage_of, "conductivity")
 
 
 KIND = Kind(

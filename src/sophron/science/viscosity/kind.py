@@ -6,8 +6,10 @@ Read by every verb at start-up, so it imports nothing heavy; what runs a stage i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
-from sophron.interfaces.kind import Definition, Kind, StageKind
+from sophron.interfaces.kind import Definition, Kind
+from sophron.science.stage_of import stage_of
 
 _REPLICA = ("replica",)
 _SYSTEM = {"system": "system.data"}
@@ -26,15 +28,7 @@ def ranges(definitions: Mapping[str, Definition]) -> dict[str, Sequence[str]]:
     return values
 
 
-def _stage(name: str, *depends_on: str, **details: object) -> StageKind:
-    """A stage whose function and schema lie where every stage of this kind has them."""
-    return StageKind(
-        name=name,
-        depends_on=depends_on,
-        run=f"sophron.science.viscosity.{name}:run",
-        schema=f"viscosity/{name}",
-        **details,  # type: ignore[arg-type]
-    )
+_stage = partial(stage_of, "viscosity")
 
 
 KIND = Kind(
