@@ -15,7 +15,7 @@ def symmetry(visits: Sequence[int], temperature_k: float) -> float | Refusal:
     """Free energy in kcal/mol that equivalent sites of the host add to the binding simulated: -RT ln n, or 0, or none.
 
     visits: independent samples of the fully bound window in each of the n equivalent sites. The condition of -RT ln n
-    is that restraints kept the guest to one site; where it went to and fro, the simulation has counted all of them
+    is that restraints kept the guest to one site; where it changed sites, the simulation has counted all of them
     already, and equally often within 3 standard deviations. Anything between is refused. ValueError without samples.
     """
     total, sites = sum(visits), len(visits)
