@@ -31,8 +31,9 @@ def compare(first: NDArray[np.float64], second: NDArray[np.float64]) -> Pair:
     """Bennett acceptance ratio (10.1016/0021-9991(76)90078-4) and overlap of two windows.
 
     first, second: u_2 - u_1, reduced, of samples drawn from window 1 and of samples drawn from window 2, shapes (n1,)
-    and (n2,). The overlap is the smaller off-diagonal element of the overlap matrix of these two windows alone
-    (Klimovich, Shirts and Mobley 2015, 10.1007/s10822-015-9840-9): other windows can only lower it.
+    and (n2,). The overlap is the chance to take a sample of one window for one of the other, as in the overlap matrix
+    of Klimovich, Shirts and Mobley (2015, 10.1007/s10822-015-9840-9) of these two alone, as if both had equally many
+    samples: how many there are is another guard's question. Other windows can only lower it.
     """
     shift = math.log(first.size / second.size)
     both = np.concatenate([first, second])
@@ -44,6 +45,6 @@ def compare(first: NDArray[np.float64], second: NDArray[np.float64]) -> Pair:
     margin = FAR + math.log(both.size)
     low, high = float(both.min()) + shift - margin, float(both.max()) + shift + margin
     difference = float(optimize.brentq(imbalance, low, high, xtol=1e-10))
-    share = special.expit(shift + both - difference)
-    shared = float((share * special.expit(difference - shift - both)).sum())
-    return Pair(difference, shared / max(first.size, second.size))
+    forth = float(special.expit(difference - first).mean())
+    back = float(special.expit(second - difference).mean())
+    return Pair(difference, min(forth, back))

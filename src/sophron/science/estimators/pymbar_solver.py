@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import special
 
 from sophron.records.errors import UserError
 
@@ -54,14 +55,22 @@ def solve(parts: Sequence[NDArray[np.float64]], start: NDArray[np.float64]) -> S
     residual = np.abs(weights.sum(axis=0) - 1.0).max()
     if not (residual < LARGEST_RESIDUAL and np.all(np.isfinite(found["dDelta_f"]))):
         return None
-    matrix = solver.compute_overlap()["matrix"]
-    between = [min(matrix[at, at + 1], matrix[at + 1, at]) for at in range(len(counts) - 1)]
+    free_energies = np.asarray(found["Delta_f"][0])
     return Solution(
-        free_energies=tuple(map(float, found["Delta_f"][0])),
+        free_energies=tuple(map(float, free_energies)),
         errors=tuple(map(float, found["dDelta_f"][0])),
-        overlaps=tuple(map(float, between)),
+        overlaps=_overlaps(parts, free_energies),
         effective_samples=tuple(map(float, solver.compute_effective_sample_number())),
     )
+
+
+def _overlaps(parts: Sequence[NDArray[np.float64]], free_energies: NDArray[np.float64]) -> tuple[float, ...]:
+    """Of each window with the next: the overlap matrix of all windows as if they had equally many samples.
+
+    pymbar's own matrix counts samples: a window of few would seem to overlap with nothing.
+    """
+    rows = np.array([special.softmax(free_energies[:, None] - each, axis=0).mean(axis=1) for each in parts])
+    return tuple(float(min(rows[at, at + 1], rows[at + 1, at])) for at in range(len(parts) - 1))
 
 
 def _pymbar() -> Any:
