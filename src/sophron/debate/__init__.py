@@ -1,0 +1,1 @@
+"""Debate: what several experts say of a pipeline, weighed into one critique; asks no model."""

@@ -1,0 +1,84 @@
+"""Votes: what one expert says in one round (MDForge, appendix B.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Self
+
+from sophron.records.documents import Document, validate
+
+SCHEMA = "agents/vote"
+
+
+class Label(StrEnum):
+    """What an expert, or a panel, thinks of a pipeline."""
+
+    PASS = "pass"  # noqa: S105 - a label
+    UNCERTAIN = "uncertain"
+    FAIL = "fail"
+
+
+class Severity(StrEnum):
+    """How much a concern matters, the gravest first."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+class Focus(StrEnum):
+    """The stage that a concern asks to change; the pipeline where no single stage is to blame."""
+
+    PREPARATION = "preparation"
+    EQUILIBRATION = "equilibration"
+    PRODUCTION = "production"
+    ANALYSIS = "analysis"
+    PIPELINE = "pipeline"
+
+
+@dataclass(frozen=True)
+class Concern:
+    """What may be wrong with one stage, and what to do about it."""
+
+    severity: Severity
+    focus: Focus
+    text: str
+
+
+@dataclass(frozen=True)
+class Vote:
+    """An expert's vote. confidence: from 0 (weighs nothing) to 1; the rest as `agents/vote.schema.yaml` has it."""
+
+    label: Label
+    confidence: float
+    strategic_insight: str
+    concerns: tuple[Concern, ...]
+    reasoning: str
+
+    @classmethod
+    def read(cls, answer: Mapping[str, Any], source: Path) -> Self:
+        """The vote in an expert's `answer`; UserError with `source` and key where it does not fit the schema."""
+        validate(Document(answer, source), SCHEMA)
+        concerns = (
+            Concern(Severity(each["severity"]), Focus(each["focus"]), each["text"]) for each in answer["concerns"]
+        )
+        return cls(
+            label=Label(answer["label"]),
+            confidence=float(answer["confidence"]),
+            strategic_insight=answer["strategic_insight"],
+            concerns=tuple(concerns),
+            reasoning=answer["reasoning"],
+        )
+
+    def as_answer(self) -> dict[str, Any]:
+        """Plain data that fits the schema."""
+        return asdict(self) | {
+            "label": self.label.value,
+            "concerns": [
+                {"severity": each.severity.value, "focus": each.focus.value, "text": each.text}
+                for each in self.concerns
+            ],
+        }

@@ -1,0 +1,50 @@
+"""Two neighbouring windows by themselves: Bennett's free energy, and how much their distributions overlap.
+
+Cheap and always finite, so it comes first: on windows that no sample connects, a multistate solver finds no end.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import optimize, special
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+FAR = 50.0
+"""Distance in kT at which a Fermi function is 0 or 1 to machine precision, even summed over samples."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """difference: reduced free energy of the second window less that of the first; overlap: from 0 to 0.5."""
+
+    difference: float
+    overlap: float
+
+
+def compare(first: NDArray[np.float64], second: NDArray[np.float64]) -> Pair:
+    """Bennett acceptance ratio (10.1016/0021-9991(76)90078-4) and overlap of two windows.
+
+    first, second: u_2 - u_1, reduced, of samples drawn from window 1 and of samples drawn from window 2, shapes (n1,)
+    and (n2,). The overlap is the chance to take a sample of one window for one of the other, as in the overlap matrix
+    of Klimovich, Shirts and Mobley (2015, 10.1007/s10822-015-9840-9) of these two alone, as if both had equally many
+    samples: how many there are is another guard's question. Other windows can only lower it.
+    """
+    shift = math.log(first.size / second.size)
+    both = np.concatenate([first, second])
+
+    def imbalance(difference: float) -> float:
+        forth = special.expit(difference - shift - first).sum()
+        return float(forth - special.expit(shift + second - difference).sum())
+
+    margin = FAR + math.log(both.size)
+    low, high = float(both.min()) + shift - margin, float(both.max()) + shift + margin
+    difference = float(optimize.brentq(imbalance, low, high, xtol=1e-10))
+    forth = float(special.expit(difference - first).mean())
+    back = float(special.expit(second - difference).mean())
+    return Pair(difference, min(forth, back))

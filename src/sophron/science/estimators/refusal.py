@@ -1,0 +1,31 @@
+"""A free energy that is not given: why, as a type and as a sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """Why no free energy is given."""
+
+    NO_OVERLAP = "no_overlap"
+    FEW_SAMPLES = "few_samples"
+    NOT_SOLVED = "not_solved"
+    BLOCKS_DIFFER = "blocks_differ"
+    HYSTERESIS = "hysteresis"
+    SITES_UNEQUAL = "sites_unequal"
+    CYCLE_OPEN = "cycle_open"
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A number that is not given. windows: those to blame, counted from 0; empty where it is all of them."""
+
+    reason: Reason
+    sentence: str
+    windows: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        """Typed reason and sentence, in one line."""
+        return f"{self.reason}: {self.sentence}"

@@ -1,0 +1,107 @@
+"""Attach-pull-release on systems with exact answers."""
+
+import math
+
+import numpy as np
+import pytest
+
+from sophron.science.estimators.cycle import Term
+from sophron.science.estimators.refusal import Reason, Refusal
+from sophron.science.estimators.restraints import STANDARD_VOLUME, Frame, Harmonic, rt
+from sophron.science.host_guest import exact, lj_dimer
+from sophron.science.host_guest.apr import Wall, binding, chain, reduced
+
+T = 298.15
+DIMER = exact.LennardJones(3.0, lj_dimer.SIGMA_A)
+
+
+@pytest.mark.parametrize(("epsilon", "answer"), [(1.0, -0.3704), (3.0, -1.5058), (5.0, -3.2214)])
+def test_the_dimer_by_quadrature(epsilon, answer):
+    assert exact.binding(exact.LennardJones(epsilon, 3.4), 8.0, T) == pytest.approx(answer, abs=1e-4)
+
+
+def test_an_ideal_gas_in_a_sphere_by_hand():
+    by_hand = -rt(T) * math.log(4 / 3 * math.pi * 8.0**3 / STANDARD_VOLUME)
+    assert exact.binding(exact.ideal_gas, 8.0, T) == pytest.approx(by_hand, abs=1e-6)
+
+
+def test_a_stiffer_wall_comes_near_the_sphere():
+    sphere = exact.binding(DIMER, 8.0, T)
+    off = [exact.binding(DIMER, Wall(8.0, k), T) - sphere for k in (1.0, 100.0, 10000.0)]
+    assert off[0] < off[1] < off[2] < 0
+    assert off[2] > -1e-3
+
+
+def test_the_grid_is_fine_enough(monkeypatch):
+    fine = exact.binding(DIMER, 8.0, T)
+    monkeypatch.setattr(exact, "GRID", exact.GRID // 2 + 1)
+    assert exact.binding(DIMER, 8.0, T) == pytest.approx(fine, abs=1e-6)
+
+
+def test_samples_follow_their_distribution():
+    windows = lj_dimer.windows()[-1:]
+    distance = exact.sample(windows, exact.ideal_gas, T, 20000, 3)[0].coordinates[0]
+    target, k = windows[0].frame.distance.target, windows[0].frame.distance.k
+    width = math.sqrt(rt(T) / (2 * k))
+    assert distance.mean() == pytest.approx(target + 2 * width**2 / target, abs=4 * width / math.sqrt(20000))
+    assert distance.std() == pytest.approx(width, rel=0.03)
+
+
+def test_walls_stand_in_their_own_windows_alone():
+    windows = lj_dimer.windows()
+    beyond = np.array([[9.0], [0.0], [0.0]])
+    plain = chain(lj_dimer.FRAME, lj_dimer.STRENGTHS, lj_dimer.DISTANCES_A, Wall(100.0, 1.0))
+    extra = (reduced(windows, beyond, T) - reduced(plain, beyond, T))[:, 0]
+    assert extra[: len(lj_dimer.STRENGTHS)] == pytest.approx(lj_dimer.WALL.k / rt(T))
+    assert np.all(extra[len(lj_dimer.STRENGTHS) :] == 0)
+
+
+def test_angles_are_degrees_and_constants_are_for_radians():
+    frame = Frame(Harmonic(6.0, 5.0), theta=Harmonic(180.0, 100.0), beta=Harmonic(180.0, 100.0))
+    energy = reduced(chain(frame, (0.0, 0.5), (6.0,), Wall(9.0, 5.0)), np.array([[6.0], [170.0], [180.0]]), T)[:, 0]
+    full = 100.0 * math.radians(10.0) ** 2 / rt(T)
+    assert energy == pytest.approx([0.0, 0.5 * full, full])
+
+
+class TestWithPymbar:
+    """The whole path: windows, MBAR with its guards, release."""
+
+    @pytest.fixture(autouse=True)
+    def _pymbar(self):
+        pytest.importorskip("pymbar", reason="pymbar is not installed: pip install 'sophron[chem]'")
+
+    def test_an_ideal_gas_guest_gives_the_analytic_value(self):
+        """With its orientation restrained too; what binds it is the wall alone."""
+        frame = Frame(Harmonic(5.0, 2.0), theta=Harmonic(180.0, 20.0), beta=Harmonic(180.0, 20.0))
+        wall = Wall(8.0, 5.0)
+        strengths = (0.0, 0.004, 0.02, 0.06, 0.15, 0.4)
+        windows = chain(frame, strengths, [5.0 + 0.7 * place for place in range(9)], wall)
+        answer = exact.binding(exact.ideal_gas, wall, T)
+        found = [binding(exact.sample(windows, exact.ideal_gas, T, 800, seed), windows, T) for seed in range(3)]
+        assert all(isinstance(each, Term) for each in found), found
+        assert all(abs(each.value - answer) < 3 * each.statistical for each in found)
+        assert all(each.statistical < 0.3 for each in found)
+
+    @pytest.mark.parametrize("epsilon", [1.0, 3.0, 5.0])
+    def test_the_dimer_from_independent_samples(self, epsilon):
+        potential, windows = exact.LennardJones(epsilon, lj_dimer.SIGMA_A), lj_dimer.windows()
+        found = binding(exact.sample(windows, potential, T, 600, 5), windows, T, lj_dimer.residual(potential))
+        assert isinstance(found, Term), found
+        off = abs(found.value - exact.binding(potential, lj_dimer.WALL, T))
+        assert off < 3 * found.statistical + lj_dimer.residual(potential)
+        assert found.systematic >= lj_dimer.residual(potential)
+
+    def test_windows_too_far_apart_are_refused(self):
+        windows = chain(lj_dimer.FRAME, lj_dimer.STRENGTHS, (3.8, 4.4, 7.4, 8.0), lj_dimer.WALL)
+        refused = binding(exact.sample(windows, DIMER, T, 300, 6), windows, T)
+        assert isinstance(refused, Refusal)
+        assert refused.reason is Reason.NO_OVERLAP
+        assert refused.windows == (4, 5)
+
+    def test_the_dimer_run_by_openmm(self):
+        pytest.importorskip("openmm", reason="OpenMM is not installed: pip install 'sophron[chem]'")
+        runs = lj_dimer.simulate(DIMER, T, lj_dimer.Sampling(samples=250, steps=50, seed=11))
+        found = binding(runs, lj_dimer.windows(), T, lj_dimer.residual(DIMER))
+        assert isinstance(found, Term), found
+        off = abs(found.value - exact.binding(DIMER, lj_dimer.WALL, T))
+        assert off < 3 * found.statistical + lj_dimer.residual(DIMER)
