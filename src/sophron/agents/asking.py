@@ -20,6 +20,7 @@ from sophron.records import registry
 from sophron.records.errors import UserError
 
 if TYPE_CHECKING:
+    from sophron.agents.tools.mcp import Server
     from sophron.agents.tools.toolbox import Toolbox
 
 OVERRIDES = ("heuristic", "mailbox", "replay")
@@ -67,8 +68,16 @@ def toolbox(work: AgentStep) -> "Iterator[Toolbox | None]":
     scratch = work.root / "scratch" / "agents" / work.step
     scratch.mkdir(parents=True, exist_ok=True)
     given = grants.grant(work.agent.front.get("grants", {}), scratch, root=work.root)
-    with Toolbox(scratch, work.files, choose(None), names, grant=given) as box:
+    servers = {name: _server(work.root, about) for name, about in work.agent.front.get("servers", {}).items()}
+    with Toolbox(scratch, work.files, choose(None), names, grant=given, servers=servers) as box:
         yield box
+
+
+def _server(root: Path, about: Mapping[str, Any]) -> "Server":
+    from sophron.agents.tools.mcp import Server
+
+    mounts = [root / path for path in about.get("mounts", [])]
+    return Server(command=about.get("command", ()), url=about.get("url", ""), read_only=mounts)
 
 
 def missing(root: Path | None, agent: AgentFile, who: Mapping[str, Any]) -> str | None:

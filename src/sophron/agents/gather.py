@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sophron.agents import remembering, restarts
 from sophron.campaign import results, verdict
+from sophron.campaign.agent_files import AgentFile
 from sophron.campaign.mechanical import OVERLAYS_NAME
 from sophron.campaign.spec import SPEC_NAME, Spec, load
 from sophron.interfaces.kind import Wildcards
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 Inputs = dict[str, Any]
 LOG_TAIL = 20_000
+FOLDERS = ("results", "records", "logs")
+"""What an agent may ask to read with its tools. The gate, the keys' configuration and other campaigns are not there."""
 
 
 def failure_path(root: Path, stage: str, attempt: str) -> Path:
@@ -32,6 +35,18 @@ def for_plan(root: Path) -> Inputs:
     made = make(root, spec)
     counts = [{"stage": stage, "rule": rule, "steps": steps} for (stage, rule), steps in made.counts().items()]
     return {"spec": spec.data, "plan": {"counts": counts, "core_hours": made.core_hours(), "excess": made.excess()}}
+
+
+def folders(root: Path, agent: AgentFile) -> dict[str, Path]:
+    """The folders that the agent's tools may read: its inputs of the kind `folder`, called as those of a campaign.
+
+    UserError for another name.
+    """
+    wanted = [role for role, about in agent.front["inputs"].items() if about["kind"] == "folder"]
+    for role in wanted:
+        if role not in FOLDERS:
+            raise UserError(f"{agent.path}: the folder {role} is none of a campaign's; take {', '.join(FOLDERS)}")
+    return {role: root / role for role in wanted if (root / role).is_dir()}
 
 
 def for_rule(root: Path, spec: Spec, rule: str, wildcards: Wildcards) -> Inputs:

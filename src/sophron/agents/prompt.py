@@ -16,7 +16,7 @@ MEDIA = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".web
 
 
 def request(agent: AgentFile, step: str, inputs: Mapping[str, Any], tools: Sequence[Tool] = ()) -> Request:
-    """The first request of a step. inputs: by role, parsed JSON, text, or the Path of a picture.
+    """The first request of a step. inputs: by role, parsed JSON, text, or the Path of a picture or folder.
 
     Raises UserError for an input that the definition does not declare, or one that it needs and does not get.
     """
@@ -53,7 +53,9 @@ def _parts(agent: AgentFile, inputs: Mapping[str, Any]) -> Iterator[Part]:
         end = place.end()
         role = place[1]
         value = inputs.get(role)
-        if isinstance(value, Path):
+        if isinstance(value, Path) and value.is_dir():
+            yield Text(f"(a folder: your tools read it as `{role}/...`)")
+        elif isinstance(value, Path):
             yield _image(value)
         else:
             most = agent.front["inputs"][role].get("max_bytes", MOST_BYTES)

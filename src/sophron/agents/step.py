@@ -43,10 +43,14 @@ class AgentStep:
     @property
     def input_digests(self) -> dict[str, str]:
         """Role -> digest of what the agent was told."""
-        return {
-            role: file_digest(value) if isinstance(value, Path) else digest(value)
-            for role, value in sorted(self.inputs.items())
-        }
+        return {role: _told(role, value) for role, value in sorted(self.inputs.items())}
+
+
+def _told(role: str, value: Any) -> str:
+    """Digest of an input. A folder is granted, not told: what its agent reads there is in the audit."""
+    if isinstance(value, Path):
+        return digest(["folder", role]) if value.is_dir() else file_digest(value)
+    return digest(value)
 
 
 def run(work: AgentStep, ask: Ask, *, tools: Tools | None = None, again: bool = False) -> None:

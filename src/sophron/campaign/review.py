@@ -171,7 +171,10 @@ class Review:
         rank = f" of rank {chosen.get('rank', front['rank'])}" if chosen["backend"] == agent_files.RANKED else ""
         who = f"{chosen['backend']}{rank}" + (f", model {chosen['model']}" if "model" in chosen else "")
         tools = front["tools"]
-        return AgentPlan(name, rules, who, tools, grants.lines(front.get("grants", {})) if tools else [])
+        given = grants.lines(front.get("grants", {})) if tools else []
+        for server, about in sorted(front.get("servers", {}).items()):
+            given.append(f"MCP server {server}: {about.get('url') or ' '.join(about.get('command', []))}")
+        return AgentPlan(name, rules, who, tools, given)
 
     @property
     def trusted(self) -> list[str]:
