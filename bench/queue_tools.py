@@ -48,6 +48,7 @@ class Queue:
             "PATH": f"{commands}:{os.environ['PATH']}",
             "PYTHONPATH": str(REPOSITORY / "src"),
             "OMP_NUM_THREADS": "1",
+            "HOME": str(folder),  # dpdispatcher's scripts are login shells: no profile of the user's is measured
         }
 
     def called(self, name: str) -> int:

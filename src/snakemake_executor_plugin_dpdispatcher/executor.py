@@ -1,6 +1,7 @@
 """The executor: Snakemake's jobs become tasks of dpdispatcher, and the tasks of a dead driver are taken up again."""
 
 import shlex
+import sys
 import threading
 from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
@@ -99,8 +100,13 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # an untyped base
             self._made.finish()
 
     def _command(self, job: Any) -> str:
-        """The shell line that runs `job`'s steps from anywhere."""
-        return f"cd {shlex.quote(str(Path.cwd()))} && {self.format_job_exec(job)}"
+        """The shell line that runs `job`'s steps from anywhere.
+
+        dpdispatcher's scripts are login shells, whose profile may set PATH anew: the programs that were installed
+        beside this Python are named again.
+        """
+        programs = shlex.quote(str(Path(sys.executable).parent))
+        return f'cd {shlex.quote(str(Path.cwd()))} && export PATH={programs}:"$PATH" && {self.format_job_exec(job)}'
 
     def _dispatcher(self) -> "Dispatcher":
         with self._lock:

@@ -78,7 +78,7 @@ def test_a_definition_brings_its_folders_programs_and_servers(step):
         assert failed
         assert "is outside" in said
         assert ask(box, "toy__add", a=2, b=3) == ("5", False)
-        said, failed = ask(box, "run_command", command=f"cat {step.root}/approvals/gate.json; echo done > made")
+        said, failed = ask(box, "run_command", line=f"cat {step.root}/approvals/gate.json; echo done > made")
         assert "No such file" in said
     assert (step.root / "scratch" / "agents" / "reading" / "made").read_text() == "done\n"
 

@@ -15,7 +15,9 @@ class Workflow:
     def __init__(self, folder, env=None):
         self.folder = folder
         self.drivers = []
-        self.env = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(SOURCES)} | (env or {})
+        # dpdispatcher's scripts are login shells: what a tester's profile does is no part of a test.
+        own = {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(SOURCES), "HOME": str(folder)}
+        self.env = os.environ | own | (env or {})
 
     def write(self, text, name="Snakefile"):
         (self.folder / name).write_text(text)

@@ -15,6 +15,10 @@ class Conformance(TestWorkflowsLocalStorageBase):
     def get_executor_settings(self):
         return ExecutorSettings(batch_type=self.batch_type)
 
+    @pytest.fixture(autouse=True)
+    def _no_profile(self, tmp_path_factory, monkeypatch):
+        monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+
 
 class TestShell(Conformance):
     __test__ = True
