@@ -23,12 +23,8 @@ $(VENV)/.installed-md: setup.cfg pyproject.toml | $(VENV)/bin/pip
 	@touch $@
 
 $(VENV)/.installed-dev: setup.cfg pyproject.toml | $(VENV)/bin/pip
-	$(BIN)/pip install --quiet --editable '.[dev,md,agents,xrd]'
+	$(BIN)/pip install --quiet --editable '.[dev,md,agents,hpc,xrd]'
 	@touch $@ $(VENV)/.installed-md
-
-$(VENV)/.installed-hpc: setup.cfg pyproject.toml $(VENV)/.installed-dev
-	$(BIN)/pip install --quiet --editable '.[dev,md,agents,xrd,hpc,hpc-test]'
-	@touch $@
 
 $(VENV)/bin/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -54,7 +50,7 @@ demo: $(VENV)/.installed-md ## Run campaigns/lj-liquid-viscosity to a verified v
 test: $(VENV)/.installed-dev ## Run the tests
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) $(PYTEST_ARGS)
 
-test-queues: $(VENV)/.installed-hpc ## Run the tests on a private Slurm (as root; Debian: slurm-wlm munge)
+test-queues: $(VENV)/.installed-dev ## Run the tests on a private Slurm (as root; Debian: slurm-wlm munge)
 	$(BIN)/python -m pytest -m queues tests $(PYTEST_ARGS)
 
 lint: $(VENV)/.installed-dev ## Check style, types, layers, rules and spelling

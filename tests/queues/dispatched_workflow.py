@@ -36,6 +36,8 @@ class Workflow:
     def begin(self, *options, batch_type="Shell"):
         log = (self.folder / "driver.log").open("w")
         line = self.line(*options, batch_type=batch_type)
+        # Whoever runs the tests in the background ignores SIGINT, and so would all that they start.
+        line = ["env", "--default-signal=INT", *line]
         driver = subprocess.Popen(line, cwd=self.folder, env=self.env, stdout=log, stderr=log)
         self.drivers.append(driver)
         return driver

@@ -27,7 +27,7 @@ REASON = "needs root" if os.getuid() else f"not installed: {', '.join(MISSING)} 
 AVAILABLE = not MISSING and os.getuid() == 0
 CPUS = 2
 MEMORY_MB = 6000
-DEAD_AFTER_S = 5
+DEAD_AFTER_S = 30
 CONFIGURATION = """\
 ClusterName=sophrontest
 SlurmctldHost={host}(127.0.0.1)

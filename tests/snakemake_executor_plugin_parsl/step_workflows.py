@@ -117,8 +117,10 @@ def command(*words: str) -> list[str]:
 def start(folder: Path, *words: str, **more: str) -> subprocess.Popen[bytes]:
     """Snakemake in the background, in a process group of its own; what it says goes to `said`."""
     with (folder / "said").open("ab") as said:
+        # Whoever runs the tests in the background ignores SIGINT, and so would all that they start.
+        line = ["env", "--default-signal=INT", *command(*words)]
         return subprocess.Popen(
-            command(*words), cwd=folder, env=environment(**more), stdout=said, stderr=said, start_new_session=True
+            line, cwd=folder, env=environment(**more), stdout=said, stderr=said, start_new_session=True
         )
 
 
