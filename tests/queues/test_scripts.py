@@ -14,7 +14,7 @@ import pytest
 from sophron.records.resources import resource
 
 GOLDEN = Path(__file__).parent / "golden"
-BODY = '#!/bin/sh\n# properties = {"rule": "produce"}\ncd /work/melt && python -m snakemake --target-jobs produce:replica=3\n'
+BODY = '#!/bin/sh\n# properties = {"rule": "produce"}\ncd /scratch/melt && python -m snakemake --target-jobs produce:replica=3\n'
 JOBS = {
     "serial": {"threads": 1, "resources": {"mem_mb": 1000, "runtime": 90}},
     "mpi": {
@@ -45,7 +45,7 @@ def test_a_script_is_the_golden_one(profile, shape, monkeypatch):
     monkeypatch.setattr(module, "QUEUE", "normal")
     monkeypatch.setattr(module, "ACCOUNT" if profile == "pbs" else "PROJECT", "melts")
     job = {"rule": "produce", "wildcards": {"replica": "3"}, **JOBS[shape]}
-    written = module.script(job, BODY, Path("/work/melt/job.log"), Path("/work/melt/job.exit"))
+    written = module.script(job, BODY, Path("/scratch/melt/job.log"), Path("/scratch/melt/job.exit"))
     golden = GOLDEN / f"{profile}-{shape}.sh"
     assert written == golden.read_text()
     assert "planted" not in written

@@ -7,12 +7,12 @@
 #BSUB -W 01:30
 #BSUB -q normal
 #BSUB -P melts
-#BSUB -o /work/melt/job.log
+#BSUB -o /scratch/melt/job.log
 #BSUB -r
 #BSUB -env "PATH, LANG"
 (
-cd /work/melt && python -m snakemake --target-jobs produce:replica=3
+cd /scratch/melt && python -m snakemake --target-jobs produce:replica=3
 )
 code=$?
-echo $code > '/work/melt/job.exit'
+echo $code > '/scratch/melt/job.exit'
 exit $code

@@ -5,12 +5,12 @@
 #PBS -q normal
 #PBS -A melts
 #PBS -j oe
-#PBS -o /work/melt/job.log
+#PBS -o /scratch/melt/job.log
 #PBS -r y
 #PBS -v PATH,LANG
 (
-cd /work/melt && python -m snakemake --target-jobs produce:replica=3
+cd /scratch/melt && python -m snakemake --target-jobs produce:replica=3
 )
 code=$?
-echo $code > '/work/melt/job.exit'
+echo $code > '/scratch/melt/job.exit'
 exit $code
