@@ -16,9 +16,9 @@ rule build:
         "../../envs/md.yaml"
     threads: CAMPAIGN.cores("build")
     resources:
+        **CAMPAIGN.requests("build"),
         mem_mb=CAMPAIGN.memory("build"),
         runtime=CAMPAIGN.runtime("build"),
-        **CAMPAIGN.requests("build"),
     params:
         digest=CAMPAIGN.definition_digest("build"),
     shell:
@@ -43,9 +43,9 @@ rule equilibrate:
         "../../envs/md.yaml"
     threads: CAMPAIGN.cores("equilibrate")
     resources:
+        **CAMPAIGN.requests("equilibrate"),
         mem_mb=CAMPAIGN.memory("equilibrate"),
         runtime=CAMPAIGN.runtime("equilibrate"),
-        **CAMPAIGN.requests("equilibrate"),
     params:
         digest=CAMPAIGN.definition_digest("equilibrate"),
     shell:
@@ -73,9 +73,9 @@ if CAMPAIGN.has("sample_local"):
             "../../envs/md.yaml"
         threads: CAMPAIGN.cores("sample_local")
         resources:
+            **CAMPAIGN.requests("sample_local"),
             mem_mb=CAMPAIGN.memory("sample_local"),
             runtime=CAMPAIGN.runtime("sample_local"),
-            **CAMPAIGN.requests("sample_local"),
         params:
             digest=CAMPAIGN.definition_digest("sample_local"),
         shell:
@@ -103,9 +103,9 @@ if CAMPAIGN.has("sample_slurm"):
             "../../envs/md.yaml"
         threads: CAMPAIGN.cores("sample_slurm")
         resources:
+            **CAMPAIGN.requests("sample_slurm"),
             mem_mb=CAMPAIGN.memory("sample_slurm"),
             runtime=CAMPAIGN.runtime("sample_slurm"),
-            **CAMPAIGN.requests("sample_slurm"),
         params:
             digest=CAMPAIGN.definition_digest("sample_slurm"),
         shell:
@@ -133,9 +133,9 @@ if CAMPAIGN.has("sample_slurm_gpu"):
             "../../envs/md.yaml"
         threads: CAMPAIGN.cores("sample_slurm_gpu")
         resources:
+            **CAMPAIGN.requests("sample_slurm_gpu"),
             mem_mb=CAMPAIGN.memory("sample_slurm_gpu"),
             runtime=CAMPAIGN.runtime("sample_slurm_gpu"),
-            **CAMPAIGN.requests("sample_slurm_gpu"),
         params:
             digest=CAMPAIGN.definition_digest("sample_slurm_gpu"),
         shell:
@@ -163,9 +163,9 @@ if CAMPAIGN.has("sample_parsl"):
             "../../envs/md.yaml"
         threads: CAMPAIGN.cores("sample_parsl")
         resources:
+            **CAMPAIGN.requests("sample_parsl"),
             mem_mb=CAMPAIGN.memory("sample_parsl"),
             runtime=CAMPAIGN.runtime("sample_parsl"),
-            **CAMPAIGN.requests("sample_parsl"),
         params:
             digest=CAMPAIGN.definition_digest("sample_parsl"),
         shell:
@@ -198,9 +198,9 @@ rule compare:
         "../../envs/md.yaml"
     threads: CAMPAIGN.cores("compare")
     resources:
+        **CAMPAIGN.requests("compare"),
         mem_mb=CAMPAIGN.memory("compare"),
         runtime=CAMPAIGN.runtime("compare"),
-        **CAMPAIGN.requests("compare"),
     params:
         digest=CAMPAIGN.definition_digest("compare"),
     shell:
