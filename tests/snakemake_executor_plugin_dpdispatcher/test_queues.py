@@ -125,7 +125,7 @@ def remote(queued, tmp_path, slurm):
         pytest.skip(f"no sshd here: {reason}")
     folder = tmp_path / "sshd"
     folder.mkdir()
-    profile = private_sshd.start(folder, slurm | {"PYTHONPATH": queued.env["PYTHONPATH"]})
+    profile = private_sshd.start(folder, slurm | {name: queued.env[name] for name in ("PYTHONPATH", "HOME")})
     (tmp_path / "remote").mkdir()
 
     def machine(batch_type):
