@@ -177,4 +177,5 @@ def settings(folder: Path) -> dict[str, str]:
     """Environment variables of a test campaign's processes."""
     path = [str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return {"PYTHONPATH": os.pathsep.join(path), "XDG_CONFIG_HOME": str(folder / "config"), "PATH": programs}
+    own = {"XDG_CONFIG_HOME": str(folder / "config"), "XDG_STATE_HOME": str(folder / "state")}
+    return {"PYTHONPATH": os.pathsep.join(path), "PATH": programs, **own}
