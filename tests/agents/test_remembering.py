@@ -1,8 +1,10 @@
 """What the loop remembers: snapshots that stay as they were, what an attempt decided, and what cured a stage."""
 
+from types import SimpleNamespace
+
 import pytest
 
-from sophron.agents import remembering
+from sophron.agents import failing, remembering
 from sophron.records.errors import UserError
 
 CURE = {
@@ -75,3 +77,15 @@ def test_an_edited_or_missing_snapshot_is_refused(root):
         remembering.told(root, "b", 2)
     with pytest.raises(UserError, match="there is no such file"):
         remembering.told(root, "b", 9)
+
+
+def test_a_new_version_takes_a_snapshot_of_its_own(root):
+    remembering.decided(root, "b", 1, CURE)
+    failure = failing.Failure("b", "dead", {"b-0": "killed"})
+    first, second = (SimpleNamespace(version=version) for version in (1, 2))
+    assert failing.note(root, first, failure) == 1
+    before = told(root, "b", 1)
+    remembering.decided(root, "b", 1, STOP)
+    assert failing.note(root, second, failure) == 1
+    assert told(root, "b", 1) != before, "it was taken anew"
+    assert (root / "records" / "failures" / "v1" / "b-1.memory" / "snapshot.json").is_file()

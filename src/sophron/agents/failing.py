@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sophron.agents import remembering
 from sophron.agents.gather import failure_path
 from sophron.campaign import history, results, verdict
 from sophron.campaign.spec import Spec
@@ -64,7 +65,9 @@ def note(root: Path, spec: Spec, failure: Failure) -> int:
     while (path := failure_path(root, failure.stage, str(attempt))).is_file():
         version = documents.load_json(path)["version"]
         if version != spec.version:
-            atomic.move(path, path.parent / f"v{version}" / path.name)
+            for old in (path, remembering.folder(root, failure.stage, attempt)):
+                if old.exists():
+                    atomic.move(old, path.parent / f"v{version}" / old.name)
         else:
             attempt += 1
     tries = [vars(one) for step in failure.steps for one in history.tries(root, step)]

@@ -34,15 +34,16 @@ def _users() -> Path:
     return user_state_path("sophron", appauthor=False) / "memory.md"
 
 
-def _folder(root: Path, stage: str, attempt: int) -> Path:
+def folder(root: Path, stage: str, attempt: int) -> Path:
+    """Where the snapshot for an attempt lies."""
     return root / "records" / "failures" / f"{stage}-{attempt}.memory"
 
 
 def take(root: Path, stage: str, attempt: int) -> None:
     """Take the snapshot for an attempt at a failed stage; one that is there is kept, for its answer rests on it."""
-    folder = _folder(root, stage, attempt)
-    if not (folder / memory.INDEX).is_file():
-        memory.snapshot(_sources(root, stage), folder)
+    place = folder(root, stage, attempt)
+    if not (place / memory.INDEX).is_file():
+        memory.snapshot(_sources(root, stage), place)
 
 
 def told(root: Path, stage: str, attempt: int) -> dict[str, Any]:
@@ -51,19 +52,17 @@ def told(root: Path, stage: str, attempt: int) -> dict[str, Any]:
     A time says nothing about a cause, and would make the same failure a different request in a replay. Raises UserError
     where the snapshot is missing or somebody edited it.
     """
-    folder = _folder(root, stage, attempt)
-    index = documents.load_json(folder / memory.INDEX)
-    paths = {role: _whole(folder / index[role]["file"], index[role]["digest"]) for role in ROLES}
+    place = folder(root, stage, attempt)
+    index = documents.load_json(place / memory.INDEX)
+    paths = {role: _whole(place / index[role]["file"], index[role]["digest"]) for role in ROLES}
     blocks = []
     for role, level in _LEVELS.items():
         entries = Memory(paths[role], level).entries()
         blocks += [f"Of this {role}:"] + [f"- {entry.by}: {entry.text}" for entry in entries] if entries else []
-    records = [{key: one[key] for key in ("iteration", "status", "decisions")} for one in _history(paths["history"])]
+    records = [
+        {key: one[key] for key in ("iteration", "status", "decisions")} for one in History(paths["history"]).read()
+    ]
     return {"memory": "\n".join(blocks) or "(nothing yet)", "history": records}
-
-
-def _history(path: Path) -> list[dict[str, Any]]:
-    return History(path).read()
 
 
 def _whole(path: Path, digest: str) -> Path:
