@@ -23,7 +23,7 @@ inputs:
   results: {{kind: folder, about: "What the steps left."}}
 tools: [read_file, run_command, toy__add]
 servers:
-  toy: {{command: [{python}, {program}], mounts: [{program}, {prefix}, {base}]}}
+  toy: {{command: [{python}, tools/server.py], mounts: [tools, {prefix}, {base}]}}
 grants: {{walltime_min: 1}}
 limits: {{calls: 5, tokens: 10000, dollars: 1, seconds: 60, max_tokens: 1000}}
 ---
@@ -45,12 +45,11 @@ app.run()
 @pytest.fixture
 def step(tmp_path):
     """A step of an agent with every kind of tool, in a campaign with one result and a gate file."""
-    for name, text in (("results/a.txt", "alpha\n"), ("approvals/gate.json", "{}"), ("server.py", SERVER)):
+    for name, text in (("results/a.txt", "alpha\n"), ("approvals/gate.json", "{}"), ("tools/server.py", SERVER)):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     places = {
         "python": sys.executable,
-        "program": tmp_path / "server.py",
         "prefix": sys.prefix,
         "base": sys.base_prefix,
     }

@@ -77,7 +77,9 @@ def _server(root: Path, about: Mapping[str, Any]) -> "Server":
     from sophron.agents.tools.mcp import Server
 
     mounts = [root / path for path in about.get("mounts", [])]
-    return Server(command=about.get("command", ()), url=about.get("url", ""), read_only=mounts)
+    # It runs in its scratch folder: a word that names a file of the campaign is that file.
+    command = [str(root / word) if (root / word).is_file() else word for word in about.get("command", [])]
+    return Server(command=command, url=about.get("url", ""), read_only=mounts)
 
 
 def missing(root: Path | None, agent: AgentFile, who: Mapping[str, Any]) -> str | None:
