@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Optional
 
 from snakemake_interface_common.exceptions import WorkflowError
-from snakemake_interface_executor_plugins.settings import CommonSettings, ExecutorSettingsBase
+from snakemake_interface_executor_plugins.settings import ExecutorSettingsBase
 
-from sophron.jobsteps.executor import StepExecutor
+from sophron.jobsteps.executor import COMMON_SETTINGS, StepExecutor
 
 if TYPE_CHECKING:
     import globus_compute_sdk
@@ -39,14 +39,7 @@ class ExecutorSettings(ExecutorSettingsBase):  # type: ignore[misc] # the interf
     )
 
 
-common_settings = CommonSettings(
-    non_local_exec=True,
-    implies_no_shared_fs=False,
-    job_deploy_sources=False,
-    pass_envvar_declarations_to_cmd=False,  # a value on a command line is seen by everyone on the node
-    auto_deploy_default_storage_provider=False,
-    init_seconds_before_status_checks=0,
-)
+common_settings = COMMON_SETTINGS
 
 
 def run_order(order: str) -> str:

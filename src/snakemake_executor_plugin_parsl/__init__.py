@@ -7,9 +7,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Optional
 
-from snakemake_interface_executor_plugins.settings import CommonSettings, ExecutorSettingsBase
+from snakemake_interface_executor_plugins.settings import ExecutorSettingsBase
 
-from sophron.jobsteps.executor import StepExecutor
+from sophron.jobsteps.executor import COMMON_SETTINGS, StepExecutor
 
 if TYPE_CHECKING:
     from snakemake_executor_plugin_parsl.pool import Pool
@@ -38,14 +38,7 @@ class ExecutorSettings(ExecutorSettingsBase):  # type: ignore[misc] # the interf
     job_step: bool = _setting(False, "Run plain shell lines through Snakemake's own job step too.")  # noqa: FBT003
 
 
-common_settings = CommonSettings(
-    non_local_exec=True,
-    implies_no_shared_fs=False,
-    job_deploy_sources=False,
-    pass_envvar_declarations_to_cmd=False,  # a value on a command line is seen by everyone on the node
-    auto_deploy_default_storage_provider=False,
-    init_seconds_before_status_checks=0,
-)
+common_settings = COMMON_SETTINGS
 
 
 class Executor(StepExecutor):

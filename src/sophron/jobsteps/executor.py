@@ -13,10 +13,21 @@ from typing import Any
 from snakemake_interface_common.exceptions import WorkflowError
 from snakemake_interface_executor_plugins.executors.base import SubmittedJobInfo
 from snakemake_interface_executor_plugins.executors.remote import RemoteExecutor
+from snakemake_interface_executor_plugins.settings import CommonSettings
 
 from sophron.jobsteps import plain
 from sophron.jobsteps.lease import Lease
 from sophron.jobsteps.order import Ended, Order
+
+COMMON_SETTINGS = CommonSettings(
+    non_local_exec=True,
+    implies_no_shared_fs=False,
+    job_deploy_sources=False,
+    pass_envvar_declarations_to_cmd=False,  # a value on a command line is seen by everyone on the node
+    auto_deploy_default_storage_provider=False,
+    init_seconds_before_status_checks=0,
+)
+"""What Snakemake asks of every executor whose workers see the files of the driver."""
 
 # A worker may be lost with its block, or because of the step itself: the latter must come to an end.
 MOST_LOST = 3
