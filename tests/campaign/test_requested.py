@@ -43,6 +43,7 @@ def test_more_than_was_signed_is_refused_before_anything_starts(words, sentence,
 def test_less_than_was_signed_is_the_users_own_affair(campaign):
     campaign.sign()
     campaign.complete("--set-resources", "a:mem_mb=150*attempt", "--", ONE)
+    assert campaign.tries() == {"a": 1}
 
 
 @pytest.fixture
