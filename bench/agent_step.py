@@ -1,5 +1,8 @@
 """What an agent step costs: `sophron agent run` with rules of thumb, and what a replayed call adds; CPU seconds.
 
+`libraries` is a Python that imports what every step needs of others (jsonschema, PyYAML and of the standard library),
+and nothing of Sophron: below that no step can be.
+
 python bench/agent_step.py --rounds 15
 """
 
@@ -20,6 +23,7 @@ from sophron.campaign.agent_steps import digest_of
 from sophron.campaign.spec import load
 
 LIMIT_CPU_S = 0.35
+LIBRARIES = "import argparse, importlib.metadata, jsonschema, subprocess, yaml"
 FORBIDDEN = ("anthropic", "openai", "mcp", "numpy")
 STEP = (
     "sophron agent run restart_files --gate approvals/gate.json --wildcard attempt=1 --answer {answer} --log l"
@@ -66,12 +70,13 @@ def main() -> int:
             return 1
         digest = digest_of(root, load(root / "campaign.yaml"), "restart_files")
         command = shlex.split(STEP.format(answer="results/restart-files-1.json", digest=digest))
-        times: dict[str, list[tuple[float, float]]] = {"heuristic": [], "replay": [], "python": []}
+        times: dict[str, list[tuple[float, float]]] = {"heuristic": [], "replay": [], "libraries": [], "python": []}
         for _ in range(args.rounds):
             for kept in (root / "records" / "restart_files-1").glob("answer*.json"):
                 kept.unlink()  # else it is not asked at all
             times["heuristic"].append(cpu_of(command, root))
             times["replay"].append(cpu_of(command, root, SOPHRON_AGENTS="replay"))
+            times["libraries"].append(cpu_of([sys.executable, "-c", LIBRARIES], root))
             times["python"].append(cpu_of([sys.executable, "-c", "pass"], root))
     shown = {
         way: {"cpu_s": round(median(one[0] for one in found), 3), "wall_s": round(median(one[1] for one in found), 3)}

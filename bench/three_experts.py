@@ -3,7 +3,9 @@
 The model is a loopback server that speaks the Messages API, asked through the real SDK; the steps are three attempts of
 the checkpoint-management agent, whose answer is the same each time. The difference is what models cost a round.
 
-    python bench/three_experts.py --rounds 1
+One round only: a second would ask beyond what the agent's own limits allow a step.
+
+    python bench/three_experts.py
 """
 
 import argparse
@@ -19,6 +21,7 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "agents" / "loopback"))
 
+from agent_step import cpu_of
 from kills import campaign, finish
 from loopback_anthropic import serve_anthropic
 from loopback_peer import Turn, queue
@@ -52,10 +55,8 @@ def made(base: Path, name: str, extra: str) -> Path:
 
 
 def main() -> int:
-    """Alternate, and record; 1 where the models cost more than the limit."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=1)
-    args = parser.parse_args()
+    """Measure, and record; 1 where the models cost more than the limit."""
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     with tempfile.TemporaryDirectory() as name:
         base = Path(name)
         os.environ["XDG_CONFIG_HOME"], os.environ["XDG_STATE_HOME"] = str(base / "config"), str(base / "state")
@@ -63,15 +64,13 @@ def main() -> int:
         thumb, model = made(base, "thumb", ""), made(base, "model", AGENTS)
         round_of(thumb)
         answer = json.loads((thumb / TARGETS[0]).read_text())["answer"]
-        times: dict[str, list[float]] = {"thumb": [], "model": []}
         with serve_anthropic(queue(then=Turn(json.dumps(answer), latency_s=LATENCY_S))) as server:
             os.environ["ANTHROPIC_BASE_URL"], os.environ["ANTHROPIC_API_KEY"] = server.url, "a-key-for-the-loopback"
-            for _ in range(args.rounds):
-                times["thumb"].append(round_of(thumb))
-                times["model"].append(round_of(model))
-    shown = {way: round(median(found), 2) for way, found in times.items()}
+            shown = {"thumb": round(round_of(thumb), 2), "model": round(round_of(model), 2)}
+    client = [round(cpu_of([sys.executable, "-c", "import anthropic"], Path())[0], 2) for _ in range(5)]
     added = round(shown["model"] - shown["thumb"], 2)
-    payload = {"latency_s": LATENCY_S, "rounds": args.rounds, "wall_s": shown, "added_s": added, "limit_s": LIMIT_S}
+    payload = {"latency_s": LATENCY_S, "wall_s": shown, "added_s": added, "limit_s": LIMIT_S}
+    payload["import_of_the_client_cpu_s"] = median(client)
     record("three_experts", payload)
     print(payload)
     return int(added > LIMIT_S)
