@@ -52,11 +52,14 @@ def check_requests(root: Path) -> None:
 
 def key_variables(root: Path) -> list[str]:
     """Names of the variables from which the models of a campaign take their keys."""
-    documents = [load_yaml(path) for path in (resource(*MODELS), root.joinpath(*MODELS)) if path.is_file()]
-    for document in documents:
-        validate(document, "models")
-    entries = [entry for document in documents for entry in document.data["models"].values()]
-    return [entry["key_env"] for entry in entries if entry.get("key_env")]
+    found = []
+    # A campaign's own file may hold single keys of an entry.
+    for path, pointer in ((resource(*MODELS), ""), (root.joinpath(*MODELS), "changes")):
+        if path.is_file():
+            document = load_yaml(path)
+            validate(document, "models", pointer)
+            found += [entry["key_env"] for entry in document.data["models"].values() if entry.get("key_env")]
+    return found
 
 
 def tell(root: Path, plan: Plan | None = None) -> None:
