@@ -18,25 +18,33 @@ def check_jobs(jobs: Iterable[Any], ceilings: Mapping[str, Mapping[str, int]]) -
     """Refused where a job of a compute step would reserve more than was signed, in any of its tries.
 
     jobs: Snakemake's; a profile, a command line or a host may have given them other resources than the rules do.
+    Later tries are worked out for one job of a stage: they grow by one expression for all, and to work them out costs
+    milliseconds a job. The step itself looks at what it was given, in each try.
     """
+    seen: set[str] = set()
     for job in jobs:
         shell = job.rule.shellcmd
         if isinstance(shell, str) and shell.startswith(STAGE_VERB):
             stage = shell.split()[2]
-            for attempt in range(1, job.restart_times + 2):
+            tries = [job.attempt] if stage in seen else range(1, job.restart_times + 2)
+            for attempt in tries:
                 _check(stage, _reserved(job, attempt), ceilings.get(stage, {}))
+            seen.add(stage)
 
 
 def _reserved(job: Any, attempt: int) -> dict[str, Any]:
     """Cores, memory in MB and minutes of a try; the job is as before afterwards."""
-    before, job.attempt = job.attempt, attempt
+    before = job.attempt
+    if attempt != before:  # to set it, even to the same, forgets what was worked out
+        job.attempt = attempt
     try:
         resources = job.resources
         ranks, threads = resources.get("tasks") or 1, resources.get("cpus_per_task") or job.threads
         cores = max(job.threads, ranks * threads)
         return {"cores": cores, "memory_mb": resources.get("mem_mb"), "runtime_min": resources.get("runtime")}
     finally:
-        job.attempt = before
+        if attempt != before:
+            job.attempt = before
 
 
 def _check(stage: str, reserved: Mapping[str, Any], ceilings: Mapping[str, int]) -> None:
