@@ -34,7 +34,7 @@ SlurmctldHost={host}(127.0.0.1)
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
-AuthInfo=socket={folder}/run/munge.sock
+AuthInfo=socket={folder}/run/munge.sock,cred_expire=30
 CredType=cred/munge
 SlurmctldPort={port}
 SlurmdPort={node_port}

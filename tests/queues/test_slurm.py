@@ -23,6 +23,7 @@ ROOMY = ((MEMORY, "memory_mb: 700"), (CEILING, "ceilings: {cores: 2, memory_mb: 
 PLANTED = {
     "ANTHROPIC_API_KEY": "sk-planted-0123456789abcdef",
     "SIGNING_KEY": "-----BEGIN OPENSSH PRIVATE KEY-----\nplanted\n-----END OPENSSH PRIVATE KEY-----",
+    "SSH_AUTH_SOCK": "/tmp/planted-agent/socket",
 }
 OPEN = {"AN_OPEN_VARIABLE": "an-open-value"}
 
