@@ -218,3 +218,7 @@ def test_production_goes_on_from_its_restart_file_when_its_wall_time_ends(of_cam
     ended = tries(queued, "produce-0")
     assert ended[-1] == "done"
     assert {"retry", "killed"} & set(ended[:-1])
+    notes = (queued.campaign.root / "records" / "produce-0").glob("*/try.json")
+    places = [json.loads(path.read_text())["placement"] for path in notes]
+    assert {place["scheduler"] for place in places} == {"slurm"}
+    assert len({place["job"] for place in places}) == len(ended), "each try was a job of its own"
