@@ -23,6 +23,7 @@ ROOMY = ((MEMORY, "memory_mb: 700"), (CEILING, "ceilings: {cores: 2, memory_mb: 
 PLANTED = {
     "ANTHROPIC_API_KEY": "sk-planted-0123456789abcdef",
     "SIGNING_KEY": "-----BEGIN OPENSSH PRIVATE KEY-----\nplanted\n-----END OPENSSH PRIVATE KEY-----",
+    "SSH_AUTH_SOCK": "/tmp/planted-agent/socket",
 }
 OPEN = {"AN_OPEN_VARIABLE": "an-open-value"}
 
@@ -217,3 +218,7 @@ def test_production_goes_on_from_its_restart_file_when_its_wall_time_ends(of_cam
     ended = tries(queued, "produce-0")
     assert ended[-1] == "done"
     assert {"retry", "killed"} & set(ended[:-1])
+    notes = (queued.campaign.root / "records" / "produce-0").glob("*/try.json")
+    places = [json.loads(path.read_text())["placement"] for path in notes]
+    assert {place["scheduler"] for place in places} == {"slurm"}
+    assert len({place["job"] for place in places}) == len(ended), "each try was a job of its own"

@@ -115,6 +115,27 @@ def test_a_stopped_workflow_leaves_nothing_running(workflow):
     assert not list(workflow.records.glob("*.jsonl"))
 
 
+def test_a_driver_that_is_asked_to_end_lets_its_jobs_finish_and_submits_no_other(workflow):
+    workflow.write("""
+rule second:
+    input: "first"
+    output: "second"
+    shell: "echo second >> runs; touch {output}"
+rule first:
+    output: "first"
+    shell: "echo first >> runs; sleep 4; touch {output}"
+""")
+    driver = workflow.begin()
+    workflow.wait_for(lambda: workflow.runs() == ["first"])
+    driver.send_signal(signal.SIGTERM)
+    driver.wait(timeout=300)
+    assert (workflow.folder / "first").exists()
+    assert workflow.runs() == ["first"]
+    done = workflow.run()
+    assert done.returncode == 0, done.stderr
+    assert workflow.runs() == ["first", "second"]
+
+
 # A killed driver
 
 

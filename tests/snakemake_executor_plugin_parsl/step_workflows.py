@@ -154,3 +154,19 @@ def wait_for(path: Path, most_s: float = 90) -> None:
         if time.monotonic() > deadline:
             raise TimeoutError(str(path))
         time.sleep(0.1)
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process is there and not a zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def gone(pid: int, most_s: float = 20) -> bool:
+    """Whether a process ends in time."""
+    deadline = time.monotonic() + most_s
+    while is_alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return not is_alive(pid)
