@@ -14,7 +14,7 @@ import toy
 
 from sophron.records.resources import resource
 
-PATIENCE_S = 600
+PATIENCE_S = 900
 FAST = ["--slurm-init-seconds-before-status-checks", "4"]
 
 
@@ -74,7 +74,7 @@ class Queued:
         return (self.campaign.root / "driver.log").read_text()
 
 
-def wait_until(condition: Callable, patience_s: float = 300):
+def wait_until(condition: Callable, patience_s: float = PATIENCE_S):
     """What `condition` returns, as soon as it is true."""
     deadline = time.monotonic() + patience_s
     while not (found := condition()):

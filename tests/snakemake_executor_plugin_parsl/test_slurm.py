@@ -86,7 +86,7 @@ def test_a_block_that_slurm_ends_costs_nothing_that_is_finished(tmp_path, slurm)
     step_workflows.wait_for(folder / "pids")
     (folder / "again").touch()
     subprocess.run(["scancel", *jobs(slurm)], env={**slurm}, check=True)
-    assert driver.wait(timeout=200) == 0, (folder / "said").read_text()
+    assert driver.wait(timeout=step_workflows.PATIENCE_S) == 0, (folder / "said").read_text()
     assert (folder / "firsts").read_text() == "1\n"
     assert len((folder / "pids").read_text().split()) == 2
 

@@ -104,7 +104,7 @@ def test_a_killed_worker_costs_its_step_one_more_run_and_no_retry(tmp_path):
     (step,) = pids(folder)
     os.kill(parent(parent(step)), signal.SIGKILL)  # step, server, worker
     assert step_workflows.gone(step)
-    assert driver.wait(timeout=120) == 0
+    assert driver.wait(timeout=step_workflows.PATIENCE_S) == 0
     assert "lost its worker and is run again" in (folder / "said").read_text()
     assert len(pids(folder)) == 2
 
@@ -136,7 +136,7 @@ def test_a_cancelled_run_ends_its_steps_and_blocks(tmp_path):
     step_workflows.wait_for(folder / "pids")
     (step,) = pids(folder)
     driver.send_signal(signal.SIGINT)
-    assert driver.wait(timeout=60) != 0
+    assert driver.wait(timeout=step_workflows.PATIENCE_S) != 0
     assert step_workflows.gone(step)
     assert not (folder / "done").exists()
     assert not list((folder / ".snakemake" / "parsl").glob("*.blocks"))
@@ -148,7 +148,7 @@ def test_a_driver_that_is_asked_to_end_lets_its_steps_finish_and_begins_no_other
     driver = step_workflows.start(folder, *PARSL)
     step_workflows.wait_for(folder / "pids")
     driver.send_signal(signal.SIGTERM)
-    driver.wait(timeout=60)
+    driver.wait(timeout=step_workflows.PATIENCE_S)
     assert (folder / "done").exists()
     assert not (folder / "next").exists()
     assert not list((folder / ".snakemake" / "parsl").glob("*.blocks"))
