@@ -46,7 +46,7 @@ FILES = {
     "iterations/2/diff.patch": "--- a/recipe.yaml\n+++ b/recipe.yaml\n@@ -1 +1 @@\n-factor: 2\n+factor: 1\n",
 }
 HEURISTIC = {"backend": "heuristic"}
-MODELS = {"agent": HEURISTIC, "screening": HEURISTIC, "scoring": HEURISTIC, "optimizer": HEURISTIC}
+MODELS = {"agent": HEURISTIC, "screen": HEURISTIC, "score": HEURISTIC, "optimize": HEURISTIC}
 
 
 def make(folder: Path) -> Path:
@@ -55,7 +55,7 @@ def make(folder: Path) -> Path:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
     files = {name: file_digest(folder / name) for name in FILES if name.startswith("contract/")}
-    judged = aud.load(folder / "aud").digest
+    judged = aud.load(folder / "aud", {}).digest
     first = iteration(folder, 1, "0" * 64, {"small": {"D1": 1, "T1": 3}})
     second = iteration(folder, 2, judged, {"small": {"D1": 5, "T1": 3}, "large": {"D1": 3, "T1": 2}})
     first["diff"] = None

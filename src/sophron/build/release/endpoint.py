@@ -26,8 +26,8 @@ MODES = {
 EXTENSION = "urn:sophron:typed-inputs:1"
 
 
-def contract(aud: Aud, about: str) -> dict[str, Any]:
-    """The endpoint's contract as plain data. about: what the agent does, in the words of its contract."""
+def contract(aud: Aud, name: str, about: str) -> dict[str, Any]:
+    """The endpoint's contract as plain data. name, about: of the agent, in the words of its contract."""
     inputs = {
         role: {
             "kind": entry["kind"],
@@ -38,12 +38,12 @@ def contract(aud: Aud, about: str) -> dict[str, Any]:
         for role, entry in aud.asked.items()
     }
     schema = dict(aud.agent.schema)
-    return {"card": _card(aud.agent.name, about, inputs), "inputs": inputs, "answer": schema}
+    return {"card": _card(name, about, inputs), "inputs": inputs, "answer": schema}
 
 
-def contract_bytes(aud: Aud, about: str) -> bytes:
+def contract_bytes(aud: Aud, name: str, about: str) -> bytes:
     """The same as canonical JSON: what `endpoint.json` holds."""
-    return canonical_bytes(contract(aud, about)) + b"\n"
+    return canonical_bytes(contract(aud, name, about)) + b"\n"
 
 
 def card(stated: Mapping[str, Any], version: str, address: str) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from sophron.records.errors import UserError
 
 NAME = "package.json"
 FOLDER = "releases"
-AUD, MODELS = "aud", "config/models.yaml"
+AUD, MODELS, TOOLS = "aud", "config/models.yaml", "tools.yaml"
 MOST_BYTES = 50_000_000
 
 
@@ -35,7 +35,7 @@ class Package:
     @cached_property
     def aud(self) -> Aud:
         """The agent in it."""
-        return auds.load(self.folder / AUD)
+        return auds.load(self.folder / AUD, servers(self.folder / TOOLS))
 
     @cached_property
     def endpoint(self) -> Mapping[str, Any]:
@@ -60,7 +60,8 @@ def release(build: Path, tag: str) -> Package:
     UserError where its last iteration does not pass P-strict, where the agent is not the one that was judged, where a
     retune changed what callers rely on, and where the tag is taken by another content.
     """
-    trail, aud = trails.load(build), auds.load(build / AUD)
+    trail = trails.load(build)
+    aud = auds.load(build / AUD, servers(build / "contract" / TOOLS))
     check(trail, aud)
     files = _contents(build, trail, aud)
     manifest = _manifest(trail, aud, tag, files)
@@ -86,8 +87,6 @@ def check(trail: Trail, aud: Aud) -> None:
             f"{trail.folder}: iteration {trail.last['number']} does not pass P-strict ({'; '.join(missed[:3])}{more}); "
             "go on with the build"
         )
-    if aud.agent.name != trail.data["agent"]:
-        raise UserError(f"{aud.agent.path}: is called {aud.agent.name}, the trail has {trail.data['agent']}; rename it")
     if aud.digest != trail.last["aud"]:
         raise UserError(
             f"{aud.folder}: is not the agent that iteration {trail.last['number']} judged; restore it, or go on with "
@@ -108,6 +107,16 @@ def load(folder: Path) -> Package:
         if (folder / name).is_symlink() or file_digest(folder / name) != sha256:
             raise UserError(f"{folder / name}: is not what {NAME} names; take a whole copy of the package")
     return Package(folder, manifest)
+
+
+def servers(path: Path) -> Mapping[str, Any]:
+    """The MCP servers of a tool inventory; none where there is no such file."""
+    if not path.is_file():
+        return {}
+    document = documents.load_yaml(path)
+    found: Mapping[str, Any] = document.data.get("servers", {}) if isinstance(document.data, Mapping) else {}
+    documents.validate(documents.Document(found, path, document.lines), "build/package", "servers")
+    return found
 
 
 def archive(folder: Path) -> bytes:
@@ -137,11 +146,12 @@ def _check_same_endpoint(build: Path, trail: Trail, stated: bytes) -> None:
 def _contents(build: Path, trail: Trail, aud: Aud) -> dict[str, bytes]:
     """Path in the package -> content. UserError for what looks like a key, and for too much."""
     files = {f"{AUD}/{name}": (aud.folder / name).read_bytes() for name in aud.files}
-    own_models = build / MODELS
-    if own_models.is_file():
-        documents.validate(documents.load_yaml(own_models), "models", "changes")
-        files[MODELS] = own_models.read_bytes()
-    files[endpoint.NAME] = endpoint.contract_bytes(aud, trail.data["about"])
+    if (build / MODELS).is_file():
+        documents.validate(documents.load_yaml(build / MODELS), "models", "changes")
+        files[MODELS] = (build / MODELS).read_bytes()
+    if (build / "contract" / TOOLS).is_file():
+        files[TOOLS] = (build / "contract" / TOOLS).read_bytes()
+    files[endpoint.NAME] = endpoint.contract_bytes(aud, trail.data["agent"], trail.data["about"])
     redactor = Redactor()
     for name, content in files.items():
         text = content.decode(errors="replace")
@@ -159,7 +169,7 @@ def _manifest(trail: Trail, aud: Aud, tag: str, files: Mapping[str, bytes]) -> d
     contract = {key: trail.contract[key] for key in ("name", "version")} | {"digest": trail.contract_digest}
     named = {name: sha256(content).hexdigest() for name, content in sorted(files.items())}
     return {
-        "agent": aud.agent.name,
+        "agent": trail.data["agent"],
         "tag": tag,
         "aud": aud.digest,
         "contract": contract,

@@ -56,7 +56,6 @@ def application(serving: Serving) -> Starlette:
     package = serving.package
     stated = endpoint.card(package.endpoint["card"], package.manifest["tag"], serving.address)
     card = ParseDict(stated, AgentCard())
-    serving.state.mkdir(parents=True, exist_ok=True)
     # One connection: SQLite has one writer, and those who wait for it here do not fail there.
     engine = create_async_engine(f"sqlite+aiosqlite:///{serving.state / DATABASE}", pool_size=1, max_overflow=0)
     store = DatabaseTaskStore(engine, owner_resolver=owner)
@@ -64,12 +63,11 @@ def application(serving: Serving) -> Starlette:
 
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:
-        with _alone(serving.state):
-            await store.initialize()
-            await handler.resume(sorted(serving.tenants.digests))
-            yield
-            await handler.aclose()
-            await engine.dispose()
+        await store.initialize()
+        await handler.resume(sorted(serving.tenants.digests))
+        yield
+        await handler.aclose()
+        await engine.dispose()
 
     routes = [
         *create_agent_card_routes(card, card_url=CARD),
@@ -80,18 +78,22 @@ def application(serving: Serving) -> Starlette:
     return Starlette(routes=routes, lifespan=life, middleware=[Middleware(BodyLimit), bearer])
 
 
-def serve(serving: Serving, host: str, port: int) -> None:
-    """Serve until a signal ends it. The log holds no headers and no bodies."""
-    uvicorn.run(
-        application(serving),
-        host=host,
-        port=port,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        limit_concurrency=MOST_CONNECTIONS,
-        timeout_graceful_shutdown=SHUTDOWN_S,
-    )
+def serve(serving: Serving, host: str, port: int) -> int:
+    """Serve until a signal ends it; the exit code. The log holds no headers and no bodies."""
+    with _alone(serving.state):
+        config = uvicorn.Config(
+            application(serving),
+            host=host,
+            port=port,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            limit_concurrency=MOST_CONNECTIONS,
+            timeout_graceful_shutdown=SHUTDOWN_S,
+        )
+        server = uvicorn.Server(config)
+        server.run()
+    return 0 if server.started else 1
 
 
 class Bearer(AuthenticationBackend):

@@ -107,10 +107,10 @@ def _step(package: Package, folder: Path) -> step.AgentStep:
     aud.stage(package.aud, folder)
     if MODELS in package.manifest["files"]:
         atomic.write_bytes(folder / MODELS, (package.folder / MODELS).read_bytes())
-    agent = agent_files.find(folder, package.aud.agent.name)
+    agent = package.aud.agent
     asked = documents.load_json(folder / REQUEST)["inputs"]
     files = {}
-    told = dict(package.aud.provided)
+    told = package.aud.provided
     for role, about in asked.items():
         home = folder / "inputs" / role
         files[role] = home if about["kind"] == "folder" else home / about["files"][0]
