@@ -2,7 +2,10 @@
 
 import asyncio
 import base64
+import os
 import shutil
+import subprocess
+from pathlib import Path
 
 import httpx
 import pytest
@@ -16,6 +19,7 @@ from toy_endpoint import BINDINGS, TOKENS, Endpoint, answer, client, got, reques
 from sophron.build.release import package
 
 REFUSED = (A2AError, A2AClientError)
+PROOF = os.environ.get("SOPHRON_A2A_PROOF") or shutil.which("a2a-proof")
 both = pytest.mark.parametrize("binding", BINDINGS)
 
 
@@ -126,8 +130,6 @@ def test_a_cancelled_task_has_no_process_left(endpoint, binding):
 
 def processes() -> list[str]:
     """Command lines of all processes."""
-    from pathlib import Path
-
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
@@ -163,7 +165,7 @@ WHOLE = {"data": {"terms": [1]}, "metadata": NUMBERS}
 BAD = {
     "missing": ([{"text": "x", "metadata": SAMPLE}], "the input numbers is missing"),
     "unknown": ([{"text": "x", "metadata": {"role": "secret"}}], 'there is no input "secret"'),
-    "nameless": ([{"text": "x"}], "does not say which input it is"),
+    "nameless": ([{"text": "adds"}], "the input numbers is no JSON"),
     "fetched": ([{"url": "http://127.0.0.1/x", "metadata": SAMPLE}], "addresses are not fetched"),
     "path": ([WHOLE, {"raw": "eA==", "filename": "../x", "metadata": SAMPLE}], "is no file name that is taken"),
     "no json": ([{"raw": "e3s=", "metadata": NUMBERS}], "is no JSON"),
@@ -227,6 +229,17 @@ def test_fifty_at_once_are_all_answered(endpoint):
     tasks = asyncio.run(ask())
     assert [answer(task)["sum"] for task in tasks] == [n + 1 for n in range(50)]
     assert len({task["id"] for task in tasks}) == 50
+
+
+@pytest.mark.skipif(
+    PROOF is None, reason="no a2a-proof 0.16 on PATH or in SOPHRON_A2A_PROOF (an environment of its own)"
+)
+@both
+def test_the_contract_of_a_stranger_holds(endpoint, binding):
+    command = [PROOF, "run", str(Path(__file__).with_name("a2a-proof.yaml")), "--transport", binding]
+    environment = os.environ | {"A2A_URL": endpoint.url, "A2A_TOKEN": TOKENS["alice"]}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_log_holds_no_token_and_the_state_neither(endpoint):

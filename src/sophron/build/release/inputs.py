@@ -51,8 +51,8 @@ class Given:
 def read(parts: Sequence[Part], asked: Mapping[str, Mapping[str, Any]]) -> list[Given]:
     """The inputs that `parts` hold. asked: role -> `{kind, optional, media_types}`, as the endpoint states them.
 
-    A part is the input that its metadata names, else the one that its file is called after, else the only one there
-    is. Raises Refusal with one sentence.
+    A part is the input that its metadata names, else the one that its file is called after, else the only one that is
+    needed. Raises Refusal with one sentence.
     """
     if len(parts) > MOST_PARTS:
         raise Refusal(f"the message has {len(parts)} parts; send {MOST_PARTS} or fewer")
@@ -82,8 +82,9 @@ def _role(part: Part, asked: Mapping[str, Any]) -> str:
         return part.role
     if Path(part.name).stem in asked:
         return Path(part.name).stem
-    if len(asked) == 1:
-        return next(iter(asked))
+    needed = [role for role, about in asked.items() if not about["optional"]]
+    if len(needed) == 1:
+        return needed[0]
     raise Refusal(f"a part does not say which input it is; set its metadata.role to one of {known}")
 
 

@@ -63,11 +63,14 @@ def application(serving: Serving) -> Starlette:
 
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:
-        await store.initialize()
-        await handler.resume(sorted(serving.tenants.digests))
-        yield
-        await handler.aclose()
-        await engine.dispose()
+        serving.state.mkdir(parents=True, exist_ok=True)
+        try:
+            await store.initialize()
+            await handler.resume(sorted(serving.tenants.digests))
+            yield
+        finally:
+            await handler.aclose()
+            await engine.dispose()
 
     routes = [
         *create_agent_card_routes(card, card_url=CARD),
