@@ -1,4 +1,4 @@
-"""The folder of a finished build of a toy agent that adds numbers: contract, agent, two iterations, trail."""
+"""The trail of a finished build of a toy agent that adds numbers: contract, agent, two iterations."""
 
 import json
 from hashlib import sha256
@@ -38,12 +38,10 @@ FILES = {
     "contract/rubric.yaml": "dimensions: {D1: {pass: 3}, T1: {pass: 2}}\n",
     "contract/curriculum.yaml": "cases: [small, large]\n",
     "contract/knowledge/adding.md": "Carry the one. This is what only the producer knows.\n",
-    "aud/agent.md": AGENT,
-    "aud/recipe.yaml": "factor: 1\n",
-    "aud/schemas/adder.schema.yaml": ANSWER,
-    "aud/helpers/checks.py": "LARGEST = 10\n",
-    "iterations/1/diff.patch": "",
-    "iterations/2/diff.patch": "--- a/recipe.yaml\n+++ b/recipe.yaml\n@@ -1 +1 @@\n-factor: 2\n+factor: 1\n",
+    "entries/1/aud/agent.md": AGENT,
+    "entries/1/aud/recipe.yaml": "factor: 1\n",
+    "entries/1/aud/schemas/adder.schema.yaml": ANSWER,
+    "entries/1/aud/helpers/checks.py": "LARGEST = 10\n",
 }
 HEURISTIC = {"backend": "heuristic"}
 MODELS = {"agent": HEURISTIC, "screen": HEURISTIC, "score": HEURISTIC, "optimize": HEURISTIC}
@@ -55,10 +53,9 @@ def make(folder: Path) -> Path:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
     files = {name: file_digest(folder / name) for name in FILES if name.startswith("contract/")}
-    judged = aud.load(folder / "aud", {}).digest
-    first = iteration(folder, 1, "0" * 64, {"small": {"D1": 1, "T1": 3}})
-    second = iteration(folder, 2, judged, {"small": {"D1": 5, "T1": 3}, "large": {"D1": 3, "T1": 2}})
-    first["diff"] = None
+    judged = aud.load(folder / "entries" / "1" / "aud", {}).digest
+    first = iteration(folder, "1", 1, "0" * 64, {"small": {"D1": 1, "T1": 3}})
+    second = iteration(folder, "1", 2, judged, {"small": {"D1": 5, "T1": 3}, "large": {"D1": 3, "T1": 2}})
     trail = {
         "agent": "adder",
         "about": "Adds numbers for tests.",
@@ -80,6 +77,7 @@ def entry(kind: str, models: dict, iterations: list) -> dict:
     """One entry of a trail."""
     return {
         "kind": kind,
+        "recorded": "2026-11-22T09:00:00+00:00",
         "models": models,
         "tools": {"sophron": "0.1.0", "abacus": "7"},
         "inventory": ["abacus__add"],
@@ -87,21 +85,29 @@ def entry(kind: str, models: dict, iterations: list) -> dict:
     }
 
 
-def iteration(folder: Path, number: int, judged: str, scores: dict[str, dict]) -> dict:
+def iteration(folder: Path, entry: str, number: int, judged: str, scores: dict[str, dict]) -> dict:
     """One iteration with its judgements written to disk."""
+    home = f"entries/{entry}/iterations/{number}"
     cases = []
     for case, found in scores.items():
-        name = f"iterations/{number}/judge/{case}.json"
-        text = json.dumps({"told": f"the report of {case}", "said": found})
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
-        transcript = {"file": name, "sha256": sha256(text.encode()).hexdigest()}
-        cases.append({"case": case, "tier": 0, "scores": found, "transcripts": [transcript]})
-    name = f"iterations/{number}/diff.patch"
-    (folder / name).touch()
-    diff = {"file": name, "sha256": file_digest(folder / name), "status": "applied", "reason": ""}
+        transcript = kept(folder, f"{home}/judge/{case}.json", json.dumps({"told": f"{case}'s report", "said": found}))
+        cases.append({"case": case, "scores": found, "transcripts": [transcript]})
     times = {"started": f"2026-11-22T0{number}:00:00+00:00", "ended": f"2026-11-22T0{number}:30:00+00:00"}
-    return {"number": number, **times, "aud": judged, "diff": diff, "active": list(scores), "cases": cases}
+    diff = None
+    if number > 1:
+        text = "--- a/recipe.yaml\n+++ b/recipe.yaml\n@@ -1 +1 @@\n-factor: 2\n+factor: 1\n"
+        about = {"status": "applied", "reason": "", "rationale": "sums came out twice too large"}
+        diff = kept(folder, f"{home}/diff", text) | about
+    parent = number - 1 if number > 1 else None
+    found = {"number": number, "aud": judged, "parent": parent, "diff": diff, "active": list(scores), "cases": cases}
+    return found | times
+
+
+def kept(folder: Path, name: str, text: str) -> dict:
+    """A file of the trail, and how the trail names it."""
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text)
+    return {"file": name, "sha256": sha256(text.encode()).hexdigest()}
 
 
 def read(folder: Path) -> dict:

@@ -32,7 +32,7 @@ def test_a_release_says_what_it_is_made_of(build):
     assert manifest["proven_on"] == ["large", "small"]
     assert manifest["models"]["agent"] == {"backend": "heuristic"}
     assert manifest["inventory"] == ["abacus__add"]
-    assert manifest["aud"] == aud.load(build / "aud", {}).digest
+    assert manifest["aud"] == aud.load(build / "entries" / "1" / "aud", {}).digest
     assert set(manifest["files"]) == {
         "aud/agent.md",
         "aud/recipe.yaml",
@@ -50,8 +50,8 @@ def test_equal_content_gives_equal_bytes(build, tmp_path):
     tars = [folder / "releases" / "adder-v1.0.tar" for folder in (build, other)]
     assert tars[0].read_bytes() == tars[1].read_bytes()
     assert package.release(build, "v1.0").digest == one.digest  # again, and nothing is made
-    (other / "aud" / "helpers" / "checks.py").write_text("LARGEST = 11\n")
-    judged = aud.load(other / "aud", {}).digest
+    (other / "entries" / "1" / "aud" / "helpers" / "checks.py").write_text("LARGEST = 11\n")
+    judged = aud.load(other / "entries" / "1" / "aud", {}).digest
     changed(other, lambda data: data["entries"][-1]["iterations"][-1].update(aud=judged))
     assert package.release(other, "v1.1").digest != one.digest
 
@@ -80,12 +80,14 @@ def test_an_active_case_that_was_not_judged_misses(build):
 
 
 def test_only_the_agent_that_was_judged_is_released(build):
-    (build / "aud" / "recipe.yaml").write_text("factor: 2\n")
+    (build / "entries" / "1" / "aud" / "recipe.yaml").write_text("factor: 2\n")
     with pytest.raises(UserError, match="is not the agent that iteration 2 judged"):
         package.release(build, "v1.0")
 
 
-@pytest.mark.parametrize("name", ["contract/rubric.yaml", "iterations/2/diff.patch", "iterations/2/judge/small.json"])
+@pytest.mark.parametrize(
+    "name", ["contract/rubric.yaml", "entries/1/iterations/2/diff", "entries/1/iterations/2/judge/small.json"]
+)
 def test_a_file_that_is_not_the_one_of_the_trail_is_found(build, name):
     (build / name).write_text("something else\n")
     with pytest.raises(UserError, match=f"{name}: is not the file that trail.json names"):
@@ -107,8 +109,8 @@ def test_nothing_of_the_producer_is_inside(build):
 
 
 def test_what_looks_like_a_key_is_not_packaged(build):
-    (build / "aud" / "helpers" / "checks.py").write_text(f'KEY = "sk-{"a1B2" * 8}"\n')
-    judged = aud.load(build / "aud", {}).digest
+    (build / "entries" / "1" / "aud" / "helpers" / "checks.py").write_text(f'KEY = "sk-{"a1B2" * 8}"\n')
+    judged = aud.load(build / "entries" / "1" / "aud", {}).digest
     changed(build, lambda data: data["entries"][-1]["iterations"][-1].update(aud=judged))
     with pytest.raises(UserError, match="holds what looks like a key"):
         package.release(build, "v1.0")
@@ -123,7 +125,7 @@ def test_what_looks_like_a_key_is_not_packaged(build):
     ],
 )
 def test_what_cannot_be_part_of_an_agent_is_refused(build, make, says):
-    make(build / "aud")
+    make(build / "entries" / "1" / "aud")
     with pytest.raises(UserError, match=says):
         package.release(build, "v1.0")
 

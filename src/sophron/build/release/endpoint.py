@@ -20,7 +20,8 @@ MODES = {
     "json": ("application/json",),
     "text": ("text/plain", "application/octet-stream", "chemical/x-cif"),
     "image": ("image/png", "image/jpeg", "image/webp"),
-    "folder": ("application/octet-stream", "text/plain", "chemical/x-cif"),
+    "file": ("application/octet-stream", "text/plain", "chemical/x-cif", "application/json"),
+    "folder": ("application/octet-stream", "text/plain", "chemical/x-cif", "application/json"),
 }
 """Kind of an input -> media types in which it is taken."""
 EXTENSION = "urn:sophron:typed-inputs:1"

@@ -166,7 +166,7 @@ class Executor(AgentExecutor):
         part = ParseDict({"data": answer["answer"], "mediaType": "application/json"}, WirePart())
         about = {key: answer[key] for key in ("agent", "agent_digest", "backend", "model")}
         await updater.add_artifact([part], artifact_id="answer", name="answer", metadata=about)
-        for name, media, content in tasks.results(folder):
+        for name, media, content in tasks.results(folder, answer):
             file = WirePart(raw=content, filename=name, media_type=media)
             await updater.add_artifact([file], artifact_id=f"result-{name}", name=name)
         await updater.complete()

@@ -68,7 +68,7 @@ def read(parts: Sequence[Part], asked: Mapping[str, Mapping[str, Any]]) -> list[
 
 
 def value(kind: str, path: Path) -> Any:
-    """What an agent is told of a stored input: parsed JSON, text, or the path of a picture or folder."""
+    """What an agent is told of a stored input: parsed JSON, text, or the path of a picture, file or folder."""
     if kind == "json":
         return json.loads(path.read_bytes())
     return path.read_text(encoding="utf-8") if kind == "text" else path
@@ -127,7 +127,10 @@ def _no_constant(name: str) -> None:
 
 
 def _file_name(role: str, kind: str, part: Part) -> str:
-    """A name of ours, but in folders, where names tell files apart."""
+    """A name of ours, but in folders, where names tell files apart; of a file its ending stays, which readers go by."""
+    ending = Path(part.name).suffix
+    if kind == "file" and FILE_NAME.fullmatch(f"x{ending}"):
+        return f"{role}{ending}"
     if kind != "folder":
         return f"{role}.{ENDINGS.get(part.media_type, 'json' if kind == 'json' else 'txt')}"
     if not FILE_NAME.fullmatch(part.name):

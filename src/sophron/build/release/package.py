@@ -55,13 +55,13 @@ class Package:
 
 
 def release(build: Path, tag: str) -> Package:
-    """Package the agent of the build in `build` as `releases/<agent>-<tag>/`, with a tar of it beside.
+    """Package the last agent of the trail in `build` as `releases/<agent>-<tag>/`, with a tar of it beside.
 
     UserError where its last iteration does not pass P-strict, where the agent is not the one that was judged, where a
     retune changed what callers rely on, and where the tag is taken by another content.
     """
     trail = trails.load(build)
-    aud = auds.load(build / AUD, servers(build / "contract" / TOOLS))
+    aud = auds.load(trail.aud, servers(build / "contract" / TOOLS))
     check(trail, aud)
     files = _contents(build, trail, aud)
     manifest = _manifest(trail, aud, tag, files)
@@ -138,7 +138,7 @@ def _check_same_endpoint(build: Path, trail: Trail, stated: bytes) -> None:
     for path in sorted((build / FOLDER).glob(f"*/{endpoint.NAME}")):
         if path.read_bytes() != stated:
             raise UserError(
-                f"{build / AUD}: its inputs, answer or card differ from those of {path.parent.name}; a retune changes "
+                f"{trail.aud}: its inputs, answer or card differ from those of {path.parent.name}; a retune changes "
                 "what is inside and nothing that callers rely on"
             )
 
@@ -156,7 +156,9 @@ def _contents(build: Path, trail: Trail, aud: Aud) -> dict[str, bytes]:
     for name, content in files.items():
         text = content.decode(errors="replace")
         if redactor.text(text) != text:
-            raise UserError(f"{build / name}: holds what looks like a key; take it out, a package names handles only")
+            raise UserError(
+                f"{aud.folder}: {name} holds what looks like a key; take it out, a package names handles only"
+            )
     if sum(map(len, files.values())) > MOST_BYTES:
         raise UserError(f"{aud.folder}: is larger than {MOST_BYTES // 1_000_000} MB; an agent is text and small code")
     return files

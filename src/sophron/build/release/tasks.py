@@ -3,8 +3,8 @@
     request.json            what is asked, of which package
     inputs/<role>/<file>    what the caller sent
     tries.jsonl             one line for each time that it was begun, or ended in good order with the server
-    answer.json             the typed answer, or failure.json: kind and one sentence
-    scratch/agents/serve/   where tools work; what an agent leaves in results/ there is handed out with the answer
+    answer.json             the typed answer, with the files that belong to it beside; or failure.json
+    scratch/agents/serve/   where tools work
 
 Laid out as the folder of a campaign, so that agents, tools, audit and ledger are at home in it.
 """
@@ -29,7 +29,6 @@ STEP = "serve"
 REQUEST, ANSWER, FAILURE, TRIES = "request.json", "answer.json", "failure.json", "tries.jsonl"
 MOST_TRIES = 3
 BEGAN, GIVEN_BACK = "began", "given back"
-MOST_RESULTS = 20
 RESULT_BYTES = 16_000_000
 
 
@@ -88,15 +87,15 @@ def fail(folder: Path, kind: str, reason: str) -> None:
     atomic.write_json(folder / FAILURE, {"kind": kind, "reason": reason.replace(f"{folder}/", "")})
 
 
-def results(folder: Path) -> list[tuple[str, str, bytes]]:
-    """Files that the agent hands out with its answer: name, media type, content. Links and large files stay here."""
-    home = folder / "scratch" / "agents" / STEP / "results"
+def results(folder: Path, answer: Mapping[str, Any]) -> list[tuple[str, str, bytes]]:
+    """Files that belong to the answer, which lie beside it: name, media type, content. Too large ones stay here."""
     found = []
-    for path in sorted(home.iterdir()) if home.is_dir() and not home.is_symlink() else []:
-        if path.is_file() and not path.is_symlink() and path.stat().st_size <= RESULT_BYTES:
+    for about in answer.get("files", {}).values():
+        path = folder / about["file"]
+        if path.stat().st_size <= RESULT_BYTES:
             media = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
             found.append((path.name, media, path.read_bytes()))
-    return found[:MOST_RESULTS]
+    return found
 
 
 def _spec(package: Package) -> Mapping[str, Any]:

@@ -1,7 +1,12 @@
 """The trail of a build: what it rested on, every change and every judgement; and whether its last agent passes.
 
-`trail.json` in the folder of a build (schemas/build/trail.schema.yaml). The loop of a build writes it; a release reads
-it and believes none of it: scores are compared anew, and every file it names must be the one it names.
+    trail.json            schemas/build/trail.schema.yaml; entries are only added
+    contract/             what people wrote, but the producer knowledge base
+    entries/<k>/aud/      the agent that entry k ended with; entry 1 is the build, each later one a retune
+    entries/<k>/...       its diffs, scorecards and audits
+    releases/             packages
+
+A release believes none of it: scores are compared anew, and every file must be the one that the trail names.
 """
 
 from collections.abc import Iterator, Mapping
@@ -43,6 +48,11 @@ class Trail:
         return found
 
     @property
+    def aud(self) -> Path:
+        """Folder of the agent that the last entry ended with."""
+        return entry_folder(self.folder, len(self.entries)) / "aud"
+
+    @property
     def contract_digest(self) -> str:
         """Digest over names and content of the contract's files."""
         return digest(self.contract["files"])
@@ -53,13 +63,17 @@ class Trail:
         return digest(self.data)
 
 
+def entry_folder(folder: Path, number: int) -> Path:
+    """Where the files of an entry lie, from 1."""
+    return folder / "entries" / str(number)
+
+
 def load(folder: Path) -> Trail:
-    """Read the trail of the build in `folder`. UserError where it is not sound or a file is not what it names."""
+    """Read the trail in `folder`. UserError where it is not sound or a file is not what it names."""
     path = folder / NAME
     data = documents.load_json(path)
     documents.validate(documents.Document(data, path), "build/trail")
     trail = Trail(folder, data)
-    _check_numbers(path, trail)
     for name, sha256 in named(trail):
         found = folder / name
         if ".." in name or not found.is_file() or found.is_symlink() or file_digest(found) != sha256:
@@ -70,15 +84,10 @@ def load(folder: Path) -> Trail:
     return trail
 
 
-def _check_numbers(path: Path, trail: Trail) -> None:
-    numbers = [one["number"] for entry in trail.entries for one in entry["iterations"]]
-    if numbers != sorted(set(numbers)):
-        raise UserError(f"{path}: the numbers of iterations do not rise ({numbers}); each has a number of its own")
-
-
 def named(trail: Trail) -> Iterator[tuple[str, str]]:
-    """Every file that the trail names, with its sha256: the contract's, diffs, transcripts."""
-    yield from trail.contract["files"].items()
+    """Every file that has to be there, with its sha256: the contract's, diffs, transcripts."""
+    contract = trail.contract["files"]
+    yield from ((name, sha256) for name, sha256 in contract.items() if not name.startswith(KNOWLEDGE))
     for entry in trail.entries:
         for iteration in entry["iterations"]:
             yield from of_iteration(iteration)
