@@ -19,13 +19,19 @@ KEY = "sk-planted-0123456789abcdef"
 
 
 @pytest.fixture
-def pbs(of_campaign, slurm, monkeypatch):
+def emulated(slurm, monkeypatch):
+    """The commands of the emulated PBS on PATH, and a key in the environment."""
+    monkeypatch.setenv("PATH", f"{EMULATION}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+
+
+@pytest.fixture
+def pbs(of_campaign, emulated, monkeypatch):
     """Make a campaign whose jobs go to the emulated PBS."""
 
     def make(name, *changes):
         queued = of_campaign(name, *changes, profile="pbs", words=FAST)
         monkeypatch.setenv("PATH", f"{EMULATION}{os.pathsep}{os.environ['PATH']}")
-        monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
         return queued
 
     return make
@@ -82,8 +88,7 @@ def test_a_new_driver_finds_the_job_of_a_dead_one(pbs, slurm):
     assert [note["status"] for note in notes] == ["done"]
 
 
-def test_the_emulation_runs_arrays_and_sets_the_variables_of_pbs(pbs, tmp_path, monkeypatch):
-    pbs("arithmetic")
+def test_the_emulation_runs_arrays_and_sets_the_variables_of_pbs(emulated, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     script = tmp_path / "array.sh"
     script.write_text(
@@ -104,8 +109,7 @@ def test_the_emulation_runs_arrays_and_sets_the_variables_of_pbs(pbs, tmp_path, 
 @pytest.mark.parametrize(
     "line", ["-l nodes=1:ppn=4", "-l select=1:gpus=1", "-l select=2:ncpus=1", "-V", "-l walltime=90", "-j eo"]
 )
-def test_what_the_emulation_does_not_know_it_refuses(line, pbs, tmp_path):
-    pbs("arithmetic")
+def test_what_the_emulation_does_not_know_it_refuses(line, emulated, tmp_path):
     script = tmp_path / "job.sh"
     script.write_text(f"#!/bin/sh\n#PBS {line}\ntrue\n")
     code, said = qsub(script)
@@ -113,8 +117,7 @@ def test_what_the_emulation_does_not_know_it_refuses(line, pbs, tmp_path):
     assert said.startswith("qsub: ")
 
 
-def test_a_deleted_job_has_exit_status_271(pbs, tmp_path, monkeypatch):
-    pbs("arithmetic")
+def test_a_deleted_job_has_exit_status_271(emulated, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     script = tmp_path / "long.sh"
     script.write_text("#!/bin/sh\n#PBS -l select=1:ncpus=1:mem=100mb\nsleep 100\n")
