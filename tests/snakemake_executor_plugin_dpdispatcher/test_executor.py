@@ -164,9 +164,10 @@ def test_a_job_that_has_made_its_outputs_and_not_yet_left_its_marker_is_settled_
     workflow.write(each(2, "while [ {wildcards.i} = 1 ] && [ ! -e go ]; do sleep 0.2; done"))
     commands = workflow.folder / "commands"
     commands.mkdir()
-    # The marker comes into being by this command.
     hold = workflow.folder / "hold"
-    (commands / "mv").write_text(f'#!/bin/sh\nwhile [ -e {hold} ]; do sleep 0.1; done\nexec /bin/mv "$@"\n')
+    # The marker comes into being by this command, as other files do.
+    held = f"case $1 in *.DPDISP_DONE.new) while [ -e {hold} ]; do sleep 0.1; done;; esac"
+    (commands / "mv").write_text(f'#!/bin/sh\n{held}\nexec /bin/mv "$@"\n')
     (commands / "mv").chmod(0o755)
     workflow.env["PATH"] = f"{commands}:{workflow.env['PATH']}"
     hold.touch()
