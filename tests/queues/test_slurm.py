@@ -193,7 +193,7 @@ def test_a_submission_that_fails_three_times_succeeds_the_fourth_time(of_campaig
 
 PRODUCE = "definition: {timestep: 0.005, steps: 2000, sample_every: 5, thermo_every: 10, restart_every: 500}"
 SELDOM = "definition: {timestep: 0.005, steps: 2000, sample_every: 1000, thermo_every: 1000, restart_every: 1000}"
-LONG_S = 90  # more than the half of a minute that the first try leaves to LAMMPS, whatever the machine
+LONG_S = 60  # more than the half of a minute that the first try leaves to LAMMPS, whatever the machine
 STEPS_A_S = re.compile(r"([0-9.]+) timesteps/s")
 
 

@@ -160,6 +160,29 @@ def test_a_new_driver_takes_up_what_runs_and_what_has_ended(workflow):
     assert sorted(workflow.runs()) == ["0", "1", "2"]
 
 
+def test_a_job_that_has_made_its_outputs_and_not_yet_left_its_marker_is_settled_too(workflow):
+    workflow.write(each(2, "while [ {wildcards.i} = 1 ] && [ ! -e go ]; do sleep 0.2; done"))
+    commands = workflow.folder / "commands"
+    commands.mkdir()
+    hold = workflow.folder / "hold"
+    # The marker comes into being by this command, as other files do.
+    held = f"case $1 in *.DPDISP_DONE.new) while [ -e {hold} ]; do sleep 0.1; done;; esac"
+    (commands / "mv").write_text(f'#!/bin/sh\n{held}\nexec /bin/mv "$@"\n')
+    (commands / "mv").chmod(0o755)
+    workflow.env["PATH"] = f"{commands}:{workflow.env['PATH']}"
+    hold.touch()
+    killed(workflow, 2)
+    workflow.wait_for(lambda: list(workflow.records.rglob("*.DPDISP_DONE.new")))
+    again = workflow.begin("--rerun-incomplete")
+    log = workflow.folder / "driver.log"
+    workflow.wait_for(lambda: "1 jobs taken up, 0 submitted" in log.read_text())
+    hold.unlink()
+    (workflow.folder / "go").touch()
+    assert again.wait(timeout=PATIENCE_S) == 0, log.read_text()
+    assert sorted(workflow.runs()) == ["0", "1"]
+    assert not list(workflow.records.glob("*.jsonl"))
+
+
 def test_a_failure_that_nobody_watched_counts_as_a_try(workflow):
     workflow.write(each(1, "while [ ! -e go ]; do sleep 0.2; done; test $(wc -l < runs) -gt 1"))
     killed(workflow, 1)

@@ -50,6 +50,7 @@ class TestConformance(TestWorkflowsLocalStorageBase):
         return ExecutorSettings(provider="slurm", cores=2, memory_mb=4000, walltime_min=10, address="127.0.0.1")
 
 
+@pytest.mark.slow
 def test_a_workflow_of_every_sort_gives_the_same_as_on_this_machine(tmp_path, slurm):
     found = {}
     for name, words in {"local": ("--cores", "2"), "slurm": PARSL}.items():
