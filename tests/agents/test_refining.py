@@ -168,7 +168,7 @@ def test_an_answer_without_a_model_is_a_failure(work, monkeypatch):
     }  # fmt: skip
     with serve_anthropic(lambda body: Turn(json.dumps(made_up))) as peer:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", peer.url)
-        with pytest.raises(AgentFailure, match="its tools left no trajectory"):
+        with pytest.raises(AgentFailure, match="tools left no trajectory"):
             run(work, {"agents": {"backend": "anthropic"}})
     assert not work.answer.exists()
 

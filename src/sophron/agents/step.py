@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sophron.agents import guards, mailbox
+from sophron.agents import guards, left, mailbox
 from sophron.agents.conversation import Answered, Tools, converse
 from sophron.agents.failures import AgentFailure
 from sophron.agents.prompt import request
@@ -44,11 +44,6 @@ class AgentStep:
     def scratch(self) -> Path:
         """Where its tools may write."""
         return self.root / "scratch" / "agents" / self.step
-
-    @property
-    def keeps(self) -> dict[str, Path]:
-        """Name -> what its tools leave that belongs to the answer."""
-        return {name: self.scratch / path for name, path in self.agent.front.get("keeps", {}).items()}
 
     @property
     def input_digests(self) -> dict[str, str]:
@@ -99,11 +94,10 @@ def _is_whole(path: Path, sha256: str) -> bool:
 def _left(work: AgentStep) -> dict[str, Any]:
     """What the tools left, copied beside the answer's record: the next conversation begins in the same scratch."""
     found = {}
-    for name, path in work.keeps.items():
-        if not path.is_file() or path.is_symlink():
-            raise AgentFailure("tool", f"{work.agent.name} answered, but its tools left no {name}")
-        atomic.write_bytes(work.folder / LEFT / path.name, path.read_bytes())
-        found[name] = {"file": path.name, "sha256": file_digest(work.folder / LEFT / path.name)}
+    for name, path in work.agent.front.get("keeps", {}).items():
+        kept = work.folder / LEFT / Path(path).name
+        atomic.write_bytes(kept, left.read(work.scratch, name, path))
+        found[name] = {"file": kept.name, "sha256": file_digest(kept)}
     return {"files": found} if found else {}
 
 

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -93,7 +94,7 @@ def simulated(engine):
         given = (GivenPhase(off, "main"), GivenPhase(true[1], "candidate"))
         return Sample("rietx", Pattern("simulated salt", ANGLES, counts), given, LABORATORY)
 
-    return made
+    return cache(made)
 
 
 @pytest.fixture

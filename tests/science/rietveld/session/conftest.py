@@ -1,5 +1,7 @@
 """A simulated sample: table salt with a little silicon that may or may not be in it, Poisson counts of one seed."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -49,4 +51,4 @@ def simulated(engine):
         given = (GivenPhase(salt, "main"), GivenPhase(silicon, "candidate"))
         return Sample("rietx", Pattern("simulated salt", ANGLES, counts), given, INSTRUMENT)
 
-    return made
+    return cache(made)

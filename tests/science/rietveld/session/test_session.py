@@ -148,7 +148,6 @@ def test_a_phase_joins_a_fitted_model_and_leaves_it(hand):
 
 def test_variances_of_calculated_counts_do_not_pull_the_background_down(engine, simulated, tmp_path):
     hand = Hand(engine, simulated(0.0, 30.0), tmp_path / "session")
-    hand.session.sample.pattern.intensity[:] = simulated(0.0, 30.0).pattern.intensity
     hand.well("histogram", coefficients=3)
     hand.well("phase", name="salt")
     hand.well("release", groups=["scale", "background"])
