@@ -198,7 +198,10 @@ def _histogram(project: Any, document: dict[str, Any], limits: list[float], patt
     given = document["instrument"]
     name, names, tree = G2sc.load_pwd_from_reader(reader, (_instrument(given), {}))
     tree["Sample Parameters"] = {**tree["Sample Parameters"], **_sample(given)}
-    tree["Limits"] = [(float(x[0]), float(x[-1])), list(limits), *(list(one) for one in document["excluded_deg"])]
+    # They take the point after a limit too, unless the limit is one.
+    within = x[(x >= limits[0]) & (x <= limits[1])]
+    kept = [float(within[0]), float(within[-1])]
+    tree["Limits"] = [(float(x[0]), float(x[-1])), kept, *(list(one) for one in document["excluded_deg"])]
     kind, count = document["background"]["kind"], document["background"]["count"]
     tree["Background"][0] = [BACKGROUNDS.get(kind, kind), False, count, document["background"]["start"]]
     if "interpolate" in kind:  # coefficients are counts at nodes
