@@ -220,9 +220,7 @@ def test_two_phases_with_orientation_come_out_as_they_went_in(gsas2, tmp_path):
     for asked in (free[:2], free):
         assert refinement.refine(Request(asked, limit_s=LIMIT_S), "cycle").ended == "converged"
     oriented = Request((*free, Freed("preferred_orientation", "salt")), limit_s=LIMIT_S)
-    # In a cubic powder nothing changes with the ratio where it is 1, so least squares cannot leave from there.
-    lost = refinement.refine(oriented, "orientation")
-    assert (lost.ended, lost.reason) == ("diverged", "the calculated pattern is not finite")
+    # Not from 1: in a cubic powder nothing changes with the ratio there, and least squares cannot leave.
     cycle = refinement.refine(replace(oriented, values={"preferred_orientation/salt": 0.9}), "orientation")
     assert cycle.ended == "converged", cycle.reason
     fit = cycle.fit
