@@ -115,7 +115,7 @@ def trap(engine: RietveldEngine, setup: Setup, refinement: Refinement) -> dict[s
 def main() -> int:
     """Measure, print and record; 1 where a bound is missed.
 
-    The engines have one thread, so their processor time is what an idle machine takes; the wall time is a busy one's too.
+    The engines have one thread: their processor time is what an idle machine takes, the wall time is a busy one's.
     """
     makes = [make for make in (Rietx, Gsas2) if make().missing() is None]
     runs = {make.name: [climbed(make, axial, trapped=axial == AXIAL[0]) for axial in AXIAL] for make in makes}
