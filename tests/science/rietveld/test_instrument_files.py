@@ -1,6 +1,8 @@
 """Instrument files of GSAS and GSAS-II: what they say, and what is wrong with one that says nothing."""
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from sophron.interfaces.rietveld import Instrument
 from sophron.records.errors import UserError
@@ -110,3 +112,21 @@ def test_the_files_of_lead_sulfate():
     found = read_instrument(neutron)
     assert (found.radiation, found.wavelengths_angstrom, found.zero_deg) == ("neutron", (1.909,), -0.001)
     assert found.profile_u == pytest.approx(354.031 * VARIANCE)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.sampled_from([LABORATORY, INSTPRM]),
+    st.integers(0, 500),
+    st.text(max_size=15),
+    st.sampled_from([".prm", ".instprm"]),
+)
+def test_a_damaged_file_is_an_instrument_or_one_sentence(tmp_path, text, at, put, suffix):
+    path = tmp_path / f"damaged{suffix}"
+    path.write_text(text[:at] + put + text[at + len(put) :], encoding="utf-8", errors="replace")
+    try:
+        found, said = read_instrument(path), ""
+    except UserError as error:
+        found, said = None, str(error)
+    assert "\n" not in said
+    assert found is None or all(line > 0 for line in found.wavelengths_angstrom)
