@@ -248,3 +248,50 @@ def test_neutrons_and_a_capillary(gsas2):
     assert np.ptp(ratio) > 0.2  # other scattering lengths, other intensities
     with pytest.raises(UserError, match="displacement cannot be freed with the geometry debye_scherrer"):
         gsas2.refine(setup.pattern, state, Request((Freed("displacement"),), limit_s=LIMIT_S))
+
+
+ANISOTROPIC = """data_one
+_space_group_name_H-M_alt 'P 3'
+_cell_length_a 5.0
+_cell_length_b 5.0
+_cell_length_c 7.0
+_cell_angle_alpha 90
+_cell_angle_beta 90
+_cell_angle_gamma 120
+loop_
+_atom_site_label
+_atom_site_type_symbol
+_atom_site_fract_x
+_atom_site_fract_y
+_atom_site_fract_z
+_atom_site_adp_type
+Si1 Si 0.1 0.2 0.3 Uani
+loop_
+_atom_site_aniso_label
+_atom_site_aniso_U_11
+_atom_site_aniso_U_22
+_atom_site_aniso_U_33
+_atom_site_aniso_U_12
+_atom_site_aniso_U_13
+_atom_site_aniso_U_23
+Si1 0.02 0.01 0.03 0.004 0 0
+"""
+
+
+def test_a_cif_is_taken_as_it_says_or_refused(gsas2):
+    x = np.arange(20.0, 40.0, 0.1)
+    setup = Setup(Pattern("flat", x, x + 100), (Phase("one", ANISOTROPIC),), Instrument((1.5406,)), Background(count=2))
+    values = gsas2.start(setup, limit_s=LIMIT_S).values
+    assert values["u_iso/one/Si1"] == pytest.approx((4 / 3 * (0.02 + 0.01 - 0.004) + 0.03) / 3)
+    refusals = [
+        (ANISOTROPIC.replace("P 3", "P q"), "ERROR in space group symbol"),
+        (ANISOTROPIC.replace("_space_group_name_H-M_alt 'P 3'", ""), "No space group name"),
+        (ANISOTROPIC + ANISOTROPIC.replace("data_one", "data_two"), "describes 2 structures"),
+        (
+            ANISOTROPIC.replace("Si1 Si 0.1 0.2 0.3 Uani", "Si1 Si 0.1 0.2 0.3 Uani\nSi1 Si 0.3 0.2 0.1 Uani"),
+            "two sites",
+        ),
+    ]
+    for cif, said in refusals:
+        with pytest.raises(UserError, match=said):
+            gsas2.start(replace(setup, phases=(Phase("one", cif),)), limit_s=LIMIT_S)

@@ -285,5 +285,14 @@ def _check_phase(phase: Any, name: str) -> None:
         raise Refusal(f'phase {name}: two sites of the CIF are labelled "{twice}"; give each its own label')
     for atom in atoms:
         if atom[cia] == "A":  # the interface has isotropic displacement alone
-            atom[cia + 1] = float(sum(atom[cia + 2 : cia + 5])) / 3
+            atom[cia + 1] = _equivalent(general["Cell"][1:7], atom[cia + 2 : cia + 8])
             atom[cia] = "I"
+
+
+def _equivalent(cell: list[float], tensor: list[float]) -> float:
+    """Isotropic U in angstrom^2 for U11, U22, U33, U12, U13, U23 (Trueblood 1996, 10.1107/S0108767396005697)."""
+    metric = np.array(G2lat.fillgmat(cell))
+    star = np.sqrt(np.diag(np.linalg.inv(metric)))
+    u11, u22, u33, u12, u13, u23 = tensor
+    full = np.array([[u11, u12, u13], [u12, u22, u23], [u13, u23, u33]])
+    return float(np.sum(full * np.outer(star, star) * metric)) / 3
