@@ -137,6 +137,8 @@ def test_values_background_and_equal_parameters(climbed, gsas2, fluorapatite):
         (replace(asked, values={"u_iso/FAP/O9": 0.1}), 'no parameter "u_iso/FAP/O9"'),
         (replace(asked, values={"cell/FAP/b": 9.0}), '"cell/FAP/b" is set by symmetry from cell/FAP/a'),
         (replace(asked, equal=(("cell/FAP/a", "cell/FAP/c"),)), "cannot be held equal"),
+        (replace(asked, equal=(("zero", "displacement"),)), "zero and displacement cannot be held equal"),
+        (Request((Freed("position", "FAP", "F4"),)), "nothing that is free can move"),
         (Request((Freed("u_iso", "FAP", "O9"),)), 'phase FAP has no atom "O9"; it has Ca1'),
         (Request((Freed("scale", "LLZO"),)), 'no phase "LLZO"'),
         (Request((Freed("preferred_orientation"),)), "has no march_axis"),
@@ -145,6 +147,14 @@ def test_values_background_and_equal_parameters(climbed, gsas2, fluorapatite):
     for request, said in refusals:
         with pytest.raises(UserError, match=said):
             gsas2.refine(fluorapatite.pattern, state, replace(request, limit_s=LIMIT_S))
+
+
+def test_what_is_held_equal_is_not_thereby_free(climbed, gsas2, fluorapatite):
+    state = climbed.refinement.kept[1].state
+    pair = ("u_iso/FAP/O5", "u_iso/FAP/O6")
+    cycle = gsas2.refine(fluorapatite.pattern, state, Request((Freed("scale"),), equal=(pair,), limit_s=LIMIT_S))
+    assert cycle.fit.variables == 1
+    assert {cycle.state.values[name] for name in pair} == {state.values[pair[0]]}
 
 
 def test_a_model_that_runs_away_is_a_typed_ending(climbed, gsas2, fluorapatite):

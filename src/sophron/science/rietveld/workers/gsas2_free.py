@@ -12,8 +12,8 @@ from sophron.science.rietveld.workers.serve import Refusal
 _INSTRUMENT = {"zero": "Zero", **{f"profile_{letter}": letter.upper() for letter in "uvwxy"}}
 _SAMPLE = {"displacement": "Shift", "absorption": "Absorption"}
 _ATOM = {"position": "X", "u_iso": "U", "occupancy": "F"}
-_NOT_EQUAL = ("cell", "x", "y", "z")
-"""Cells are refined as reciprocal metrics and coordinates as shifts: equal ones would not be equal values."""
+_NOT_EQUAL = ("cell", "x", "y", "z", "background")
+"""Cells are refined as reciprocal metrics and coordinates as shifts; a background has one flag for all of it."""
 
 
 def free(model: Model, wanted: list[dict[str, Any]], equal: list[list[str]]) -> None:
@@ -21,7 +21,7 @@ def free(model: Model, wanted: list[dict[str, Any]], equal: list[list[str]]) -> 
     for one in wanted:
         _free_one(model, one["group"], one["phase"], one["atom"])
     for names in equal:
-        _equal(model, names)
+        _equal(model, names, wanted)
 
 
 def _free_one(model: Model, group: str, phase: str | None, atom: str | None) -> None:
@@ -70,21 +70,30 @@ def _free_atoms(phase: Any, flag: str, wanted: str | None) -> None:
             atom[ct + 1] = "".join(sorted({*atom[ct + 1], flag}))
 
 
-def _equal(model: Model, names: list[str]) -> None:
-    """Hold values equal: the first leads, and what it is freed by frees the others."""
+def _equal(model: Model, names: list[str], wanted: list[dict[str, Any]]) -> None:
+    """Hold values equal: the first leads, and where one of them is free all of them are."""
     missing = next((name for name in names if name not in model.slots), None)
     if missing is not None:
         raise Refusal(f'there is no parameter "{missing}"; see the values of the state')
-    unfit = next((name for name in names if name.partition("/")[0] in _NOT_EQUAL), None)
-    if unfit is not None:
-        raise Refusal(f'"{unfit}" cannot be held equal in GSAS-II, which does not refine it as such; hold it')
+    parts = [([*name.split("/"), None, None])[:3] for name in names]
+    kind = parts[0][0]
+    other = next((part[0] for part in parts if part[0] != kind), None)
+    if other is not None:
+        raise Refusal(f"{kind} and {other} cannot be held equal; name parameters of one kind")
+    if kind in _NOT_EQUAL:
+        raise Refusal(f'"{names[0]}" cannot be held equal in GSAS-II, which does not refine it as such; hold it')
     leader = model.slots[names[0]]
     for name in names[1:]:
         model.slots[name].put(leader.ours)
-    for name in names:
-        group, phase, atom = ([*name.split("/"), None, None])[:3]
-        _free_one(model, str(group), phase, atom)
-    model.project.add_EquivConstr([model.slots[name].variable for name in names])
+    if any(_covers(one, part) for one in wanted for part in parts):
+        for _, phase, atom in parts:
+            _free_one(model, str(kind), phase, atom)
+        model.project.add_EquivConstr([model.slots[name].variable for name in names])
+
+
+def _covers(freed: dict[str, Any], part: list[str | None]) -> bool:
+    group, phase, atom = part
+    return freed["group"] == group and freed["phase"] in (None, phase) and freed["atom"] in (None, atom)
 
 
 def other_background(document: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:

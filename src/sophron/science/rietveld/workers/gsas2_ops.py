@@ -91,6 +91,8 @@ def refine(pattern: dict[str, Any], state: dict[str, Any], request: dict[str, An
     if failed is not None:
         return {"ended": "diverged", "reason": f"GSAS-II gave up ({_said(failed[1])})"}
     model.reopen()
+    if not model.project["Covariance"]["data"]:
+        raise Refusal("nothing that is free can move, because symmetry fixes it; free something else")
     ended, reason = gsas2_result.ending(model, before)
     if ended == "diverged":
         return {"ended": ended, "reason": reason}

@@ -104,13 +104,12 @@ def _parameters(model: Model, gof: float) -> list[dict[str, Any]]:
     found = []
     for name, slot in model.slots.items():
         kind, _, rest = name.partition("/")
-        if kind == "cell":
+        one = esd[slot.variable] * slot.slope() if slot.variable in esd and kind != "cell" else None
+        if kind == "cell" and slot.follows is None:
             phase, _, edge = rest.partition("/")
-            one = cells[phase].get(edge) if slot.follows is None else None
-        else:
-            one = esd[slot.variable] * slot.slope() if slot.variable in esd else None
-        if one:
-            found.append({"name": name, "value": slot.ours, "esd": one, "esd_counting": one / gof})
+            one = cells[phase].get(edge)
+        if one is not None:  # 0: the data say nothing of it
+            found.append({"name": name, "value": slot.ours, "esd": one or None, "esd_counting": one / gof or None})
     return found
 
 
