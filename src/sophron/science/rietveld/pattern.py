@@ -12,6 +12,7 @@ import numpy as np
 
 from sophron.interfaces.rietveld import Pattern, RietveldEngine
 from sophron.records.errors import UserError, shown
+from sophron.science.rietveld.gsas_files import read_gsas
 
 if TYPE_CHECKING:
     from sophron.interfaces.rietveld import Array
@@ -30,7 +31,7 @@ LARGEST_BYTES = 64 * 1024**2
 
 
 def read(path: Path, engine: RietveldEngine) -> Pattern:
-    """The pattern in `path`, checked: columns as they stand, other formats as `engine` knows them. UserError."""
+    """The pattern in `path`, checked: columns and GSAS's files read here, others as `engine` knows them. UserError."""
     try:
         size = path.stat().st_size
     except OSError as error:
@@ -38,7 +39,9 @@ def read(path: Path, engine: RietveldEngine) -> Pattern:
     if not path.is_file() or size > LARGEST_BYTES:
         raise UserError(f"{path}: not a pattern file of at most {LARGEST_BYTES >> 20} MiB; give one")
     columns = COLUMNS.get(path.suffix.lower())
-    pattern = engine.read_pattern(str(path)) if columns is None else _columns(path, columns)
+    pattern = read_gsas(path) if columns is None else _columns(path, columns)
+    if pattern is None:
+        pattern = engine.read_pattern(str(path))
     check(pattern)
     return _without_filling(pattern)
 
