@@ -18,9 +18,8 @@ from sophron.science.rietveld.workers.apart import apart
 from sophron.science.rietveld.workers.gsas2_model import Model
 from sophron.science.rietveld.workers.serve import Refusal, first_sentence, serve
 
-UNREAD = ("GSAS-II gpx", "HDF5", "MIDAS zarr")
-"""Formats left to their program: a project of theirs is a pickle, which runs what it holds."""
-
+UNREAD = ("GSAS-II gpx", "MAXIV NeXus", "MIDAS zarr")
+"""Readers that are not used: a project of theirs is a pickle, which runs what it holds; others want more packages."""
 
 CONVERGED = 1e-4
 """Relative change of chi2 in the last iteration."""
