@@ -81,7 +81,19 @@ def _check_instrument(instrument: Instrument, engine: str, has: Capabilities) ->
             raise UserError(f"instrument.{key}: {value} is not finite; give a number")
     if instrument.geometry not in has.geometries:
         raise UserError(f"instrument.geometry: {engine} has no {shown(instrument.geometry)}; use another engine")
+    if instrument.radiation not in has.radiations:
+        raise UserError(f"instrument.radiation: {engine} has no {shown(instrument.radiation)}; use another engine")
+    _check_lines(instrument, engine, has)
+    if not instrument.radius_mm > 0:
+        raise UserError(f"instrument.radius_mm: {instrument.radius_mm:g} is no radius; give millimetres above 0")
+    if not 0 <= instrument.polarization <= 1:
+        raise UserError(f"instrument.polarization: {instrument.polarization:g} is no share; give 0 to 1")
+
+
+def _check_lines(instrument: Instrument, engine: str, has: Capabilities) -> None:
     lines = instrument.wavelengths_angstrom
+    if instrument.radiation == "neutron" and len(lines) != 1:
+        raise UserError(f"instrument.wavelengths_angstrom: {len(lines)} lines; neutrons of one wavelength have 1")
     if not 1 <= len(lines) <= has.wavelengths:
         raise UserError(f"instrument.wavelengths_angstrom: {len(lines)} lines; {engine} takes 1 to {has.wavelengths}")
     for line in lines:
@@ -92,10 +104,6 @@ def _check_instrument(instrument: Instrument, engine: str, has: Capabilities) ->
             )
     if len(lines) == 2 and not lines[0] < lines[1] < 1.02 * lines[0]:
         raise UserError("instrument.wavelengths_angstrom: not a doublet; give K-alpha 1 first, then K-alpha 2")
-    if not instrument.radius_mm > 0:
-        raise UserError(f"instrument.radius_mm: {instrument.radius_mm:g} is no radius; give millimetres above 0")
-    if not 0 <= instrument.polarization <= 1:
-        raise UserError(f"instrument.polarization: {instrument.polarization:g} is no share; give 0 to 1")
 
 
 def _check_background(background: Background, engine: str, has: Capabilities) -> None:
