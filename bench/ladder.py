@@ -14,7 +14,7 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
-from ladder_sums import background_over_truth, draw, gathered, missed, thresholds
+from ladder_sums import background_over_truth, draw, gathered, missed, rounded, thresholds
 from record import record
 
 from sophron.interfaces.rietveld import Freed, Request
@@ -25,7 +25,7 @@ from sophron.science.rietveld.rietx_engine import VERSION, Rietx
 from sophron.science.rietveld.simulated import generate, series
 
 LIMIT_S = 300.0
-FLOOR_S = 14400.0
+FLOORED, FLOOR_S = ("ladder", "control"), 14400.0
 RAW_S = 87
 
 
@@ -128,13 +128,13 @@ def measure(work: Path, seeds: range, wanted: list[str]) -> None:
         engine.close()
         before = spent_s()
         for name in wanted:
-            for time_s in series.series(name).times_s if seed else (0,):
+            for time_s in series.series(name).times_s if seed else (0,) * (name in FLOORED):
                 path = work / f"{name}-{time_s}-{seed}.json"
                 if path.is_file():
                     continue
                 recipe = matched.recipe() if seed <= 1 else supported(work / f"{name}-{time_s}-1.json")
                 found = scanned(engine, truths[name], time_s, seed, recipe) if seed else floors(engine, truths[name])
-                path.write_text(json.dumps(found | {"series": name, "time_s": time_s, "seed": seed}))
+                path.write_text(json.dumps({"series": name, "time_s": time_s, "seed": seed} | found))
                 made += 1
                 print(name, time_s, seed, {key: found.get(key) for key in ("rwp_percent", "significance")}, flush=True)
         engine.close()  # the time of a child counts when it has ended
@@ -173,7 +173,7 @@ def main() -> int:
     args = parser.parse_args()
     if not args.gather:
         measure(args.work, range(1, args.seeds + 1), args.series)
-    found = {name: gathered(args.work, name) for name in series.names() if (args.work / f"{name}-0-0.json").is_file()}
+    found = {name: of for name in series.names() if (of := gathered(args.work, name))}
     spent = [json.loads(path.read_text()) for path in args.work.glob("cpu-*.json")]
     scans = sum(one["scans"] for one in spent)
     result = {
@@ -182,12 +182,14 @@ def main() -> int:
         "series": found,
         "bounds_from_these_seeds": thresholds(found),
         "thresholds_in_use": asdict(evidence.thresholds()),
-        "weights_of_the_counts_themselves": [json.loads(path.read_text()) for path in args.work.glob("raw-*.json")],
+        "weights_of_the_counts_themselves": [
+            json.loads(path.read_text()) for path in sorted(args.work.glob("raw-*.json"))
+        ],
         "counts_from_which_a_rung_is_free": json.loads((args.work / "counts-needed.json").read_text()),
         "cpu_s_a_scan": sum(one["cpu_s"] for one in spent) / scans if scans else None,
         "missed": missed(found),
     }
-    record("ladder", result)
+    record("ladder", rounded(result))
     draw(result)
     summary = {name: found[name]["by_time"] for name in found}
     print(json.dumps(summary | {"bounds": result["bounds_from_these_seeds"], "missed": result["missed"]}, indent=1))

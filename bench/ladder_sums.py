@@ -18,67 +18,58 @@ def background_over_truth(found: dict[str, object], time_s: float) -> float:
 
 
 def gathered(work: Path, name: str) -> dict[str, object]:
-    """A series: its floor, every scan, and what they come to by count time."""
+    """A series: its floor, every scan, and what they come to by count time; empty where nothing was measured."""
+    of, floor = series.series(name), None
     floor_path = work / f"{name}-0-0.json"
-    floor = json.loads(floor_path.read_text())
-    sums = expectation.Floor(*(floor[key] for key in ("time_s", "misfit", "signal", "variance")))
-    of = series.series(name)
+    if floor_path.is_file():
+        floor = json.loads(floor_path.read_text())
+        sums = expectation.Floor(*(floor[key] for key in ("time_s", "misfit", "signal", "variance")))
     scans = [json.loads(path.read_text()) for path in work.glob(f"{name}-*.json") if path != floor_path]
     scans.sort(key=lambda one: (one["time_s"], one["seed"]))
     for one in scans:
         one["true_fraction"] = of.truth.get(of.candidate, 0.0)
-        one["expected_rwp_percent"] = sums.rwp_percent(one["time_s"], one["variables"])
         one["background_over_truth"] = background_over_truth(one, one["time_s"])
+        if floor is not None:
+            one["expected_rwp_percent"] = sums.rwp_percent(one["time_s"], one["variables"])
     by_time = [at_time([one for one in scans if one["time_s"] == time_s], time_s) for time_s in of.times_s]
-    return {"title": of.title, "floor": floor, "by_time": [one for one in by_time if one], "scans": scans}
+    found = {"title": of.title, "floor": floor, "by_time": [one for one in by_time if one], "scans": scans}
+    return found if scans else {}
 
 
 def at_time(scans: list[dict[str, float]], time_s: int) -> dict[str, object]:
-    """All seeds of one count time."""
+    """All seeds of one count time. farthest: over the seeds, in esd or per cent of Rwp, where there is a truth."""
     if not scans:
         return {}
-
-    def spread(key: str) -> dict[str, float]:
+    found: dict[str, object] = {"time_s": time_s, "seeds": len(scans)}
+    for key in ("rwp_percent", "misfit_percent", "significance", "background_over_truth"):
         values = [one[key] for one in scans]
-        return {"least": min(values), "mean": statistics.mean(values), "most": max(values)}
-
-    right = [one for one in scans if one["cell_esd_ppm"]]  # a wrong phase has no true cell
-    of_right = (
-        {
-            "cell_esd_ppm": statistics.mean(one["cell_esd_ppm"] for one in right),
-            "farthest_cell_in_esd": max(abs(one["cell_error_ppm"]) / one["cell_esd_ppm"] for one in right),
-        }
-        if right
-        else {}
-    )
-    return of_right | {
-        "time_s": time_s,
-        "seeds": len(scans),
-        "rwp_percent": spread("rwp_percent"),
-        "expected_rwp_percent": scans[0]["expected_rwp_percent"],
-        "farthest_from_expected": max(abs(one["rwp_percent"] - one["expected_rwp_percent"]) for one in scans),
-        "farthest_fraction_in_esd": max(
-            abs(one["weight_fraction"] - one["true_fraction"]) / one["weight_fraction_esd"] for one in scans
-        ),
-        "significance": spread("significance"),
-        "misfit_percent": spread("misfit_percent"),
-        "background_over_truth": spread("background_over_truth"),
-    }
+        found[key] = {"least": min(values), "mean": statistics.mean(values), "most": max(values)}
+    if all("expected_rwp_percent" in one for one in scans):
+        found["expected_rwp_percent"] = scans[0]["expected_rwp_percent"]
+        off = (abs(one["rwp_percent"] - one["expected_rwp_percent"]) for one in scans)
+        found["farthest_from_expected_percent"] = max(off)
+        found["cell_esd_ppm"] = statistics.mean(one["cell_esd_ppm"] for one in scans)
+        found["farthest_cell_in_esd"] = max(abs(one["cell_error_ppm"]) / one["cell_esd_ppm"] for one in scans)
+    if all(one["weight_fraction_esd"] for one in scans):
+        off = (abs(one["weight_fraction"] - one["true_fraction"]) / one["weight_fraction_esd"] for one in scans)
+        found["farthest_fraction_in_esd"] = max(off)
+    return found
 
 
 def thresholds(found: dict[str, dict[str, object]]) -> dict[str, float]:
     """What the seeds say of bounds.
 
-    claimed_from: half way between the most of scans that must not claim (controls, and the ladder at low counts) and
-    the least of scans that must; not_claimed_below: the most of the controls. misfit_percent: the geometric mean of
-    the most with the right main phase and the least with the wrong one.
+    not_claimed_below: the most of scans that must not claim (controls, the ladder at low counts). claimed_from: half
+    way between that and the least of scans that must. misfit_percent: the geometric mean of the most with the right
+    main phase and the least with the wrong one.
     """
     ladder, control = found["ladder"]["scans"], found["control"]["scans"]
     of_controls = max(one["significance"] for one in control)
     early = max(one["significance"] for one in ladder if one["time_s"] in EARLY_S)
     late = min(one["significance"] for one in ladder if one["time_s"] in LATE_S)
     bounds = {"most_of_controls": of_controls, "most_of_early": early, "least_of_late": late}
-    bounds |= {"not_claimed_below": of_controls, "claimed_from": (max(of_controls, early) + late) / 2}
+    chance = max(of_controls, early)
+    bounds |= {"not_claimed_below": chance, "claimed_from": (chance + late) / 2}
     if "wrong_phase" in found:
         right = max(one["misfit_percent"] for name in found if name != "wrong_phase" for one in found[name]["scans"])
         wrong = min(one["misfit_percent"] for one in found["wrong_phase"]["scans"])
@@ -141,3 +132,12 @@ def draw(result: dict[str, object]) -> None:
         axes.legend(frameon=False)
     left.set_yscale("log")
     figure.savefig(PICTURE, format="png", dpi=110, metadata={"Software": None})
+
+
+def rounded(value: object) -> object:
+    """Five digits of every number: more are not the same on another machine."""
+    if isinstance(value, dict):
+        return {key: rounded(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [rounded(one) for one in value]
+    return float(f"{value:.5g}") if isinstance(value, float) else value
