@@ -174,6 +174,7 @@ def main() -> int:
     if not args.gather:
         measure(args.work, range(1, args.seeds + 1), args.series)
     found = {name: of for name in series.names() if (of := gathered(args.work, name))}
+    needed = args.work / "counts-needed.json"
     spent = [json.loads(path.read_text()) for path in args.work.glob("cpu-*.json")]
     scans = sum(one["scans"] for one in spent)
     result = {
@@ -185,7 +186,7 @@ def main() -> int:
         "weights_of_the_counts_themselves": [
             json.loads(path.read_text()) for path in sorted(args.work.glob("raw-*.json"))
         ],
-        "counts_from_which_a_rung_is_free": json.loads((args.work / "counts-needed.json").read_text()),
+        "counts_from_which_a_rung_is_free": json.loads(needed.read_text()) if needed.is_file() else None,
         "cpu_s_a_scan": sum(one["cpu_s"] for one in spent) / scans if scans else None,
         "missed": missed(found),
     }
