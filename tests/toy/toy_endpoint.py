@@ -67,7 +67,7 @@ class Endpoint:
 
 async def client(url: str, tenant: str, binding: str, *, streaming: bool = False):
     """The SDK's client for the endpoint at `url`, as a tenant."""
-    http = httpx.AsyncClient(headers={"Authorization": f"Bearer {TOKENS[tenant]}"}, timeout=120)
+    http = httpx.AsyncClient(headers={"Authorization": f"Bearer {TOKENS[tenant]}"}, timeout=600)
     card = await A2ACardResolver(http, url).get_agent_card()
     config = ClientConfig(httpx_client=http, supported_protocol_bindings=[binding], streaming=streaming)
     return ClientFactory(config).create(card)

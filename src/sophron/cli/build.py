@@ -4,7 +4,7 @@ import argparse
 
 from sophron.cli import _build_release
 
-HELP = "release a built agent, serve it"
+HELP = "hand out an agent that was built from a contract: trail, release, serve, token, retune"
 EXAMPLES = f"""\
 examples:
 {_build_release.EXAMPLES}"""

@@ -4,12 +4,9 @@ Imports the A2A SDK: only `server` imports this module, when it serves.
 """
 
 import asyncio
-import os
 import shutil
-import signal
-import sys
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 from a2a.server.agent_execution import AgentExecutor, RequestContext
@@ -19,16 +16,12 @@ from a2a.types import Part as WirePart
 from a2a.types import Task, TaskState, TaskStatus
 from google.protobuf.json_format import ParseDict
 
-from sophron.build.release import messages, tasks
+from sophron.build.release import messages, tasks, worker
 from sophron.build.release.package import Package
-from sophron.interfaces.sandbox import Grant
 from sophron.records import documents
-from sophron.sandbox import limits
 
-FILE_MB = 500
 GRACE_S = 30.0
 """What a process gets beyond the agent's own limit, in which the gateway ends by itself."""
-LOG = "worker.log"
 
 
 @dataclass(frozen=True)
@@ -48,8 +41,8 @@ class Job:
     """A task that is not finished."""
 
     tenant: str
-    process: asyncio.subprocess.Process | None = None
-    canceled: bool = field(default=False)
+    process: ForkServerProcess | None = None
+    canceled: bool = False
 
 
 class Executor(AgentExecutor):
@@ -100,7 +93,8 @@ class Executor(AgentExecutor):
         job = self._jobs.get(str(context.task_id))
         if job is not None:
             job.canceled = True
-            _kill(job)
+            if job.process is not None:
+                worker.kill(job.process)
         await TaskUpdater(event_queue, str(context.task_id), str(context.context_id)).cancel()
 
     def forget(self, tenant: str) -> list[str]:
@@ -135,18 +129,9 @@ class Executor(AgentExecutor):
             folder.mkdir(parents=True, exist_ok=True)
             tasks.fail(folder, "interrupted", refused)
             return
-        with (folder / LOG).open("ab") as log:
-            job.process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "sophron.build.release.worker", self._package.folder.absolute(), folder),
-                cwd=folder,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-                preexec_fn=partial(_prepare, limits.wanted(Grant(folder, file_mb=FILE_MB))),
-            )
+        job.process = worker.start(self._package.folder, folder)  # not awaited: a cancellation cannot fall in between
         try:
-            code = await asyncio.wait_for(job.process.wait(), self._seconds)
+            code = await asyncio.wait_for(worker.wait(job.process), self._seconds)
             if code != 0:
                 tasks.fail(folder, "died", f"the agent's process ended with {code}; the operator's log says more")
         except TimeoutError:
@@ -155,7 +140,7 @@ class Executor(AgentExecutor):
             tasks.give_back(folder)
             raise
         finally:
-            _kill(job)
+            worker.kill(job.process)
 
     async def _ended(self, updater: TaskUpdater, folder: Path) -> None:
         if not (folder / tasks.ANSWER).is_file():
@@ -170,14 +155,3 @@ class Executor(AgentExecutor):
             file = WirePart(raw=content, filename=name, media_type=media)
             await updater.add_artifact([file], artifact_id=f"result-{name}", name=name)
         await updater.complete()
-
-
-def _prepare(wanted: list[limits.Limit]) -> None:
-    limits.apply(wanted)
-    limits.die_with_parent()
-
-
-def _kill(job: Job) -> None:
-    """End the process and its group, whose number nobody else can have while it is not waited for."""
-    if job.process is not None and job.process.returncode is None:
-        os.killpg(job.process.pid, signal.SIGKILL)
