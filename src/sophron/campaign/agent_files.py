@@ -78,8 +78,11 @@ def find(root: Path | None, name: str) -> AgentFile:
     raise UserError(f'there is no agent "{name}"; known are {", ".join(names(root))}')
 
 
-def load(path: Path, root: Path | None = None) -> AgentFile:
-    """Read and check one definition. UserError with file, line and key."""
+def load(path: Path, root: Path | None = None, *, of_any_name: bool = False) -> AgentFile:
+    """Read and check one definition. UserError with file, line and key.
+
+    of_any_name: where a folder and not a file's name says which agent it is (an agent under development).
+    """
     text = path.read_text(encoding="utf-8")
     if not text.startswith(FENCE) or FENCE not in text[len(FENCE) :]:
         raise UserError(f"{path}:1: has no front matter; begin with a line `---`, keys, and a line `---`")
@@ -87,7 +90,7 @@ def load(path: Path, root: Path | None = None) -> AgentFile:
     data, lines = parse(f"\n{head}".encode(), str(path))
     document = documents.Document(data, path, lines)
     documents.validate(document, "agent")
-    if data["name"] != path.stem:
+    if not of_any_name and data["name"] != path.stem:
         raise UserError(f"{document.where(['name'])}: the agent must be called as its file, {path.stem}")
     _check_places(document, prompt)
     if "grants" in data:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import asdict
 from typing import get_args
 
@@ -30,7 +31,7 @@ def check_request(request: Request, state: State, engine: str, has: Capabilities
             raise UserError(f"values: {value} for {shown(name)} is not finite; give a number")
     if not request.limit_s > 0 or request.cycles < 1:
         raise UserError(f"a cycle of {request.cycles} iterations in {request.limit_s:g} s is none; give at least one")
-    _check_trap({freed.group for freed in request.free}, set(state.moved))
+    check_trap({freed.group for freed in request.free}, set(state.moved))
 
 
 def _check_group(group: str, engine: str, has: Capabilities) -> None:
@@ -41,13 +42,14 @@ def _check_group(group: str, engine: str, has: Capabilities) -> None:
         raise UserError(f"{engine} cannot refine {group}: {why}; hold it")
 
 
-def _check_trap(free: set[Group], moved: set[Group]) -> None:
-    """Both shift lines, by a constant and by cos(theta): together they fit better, and the cell goes wrong.
+def check_trap(free: Collection[str], moved: Collection[str]) -> None:
+    """UserError where zero and displacement are free together, or one after the other was (`moved`).
+
+    Both shift lines, by a constant and by cos(theta): together they fit better, and the cell goes wrong.
 
     Fluorapatite: a lower Rwp and a cell that is hundreds of ppm off. One after the other comes to the same.
     """
-    pair = {"zero", "displacement"}
-    if pair <= free:
+    if {"zero", "displacement"} <= set(free):
         raise UserError("zero and displacement are both free: Rwp falls while the cell goes wrong; free one of them")
     for late, early in (("zero", "displacement"), ("displacement", "zero")):
         if late in free and early in moved:
