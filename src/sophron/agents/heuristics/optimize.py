@@ -78,5 +78,5 @@ def _dumped(recipe: Mapping[str, Any]) -> str:
 
 
 def _diff(before: str, after: str) -> str:
-    lines = (part.splitlines(keepends=True) for part in (before, after))
-    return "".join(difflib.unified_diff(*lines, f"a/{RECIPE}", f"b/{RECIPE}"))
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    return "".join(difflib.unified_diff(old, new, f"a/{RECIPE}", f"b/{RECIPE}"))

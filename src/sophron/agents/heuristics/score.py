@@ -1,4 +1,4 @@
-"""Rule of thumb of the scoring judge: what fields say of the dimensions that a judge is asked about. It sees no picture.
+"""Rule of thumb of the scoring judge: what fields say of the dimensions that it is asked about. It sees no picture.
 
 AgentBuild, table II, names the dimensions; the rules for them are ours, coarse, and say what they counted.
 """
@@ -47,10 +47,7 @@ def _chemistry(report: Mapping[str, Any], _: list[Mapping[str, Any]]) -> Found:
 
 
 def _uncertainty(report: Mapping[str, Any], _: list[Mapping[str, Any]]) -> Found:
-    caveats, others = (
-        listed(report.get("caveats", []), "caveats"),
-        listed(report.get("alternatives", []), "alternatives"),
-    )
+    caveats, others = (listed(report.get(key, []), key) for key in ("caveats", "alternatives"))
     points = int(not caveats) + int(not others) + int(not report.get("held"))
     return points, f"{len(caveats)} caveats, {len(others)} alternatives, confidence {report.get('confidence')}"
 
