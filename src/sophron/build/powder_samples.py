@@ -24,8 +24,8 @@ def of_files(folder: Path, parameters: Mapping[str, Any]) -> Given:
     """A measured pattern from files of a folder.
 
     parameters: `engine`, `folder` (`rietx`, or one below SOPHRON_XRD_DATA), `pattern`, `phases` (list of name, role,
-    cif), `instrument`, `limits_deg`. The files keep their own licence, so none of them is in a contract; UserError where
-    they are not there.
+    cif), `instrument`, `limits_deg`. The files keep their own licence, so no contract holds them. UserError where they
+    are not there.
     """
     del folder
     source = _source(parameters["folder"])
