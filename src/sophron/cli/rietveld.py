@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments."""
     verbs = parser.add_subparsers(dest="action", required=True, metavar="serve")
     serve = verbs.add_parser("serve", help="an MCP server for one refinement")
-    serve.add_argument("--sample", type=Path, required=True, help="what is refined (schemas/rietveld/sample)")
+    serve.add_argument("--sample", type=Path, required=True, help="what is refined (`sample` of schemas/rietveld/data)")
     serve.add_argument("--folder", type=Path, required=True, help="folder of the session; an earlier one is set aside")
     serve.add_argument("--host", default="127.0.0.1", help="address to serve at, with --port")
     serve.add_argument("--port", type=int, default=0, help="serve streamable HTTP at this port instead of stdio")

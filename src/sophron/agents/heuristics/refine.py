@@ -111,6 +111,7 @@ def _sound(climb: Climb, groups: list[str], origin: int) -> Turns[None]:
     if "recovery" not in climb.recipe:
         return
     diagnosed, shown = yield from used(("diagnose", {}), ("residuals", {}))
+    climb.worst = climb.state, objects(shown.get("worst", []), "worst")
     wrong = [
         (str(one["parameter"]), str(one["message"]))
         for one in objects(diagnosed.get("findings", []), "findings")
@@ -175,13 +176,14 @@ def _significance(told: Mapping[str, Any], name: str) -> float | None:
 
 def _last_looks(climb: Climb) -> Turns[None]:
     """The whole pattern once more, and the windows where the model misses most."""
-    windows = climb.windows
     if not climb.state or "plots" not in climb.recipe:
         return
-    (told,) = yield from used(("residuals", {}))
-    worst = objects(told["worst"], "worst")[:windows]
     yield from _look()
-    if worst:
+    state, worst = climb.worst
+    if state != climb.state and climb.windows:
+        (told,) = yield from used(("residuals", {}))
+        worst = objects(told["worst"], "worst")
+    if worst := worst[: climb.windows]:
         plots = [("get_zoomed_plot", {"low_deg": one["low_deg"], "high_deg": one["high_deg"]}) for one in worst]
         shown = yield from used(*plots)
         text = "; ".join(str(one["hint"]) for one in shown)

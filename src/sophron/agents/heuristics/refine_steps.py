@@ -35,7 +35,10 @@ def said(answer: ToolAnswer) -> Mapping[str, Any]:
 
 @dataclass
 class Climb:
-    """How far a refinement has come. state: the last good one, 0 for none; tries: cures that are left."""
+    """How far a refinement has come. state: the last good one, 0 for none; tries: cures that are left.
+
+    worst: windows where the model misses most, and the state that they are of.
+    """
 
     recipe: Mapping[str, Any]
     counts: float = 0.0
@@ -48,6 +51,7 @@ class Climb:
     significances: dict[str, float | None] = field(default_factory=dict)
     untested: dict[str, str] = field(default_factory=dict)
     troubles: list[str] = field(default_factory=list)
+    worst: tuple[int, list[Mapping[str, Any]]] = (0, [])
 
     def begin(self, project: Mapping[str, Any]) -> None:
         """Take in what there is. ValueError where the tools do not say it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import get_args
 
@@ -31,7 +31,7 @@ def check_request(request: Request, state: State, engine: str, has: Capabilities
             raise UserError(f"values: {value} for {shown(name)} is not finite; give a number")
     if not request.limit_s > 0 or request.cycles < 1:
         raise UserError(f"a cycle of {request.cycles} iterations in {request.limit_s:g} s is none; give at least one")
-    check_trap({freed.group for freed in request.free}, set(state.moved))
+    check_pair((freed.group for freed in request.free), state.moved)
 
 
 def _check_group(group: str, engine: str, has: Capabilities) -> None:
@@ -42,17 +42,19 @@ def _check_group(group: str, engine: str, has: Capabilities) -> None:
         raise UserError(f"{engine} cannot refine {group}: {why}; hold it")
 
 
-def check_trap(free: Collection[str], moved: Collection[str]) -> None:
-    """UserError where zero and displacement are free together, or one after the other was (`moved`).
+def check_pair(free: Iterable[Group], moved: Iterable[Group]) -> None:
+    """UserError where zero and displacement are both free, or one is after the other was.
 
-    Both shift lines, by a constant and by cos(theta): together they fit better, and the cell goes wrong.
-
-    Fluorapatite: a lower Rwp and a cell that is hundreds of ppm off. One after the other comes to the same.
+    Both shift lines, by a constant and by cos(theta): together they fit better, and the cell goes wrong. Fluorapatite:
+    a lower Rwp and a cell that is hundreds of ppm off. One after the other comes to the same. free: in this cycle;
+    moved: on the way to it. Who judges a finished trajectory asks this of each of its cycles.
     """
-    if {"zero", "displacement"} <= set(free):
+    now, before = set(free), set(moved)
+    if {"zero", "displacement"} <= now:
         raise UserError("zero and displacement are both free: Rwp falls while the cell goes wrong; free one of them")
-    for late, early in (("zero", "displacement"), ("displacement", "zero")):
-        if late in free and early in moved:
+    pairs: tuple[tuple[Group, Group], ...] = (("zero", "displacement"), ("displacement", "zero"))
+    for late, early in pairs:
+        if late in now and early in before:
             raise UserError(
                 f"{late} is free after {early} was: the two together make the cell wrong while Rwp falls; "
                 f"hold {late}, or roll back to a state from before {early}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,7 +14,7 @@ from sophron.records import documents
 from sophron.records.canonical import digest
 
 Role = Literal["main", "candidate"]
-SCHEMA = "rietveld/sample"
+SCHEMA = ("rietveld/data", "sample")
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,10 @@ class GivenPhase:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """A pattern with all that is known of it before anything is refined, and the engine. Ranges in degrees 2 theta."""
+    """A pattern with all that is known of it before anything is refined, and the engine. Ranges in degrees 2 theta.
+
+    start: values to begin with, by name of parameter.
+    """
 
     engine: str
     pattern: Pattern
@@ -35,6 +38,7 @@ class Sample:
     instrument: Instrument
     limits_deg: tuple[float, float] | None = None
     excluded_deg: tuple[tuple[float, float], ...] = ()
+    start: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def counts(self) -> float:
@@ -49,7 +53,7 @@ class Sample:
 
 
 def data(sample: Sample) -> dict[str, Any]:
-    """A sample as plain data that fits `schemas/rietveld/sample.schema.yaml`."""
+    """A sample as plain data that fits `sample` of `schemas/rietveld/data.schema.yaml`."""
     pattern = sample.pattern
     return {
         "engine": sample.engine,
@@ -71,6 +75,7 @@ def data(sample: Sample) -> dict[str, Any]:
         "instrument": {**asdict(sample.instrument), "wavelengths_angstrom": [*sample.instrument.wavelengths_angstrom]},
         "limits_deg": None if sample.limits_deg is None else list(sample.limits_deg),
         "excluded_deg": [list(one) for one in sample.excluded_deg],
+        "start": dict(sample.start),
     }
 
 
@@ -87,6 +92,7 @@ def of_data(given: Mapping[str, Any]) -> Sample:
         instrument(given["instrument"]),
         None if limits is None else (limits[0], limits[1]),
         tuple((low, high) for low, high in given["excluded_deg"]),
+        given["start"],
     )
 
 
@@ -103,5 +109,5 @@ def instrument(given: Mapping[str, Any]) -> Instrument:
 def load(path: Path) -> Sample:
     """The sample in a file; UserError where it is not one."""
     document = documents.Document(documents.load_json(path), path)
-    documents.validate(document, SCHEMA)
+    documents.validate(document, *SCHEMA)
     return of_data(document.data)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sophron.interfaces.rietveld import Background, Cycle, Freed, Pattern, Request, RietveldEngine, Setup
+from sophron.interfaces.rietveld import Background, Cycle, Freed, Group, Pattern, Request, RietveldEngine, Setup
 from sophron.interfaces.rietveld_fit import Fit, Parameter
 from sophron.records.errors import UserError, shown
 from sophron.science.rietveld import capability
@@ -50,7 +50,7 @@ class Reached:
     phases: tuple[str, ...]
     weights: Weights
     pattern: Pattern
-    moved: frozenset[str]
+    moved: frozenset[Group]
     free: tuple[Freed, ...] = ()
     equal: tuple[tuple[str, ...], ...] = ()
     ended: str | None = None
@@ -75,7 +75,7 @@ class Session:
         self.weights: Weights = "observed" if sample.pattern.sigma is None else "given"
         self.free: tuple[Freed, ...] = ()
         self.equal: tuple[tuple[str, ...], ...] = ()
-        self.values: dict[str, float] = {}
+        self.values: dict[str, float] = dict(sample.start)
         self.reasons: dict[tuple[str, str | None], str] = {}
         self.states: list[Reached] = []
         self.current: Reached | None = None
@@ -125,7 +125,7 @@ class Session:
         refinement = self._refinement()
         before = self._current()
         moved = before.moved | {one.group for one in self.free}
-        capability.check_trap({one.group for one in self.free}, before.moved)
+        capability.check_pair((one.group for one in self.free), before.moved)
         pattern = self._weighted(before)
         refinement.pattern = pattern
         request = Request(self.free, self.equal, self._pending(), cycles=cycles, limit_s=CYCLE_S)
