@@ -92,10 +92,15 @@ def history(found: records.Records) -> list[dict[str, Any]]:
     for verdict in found.verdicts():
         change = found.document(verdict["iteration"], records.CHANGE) or {}
         diff = (found.iteration(verdict["iteration"]).folder / records.DIFF).read_text(encoding="utf-8")
-        about = {key: change[key] for key in ("parent", "targets", "rationale", "refusal")}
-        came = {key: verdict[key] for key in ("iteration", "tiers", "met", "wanted", "regressed", "p_strict")}
-        told.append(came | about | {"diff": diff})
+        told.append(told_of(verdict, change, diff))
     return told
+
+
+def told_of(verdict: Mapping[str, Any], change: Mapping[str, Any], diff: str) -> dict[str, Any]:
+    """One change and what it came to."""
+    about = {key: change[key] for key in ("parent", "targets", "rationale", "refusal")}
+    came = {key: verdict[key] for key in ("iteration", "tiers", "met", "wanted", "regressed", "p_strict")}
+    return came | about | {"diff": diff}
 
 
 def boundary(contract: Contract) -> dict[str, Any]:

@@ -1,12 +1,13 @@
 """D4, the computed half: no cell, displacement or pair of freed effects that the sample cannot have."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, cast
 
 from sophron.build.checks import cycles
 from sophron.build.evidence import CaseRun, Checked, Fault, grave, minor
+from sophron.interfaces.rietveld import Group
 from sophron.records.errors import UserError
-from sophron.science.rietveld.capability import check_trap
+from sophron.science.rietveld.capability import check_pair
 
 PPM = 1e-6
 LARGEST_DISPLACEMENT_MM = 1.0
@@ -78,7 +79,7 @@ def _trap(trajectory: Mapping[str, Any]) -> Iterator[Fault]:
     for cycle in cycles.cycles(trajectory):
         before = moved.get(cycle.before, frozenset())
         try:
-            check_trap(cycle.groups, before)
+            check_pair(cast("Iterable[Group]", cycle.groups), cast("Iterable[Group]", before))
         except UserError:
             yield grave("zero_and_displacement", f"call {cycle.number} frees zero and displacement on one way")
         if cycle.well:
