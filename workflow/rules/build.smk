@@ -11,7 +11,11 @@ wildcard_constraints:
 def concluded_before(wildcards):
     """What the round before came to; nothing for the first one."""
     number = int(wildcards.round)
-    return [] if number == 1 else [checkpoints.conclude.get(round=number - 1).output.outcome]
+    return (
+        []
+        if number == 1
+        else [checkpoints.conclude.get(round=number - 1).output.outcome]
+    )
 
 
 def improvement(wildcards):
@@ -26,7 +30,11 @@ def cards(wildcards):
     """The scorecards of a round: those of the cases that its candidate runs."""
     candidate = checkpoints.candidate.get(round=wildcards.round).output.outcome
     cases = CAMPAIGN.result(candidate)["cases"]
-    return expand("<results>/build/card/{round}/{case}/outcome.json", round=wildcards.round, case=cases)
+    return expand(
+        "<results>/build/card/{round}/{case}/outcome.json",
+        round=wildcards.round,
+        case=cases,
+    )
 
 
 def concluded(wildcards):
@@ -226,6 +234,8 @@ rule improve:
 rule build:
     input:
         gate=ancient(CAMPAIGN.gate),
+        accepted=ancient("<results>/sample/accepted.json"),
+        samples=CAMPAIGN.outcomes("sample"),
         concluded=concluded,
     output:
         agent="<results>/build/agent.json",

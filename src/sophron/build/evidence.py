@@ -37,10 +37,11 @@ class Fault:
 
 @dataclass(frozen=True)
 class Checked:
-    """What a check found. looked_at: one sentence with the numbers that it compared, fault or not."""
+    """What a check found. looked_at: one sentence with what it compared, fault or not; numbers: of the case."""
 
     faults: tuple[Fault, ...]
     looked_at: str
+    numbers: Mapping[str, float] = field(default_factory=dict)
 
 
 class RubricCheck(Protocol):

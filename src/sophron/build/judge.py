@@ -59,6 +59,7 @@ def _computed(run: CaseRun, dimension: Dimension, rubric: Rubric) -> dict[str, A
         "score": score(checked, rubric.lowest, rubric.highest),
         "faults": [asdict(fault) | {"about": dict(fault.about)} for one in checked for fault in one.faults],
         "looked_at": [one.looked_at for one in checked],
+        "numbers": {name: value for one in checked for name, value in one.numbers.items()},
     }
 
 

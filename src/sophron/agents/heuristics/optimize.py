@@ -35,7 +35,7 @@ def answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
         curable = {name: about for name, about in faults.items() if name in optimize_recipe.EDITS}
         if not curable:
             continue
-        diff = _diff(before, HEAD + _dumped(optimize_recipe.edited(recipe, curable)))
+        diff = _diff(before, HEAD + _dumped(optimize_recipe.edited(recipe, curable, _counts(cards))))
         if diff and diff not in tried:
             found = ", ".join(sorted(curable))
             why = f"{code} is missed in {cases} of {len(cards)} cases; the judge found {found}."
@@ -69,7 +69,20 @@ def _faults(cards: list[Mapping[str, Any]], code: str) -> dict[str, list[Mapping
             if one["code"] == code and not one["passed"] and one["computed"]:
                 for fault in objects(one["computed"]["faults"], "faults"):
                     about = mapping(fault["about"], "about")
-                    found.setdefault(text(fault["code"], "code"), []).append({**about, "code": fault["code"]})
+                    found.setdefault(text(fault["code"], "code"), []).append(
+                        {**about, "code": fault["code"], "case": card["case"]}
+                    )
+    return found
+
+
+def _counts(cards: list[Mapping[str, Any]]) -> dict[str, float]:
+    """Case -> counts of its pattern, where a check said them."""
+    found = {}
+    for card in cards:
+        for one in objects(card["dimensions"], "dimensions"):
+            counts = (one["computed"] or {}).get("numbers", {}).get("counts")
+            if counts is not None:
+                found[text(card["case"], "case")] = float(counts)
     return found
 
 

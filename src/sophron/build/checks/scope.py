@@ -28,7 +28,8 @@ def scope(run: CaseRun, parameters: Mapping[str, Any]) -> Checked:
         *_counted(report, wanted),
         *_weighed(trajectory, report, wanted, run),
     ]
-    return Checked(tuple(faults), f"free on the way: {said or 'nothing'}")
+    counts = cycles.counts(trajectory)
+    return Checked(tuple(faults), f"free on the way: {said or 'nothing'}", {} if counts is None else {"counts": counts})
 
 
 def _counts(run: CaseRun) -> dict[str, Any]:
