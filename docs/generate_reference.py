@@ -26,11 +26,13 @@ STAGES = {
     "viscosity": ("build", "relax", "equilibrate", "produce", "green_kubo", "shear", "rouse", "cross_check"),
     "conductivity": ("build", "equilibrate", "green_kubo_flux", "green_kubo", "mueller_plathe", "extrapolate"),
     "chain_conformation": ("build", "equilibrate", "sample", "compare"),
+    "rietveld": ("data", "refine", "compare"),
 }
 UNITS = {
     "viscosity": "Everything is in LJ units: sigma, epsilon, tau.",
     "conductivity": "Units are those of the spec: LAMMPS's `metal` or `lj`.",
     "chain_conformation": "Everything is in LJ units: sigma, epsilon, tau.",
+    "rietveld": "Angles are 2 theta in degrees, lengths in angstrom.",
 }
 
 
@@ -44,6 +46,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "reference/viscosity.md": stages_page("viscosity"),
         "reference/conductivity.md": stages_page("conductivity"),
         "reference/chain_conformation.md": stages_page("chain_conformation"),
+        "reference/rietveld.md": stages_page("rietveld"),
         "reference/agents.md": agents_page(),
         "reference/documents.md": documents_page(),
         "reference/pitfalls.md": pitfalls_page(),

@@ -57,6 +57,7 @@ def test_the_viscosity_campaign_runs(pbs):
     assert not any(KEY in path.read_text(errors="replace") for path in folder.iterdir())
 
 
+@pytest.mark.slow
 def test_a_new_driver_finds_the_job_of_a_dead_one(pbs, slurm):
     queued = pbs(
         "arithmetic", ("definition: {first: 1, terms: 4}", "definition: {first: 1, terms: 4, sleep_ms: 60000}")

@@ -126,7 +126,7 @@ def _answered(work: AgentStep, ask: Ask, tools: Tools | None) -> Answered:
 def faults(work: AgentStep, answer: Any) -> list[str]:
     """What speaks against an answer: its schema, then what the schema cannot say."""
     document = documents.Document(answer, Path("answer"))
-    found = documents.faults(document, f"agents/{work.agent.front['output']}")
+    found = documents.faults(document, work.agent.schema_name)
     return found or guards.faults(work.agent.name, work.inputs, answer)
 
 

@@ -40,10 +40,16 @@ class AgentFile:
         """Name of the agent."""
         return str(self.front["name"])
 
+    @property
+    def schema_name(self) -> str:
+        """What answers are validated against: `schemas/<output>` beside the definition, else the installed schema."""
+        own = self.path.absolute().parent / "schemas" / self.front["output"]
+        return str(own) if Path(f"{own}.schema.yaml").is_file() else f"agents/{self.front['output']}"
+
     @cached_property
     def schema(self) -> Mapping[str, Any]:
         """JSON Schema of its answer."""
-        content: Mapping[str, Any] = documents.schema(f"agents/{self.front['output']}")
+        content: Mapping[str, Any] = documents.schema(self.schema_name)
         return content
 
     def digest(self, models: Mapping[str, Any]) -> str:

@@ -5,6 +5,7 @@ The order (scale and background, cell, profile, atoms) and the caution are those
 """
 
 from collections.abc import Generator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from sophron.agents.heuristics import refine_report
@@ -12,6 +13,10 @@ from sophron.agents.heuristics.reading import given, listed, mapping, objects
 from sophron.agents.heuristics.refine_steps import Climb, Turns, used
 from sophron.interfaces.model import ToolAnswer
 from sophron.interfaces.thumb import ToolUser, Use
+from sophron.records import documents
+
+RECIPE = ("rietveld/refine", "recipe")
+"""Its schema."""
 
 FIRST = {"name": "scale", "groups": ["scale", "background"]}
 """All that an empty recipe frees."""
@@ -25,7 +30,7 @@ def script(inputs: Mapping[str, Any]) -> Generator[Sequence[Use], Sequence[ToolA
     there is claimed from the recipe's significance on, and taken out of the model below it. Rungs that an engine cannot
     do are noted. Nothing is concluded from a picture: its numbers are quoted.
     """
-    climb = Climb(mapping(given(inputs, "recipe"), "recipe"))
+    climb = Climb(_recipe(inputs))
     yield from _begin(climb)
     for rung in objects(climb.recipe.get("rungs", [FIRST]), "recipe.rungs"):
         yield from _rung(climb, rung)
@@ -35,6 +40,14 @@ def script(inputs: Mapping[str, Any]) -> Generator[Sequence[Use], Sequence[ToolA
     if not told["ok"]:
         raise ValueError(f"no cycle came to a fit ({told['hint']})")
     return refine_report.answer(told["report"], climb)
+
+
+def _recipe(inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+    recipe = mapping(given(inputs, "recipe"), "recipe")
+    faults = documents.faults(documents.Document(recipe, Path("recipe")), *RECIPE)
+    if faults:
+        raise ValueError(faults[0])
+    return recipe
 
 
 def _begin(climb: Climb) -> Turns[None]:

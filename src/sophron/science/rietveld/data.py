@@ -92,7 +92,7 @@ def _file(source: Mapping[str, Any] | None, name: str, sha256: str, workdir: Pat
     campaign = next((one for one in workdir.parents if (one / "campaign.yaml").is_file()), workdir)
     path = campaign / FOLDER / name
     if not path.is_file() and source is not None:
-        path = _packaged(source, name) if "package" in source else _downloaded(source["url"], name, workdir)
+        path = packaged(source, name) if "package" in source else _downloaded(source["url"], name, workdir)
     if not path.is_file():
         raise UserError(f"{path}: there is no such file; put it there")
     if file_digest(path) != sha256:
@@ -102,7 +102,8 @@ def _file(source: Mapping[str, Any] | None, name: str, sha256: str, workdir: Pat
     return path
 
 
-def _packaged(source: Mapping[str, Any], name: str) -> Path:
+def packaged(source: Mapping[str, Any], name: str) -> Path:
+    """The file `name` in a folder of an installed package: `{package, folder}`. UserError where that is not there."""
     spec = importlib.util.find_spec(source["package"])
     if spec is None or spec.origin is None:
         raise UserError(f"the package {source['package']}, which ships {name}, is not installed; install it")
