@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent
-SUFFIXES = (".py", ".smk", ".yaml", ".j2", ".lmp")
+SUFFIXES = (".cif", ".py", ".smk", ".yaml", ".j2", ".lmp")
 FOLDERS = ("interfaces", "records", "campaign", "science", "agents", "build", "sandbox", "cli", "schemas", "workflow")
 ENTRY_NAMES = ("Snakefile",)
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from sophron.interfaces.rietveld import Freed, Group, Pattern, Request, RietveldEngine, State
 from sophron.interfaces.rietveld_fit import Fit, Parameter
+from sophron.records.errors import UserError
 
 POSITIVE = ("u_iso", "size", "strain", "profile_w", "profile_x", "scale")
 """Groups whose values mean nothing below zero."""
@@ -86,6 +87,20 @@ def uncertain(rehearsed: Sequence[Parameter], needs: Mapping[Group, Need]) -> st
             unit = " of its value" if need.relative else ""
             return f"{one.name} is expected with an esd of {esd:.2g}, and needs {need.esd:g}{unit}"
     return None
+
+
+def counts_needed(rehearsed: Sequence[Parameter], needs: Mapping[Group, Need], counts: float) -> float:
+    """Counts in a pattern from which all `needs` are met, where `rehearsed` is for one of `counts`.
+
+    Esds go as one over the root of the counts. UserError where a group has no esd.
+    """
+    worst = 0.0
+    for name, need in needs.items():
+        esds = [(one.value, one.esd_counting) for one in rehearsed if group(one.name) == name and one.esd_counting]
+        if not esds:
+            raise UserError(f"no esd of {name} can be expected; give a model in which it can be free")
+        worst = max(worst, *(esd / (need.esd * (abs(value) if need.relative else 1.0)) for value, esd in esds))
+    return counts * worst**2
 
 
 def unphysical(fit: Fit) -> str | None:

@@ -110,6 +110,8 @@ def _off_zero(cycle: Cycle) -> dict[str, float]:
 
 def _unsupported(refinement: Refinement, fit: Fit, by: Recipe, main: str, limit_s: float) -> dict[str, str]:
     """Rungs that the counts of `fit` do not support, with the reason."""
+    if not any(step.needs for step in by.steps):
+        return {}
     everything = tuple(freed for step in by.steps for freed in _freed(step, by, main))
     state = refinement.current.state
     rehearsed = freedom.rehearse(refinement.engine, state, fit, everything, limit_s=limit_s)

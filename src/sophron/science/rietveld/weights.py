@@ -2,8 +2,7 @@
 
 A point that by chance counted less would be weighted more, and the fit be drawn below the truth: at a mean of four
 counts by 29 % of the background. With variances of the expected counts, worked out anew after each fit until nothing
-moves, the least squares have the maximum of the Poisson likelihood as their fixed point (Charnes, Frome and Yu 1976,
-10.1080/01621459.1976.10481508), and their weights do not depend on the noise.
+moves, least squares come to the maximum of the Poisson likelihood (10.1080/01621459.1976.10481508).
 """
 
 from __future__ import annotations

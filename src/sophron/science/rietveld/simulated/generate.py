@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 class Truth:
     """What a series is made of. rate_per_s: expected counts a second at each of `two_theta_deg`.
 
-    cell_angstrom: true cell edge a of the main phase; weight_fractions: by name of phase.
+    cell_angstrom: true cell edge a of the main phase; weight_fractions: by name of phase; engine_version: of the engine
+    that calculated it.
     """
 
     series: Series
@@ -33,6 +34,7 @@ class Truth:
     rate_per_s: Array
     cell_angstrom: float
     weight_fractions: dict[str, float]
+    engine_version: str = ""
 
 
 def truth(engine: RietveldEngine, of: Series) -> Truth:
@@ -42,17 +44,15 @@ def truth(engine: RietveldEngine, of: Series) -> Truth:
     that product (Hill and Howard 1987, 10.1107/S0021889887086199).
     """
     x = known.angles_deg()
-    bragg = sum(
-        (
-            share / _mass_times_volume(structure) * _per_scale(engine, structure, x)
-            for structure, share in of.truth.items()
-        ),
-        start=np.zeros_like(x),
-    )
+    bragg, version = np.zeros_like(x), ""
+    for structure, share in of.truth.items():
+        per_scale, version = _per_scale(engine, structure, x)
+        bragg += share / _mass_times_volume(structure) * per_scale
     background = known.background_shape(x)
     rate = known.rate_per_s() * ((1.0 - background.mean()) * bragg / bragg.mean() + background)
-    main = next(iter(of.truth))
-    return Truth(of, x, rate, _small(main).cell.a, {known.phase(name).name: share for name, share in of.truth.items()})
+    cell_angstrom = _small(next(iter(of.truth))).cell.a
+    shares = {known.phase(structure).name: share for structure, share in of.truth.items()}
+    return Truth(of, x, rate, cell_angstrom, shares, version)
 
 
 def scan(of: Truth, time_s: float, seed: int) -> Pattern:
@@ -70,13 +70,13 @@ def expected(of: Truth, time_s: float) -> Pattern:
     return Pattern(f"{of.series.title}, {time_s:g} s, without noise", of.two_theta_deg, mean, np.sqrt(mean))
 
 
-def _per_scale(engine: RietveldEngine, structure: str, x: Array) -> Array:
-    """Bragg intensities of one phase at a scale of one."""
+def _per_scale(engine: RietveldEngine, structure: str, x: Array) -> tuple[Array, str]:
+    """Bragg intensities of one phase at a scale of one, and the version of the engine."""
     phase = known.phase(structure)
     any_pattern = Pattern("only to start from", x, np.linspace(2.0, 1.0, x.size))
     setup = Setup(any_pattern, (phase,), known.instrument(true=True), Background(count=1))
     state = engine.start(setup)
-    return engine.calculate(state, x.tolist()) / state.values[f"scale/{phase.name}"]
+    return engine.calculate(state, x.tolist()) / state.values[f"scale/{phase.name}"], state.version
 
 
 def _mass_times_volume(structure: str) -> float:

@@ -71,7 +71,8 @@ def angles_deg() -> Array:
     """2 theta of every series."""
     grid = _document()["grid"]
     count = int((grid["last_deg"] - grid["first_deg"]) / grid["step_deg"]) + 1
-    return np.round(grid["first_deg"] + grid["step_deg"] * np.arange(count), 6)
+    found: Array = np.round(grid["first_deg"] + grid["step_deg"] * np.arange(count), 6)
+    return found
 
 
 def rate_per_s() -> float:
