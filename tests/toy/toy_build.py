@@ -1,11 +1,12 @@
-"""The trail of a finished build of a toy agent that adds numbers: contract, agent, two iterations."""
+"""A finished build of a toy agent that adds numbers, as the loop of a build leaves it, and the trail of it."""
 
 import json
-from hashlib import sha256
+import shutil
 from pathlib import Path
 
-from sophron.build.release import aud
-from sophron.records.canonical import file_digest
+from sophron.build.release import aud, gather
+from sophron.build.release.gather import Source
+from sophron.records.canonical import digest, file_digest
 
 AGENT = """\
 ---
@@ -33,81 +34,81 @@ properties:
   sum: {type: number, description: The sum.}
   note: {type: string, description: The remark.}
 """
-FILES = {
-    "contract/VERSION": "1.2\n",
-    "contract/rubric.yaml": "dimensions: {D1: {pass: 3}, T1: {pass: 2}}\n",
-    "contract/curriculum.yaml": "cases: [small, large]\n",
-    "contract/knowledge/adding.md": "Carry the one. This is what only the producer knows.\n",
-    "entries/1/aud/agent.md": AGENT,
-    "entries/1/aud/recipe.yaml": "factor: 1\n",
-    "entries/1/aud/schemas/adder.schema.yaml": ANSWER,
-    "entries/1/aud/helpers/checks.py": "LARGEST = 10\n",
+CONTRACT = {
+    "VERSION": "1.2.0\n",
+    "rubric.yaml": (
+        "title: Adds numbers for tests.\nauthors: [alex]\n"
+        "dimensions:\n  - {code: D1, pass: 3}\n  - {code: T1, pass: 2}\n"
+    ),
+    "curriculum.yaml": "authors: [alex, kim]\ncases: [small, large]\n",
+    "knowledge/adding.md": "Carry the one. This is what only the producer knows.\n",
+    "tools.yaml": 'servers:\n  abacus: {command: [abacus]}\ntools: {abacus__add: "Adds."}\n',
 }
+AUD = {
+    "agent.md": AGENT,
+    "recipe.yaml": "factor: 1\n",
+    "schemas/adder.schema.yaml": ANSWER,
+    "helpers/checks.py": "LARGEST = 10\n",
+}
+DIFF = "--- a/recipe.yaml\n+++ b/recipe.yaml\n@@ -1 +1 @@\n-factor: 2\n+factor: 1\n"
 HEURISTIC = {"backend": "heuristic"}
 MODELS = {"agent": HEURISTIC, "screen": HEURISTIC, "score": HEURISTIC, "optimize": HEURISTIC}
+COURSE = (
+    {"small": {"D1": 1, "T1": 3}},
+    {"small": {"D1": 5, "T1": 3}, "large": {"D1": 3, "T1": 2}},
+)
+"""Scores of each iteration: the first fails, the second passes."""
 
 
 def make(folder: Path) -> Path:
-    """Write it; the folder."""
-    for name, text in FILES.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
-    files = {name: file_digest(folder / name) for name in FILES if name.startswith("contract/")}
-    judged = aud.load(folder / "entries" / "1" / "aud", {}).digest
-    first = iteration(folder, "1", 1, "0" * 64, {"small": {"D1": 1, "T1": 3}})
-    second = iteration(folder, "1", 2, judged, {"small": {"D1": 5, "T1": 3}, "large": {"D1": 3, "T1": 2}})
-    trail = {
-        "agent": "adder",
-        "about": "Adds numbers for tests.",
-        "contract": {
-            "name": "toy-sums",
-            "version": "1.2",
-            "authors": ["alex"],
-            "rubric": {"version": "1.0", "file": "contract/rubric.yaml", "thresholds": {"D1": 3, "T1": 2}},
-            "curriculum": {"version": "1.1", "file": "contract/curriculum.yaml"},
-            "files": files,
-        },
-        "entries": [entry("build", MODELS, [first, second])],
-    }
-    write(folder, trail)
+    """A trail in `folder` whose only entry is a build that passed; the folder."""
+    gather.begin(folder, source(folder.with_name(f"{folder.name}-records")))
     return folder
 
 
-def entry(kind: str, models: dict, iterations: list) -> dict:
-    """One entry of a trail."""
-    return {
-        "kind": kind,
-        "recorded": "2026-11-22T09:00:00+00:00",
-        "models": models,
-        "tools": {"sophron": "0.1.0", "abacus": "7"},
-        "inventory": ["abacus__add"],
-        "iterations": iterations,
-    }
+def source(home: Path, *, models: dict = MODELS, course=COURSE, agent: dict = AUD) -> Source:
+    """The records of a finished build in `home`: contract, iterations, audits, events."""
+    shutil.rmtree(home, ignore_errors=True)
+    contract = CONTRACT | {"models.yaml": json.dumps(models)}
+    _write(home / "contract", contract)
+    digests = {path: file_digest(home / "contract" / path) for path in sorted(contract)}
+    about = {"contract": "toy-sums", "version": "1.2.0", "digest": digest(digests), "handles": models}
+    _write(home / "build", {"build.json": json.dumps(about)})
+    for number, scores in enumerate(course, start=1):
+        _iteration(home, number, scores, agent if number == len(course) else agent | {"recipe.yaml": "factor: 2\n"})
+    return Source(home / "build", home / "contract", home)
 
 
-def iteration(folder: Path, entry: str, number: int, judged: str, scores: dict[str, dict]) -> dict:
-    """One iteration with its judgements written to disk."""
-    home = f"entries/{entry}/iterations/{number}"
-    cases = []
-    for case, found in scores.items():
-        transcript = kept(folder, f"{home}/judge/{case}.json", json.dumps({"told": f"{case}'s report", "said": found}))
-        cases.append({"case": case, "scores": found, "transcripts": [transcript]})
-    times = {"started": f"2026-11-22T0{number}:00:00+00:00", "ended": f"2026-11-22T0{number}:30:00+00:00"}
-    diff = None
-    if number > 1:
-        text = "--- a/recipe.yaml\n+++ b/recipe.yaml\n@@ -1 +1 @@\n-factor: 2\n+factor: 1\n"
-        about = {"status": "applied", "reason": "", "rationale": "sums came out twice too large"}
-        diff = kept(folder, f"{home}/diff", text) | about
-    parent = number - 1 if number > 1 else None
-    found = {"number": number, "aud": judged, "parent": parent, "diff": diff, "active": list(scores), "cases": cases}
-    return found | times
+def _iteration(home: Path, number: int, scores: dict, agent: dict) -> None:
+    place = home / "build" / "iterations" / str(number)
+    _write(place / "aud", agent)
+    judged = aud.load(place / "aud", {}).digest
+    parent = number - 1 or None
+    change = {"agent": judged, "parent": parent, "refusal": "", "rationale": "sums came out twice too large"}
+    cards = {f"judge/{case}.json": json.dumps(_card(case, found)) for case, found in scores.items()}
+    report = json.dumps({"engine": "abacus", "engine_version": "7"})
+    files = {"change.json": json.dumps(change), "diff": DIFF if parent else "", "cases/small/report.json": report}
+    _write(place, cards | files | {"verdict.json": json.dumps({"active": list(scores)})})
+    events = []
+    for case in scores:
+        step = f"score-{number}-{case}-1"
+        _write(home / "records" / step, {"audit.jsonl": json.dumps({"told": f"{case}'s report", "said": "fine"})})
+        about = {"step": step, "agent": "score", "backend": "heuristic", "model": "toy", "calls": 1, "summary": "fine"}
+        time = f"2026-11-22T0{number}:00:00+00:00"
+        events.append({"time": time, "actor": "sophron", "event": "agent_answered"} | about)
+    with (home / "records" / "events.jsonl").open("a") as stream:
+        stream.writelines(json.dumps(event) + "\n" for event in events)
 
 
-def kept(folder: Path, name: str, text: str) -> dict:
-    """A file of the trail, and how the trail names it."""
-    (folder / name).parent.mkdir(parents=True, exist_ok=True)
-    (folder / name).write_text(text)
-    return {"file": name, "sha256": sha256(text.encode()).hexdigest()}
+def _card(case: str, scores: dict) -> dict:
+    dimensions = [{"code": code, "score": score} for code, score in scores.items()]
+    return {"case": case, "screening": {"passed": bool(scores)}, "dimensions": dimensions}
+
+
+def _write(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
 
 
 def read(folder: Path) -> dict:

@@ -1,21 +1,29 @@
-"""The actions of `sophron build` that hand a built agent out: release, serve, token, retune."""
+"""The actions of `sophron build` that hand a built agent out: trail, release, serve, token, retune."""
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sophron.build.release.gather import Source
 
 EXAMPLES = """\
-  sophron build release my-build --tag v1.0                       package it, if it passed
-  sophron build token alice --tokens tenants.yaml                 make a token for a caller; it is shown once
-  sophron build serve my-build/releases/adder-v1.0 --tokens tenants.yaml --port 8080
+  sophron build trail my-agent --build BUILD --contract CONTRACT    keep what a finished build rested on and did
+  sophron build release my-agent --tag v1.0                         package it, if it passed
+  sophron build token alice --tokens tenants.yaml                   make a token for a caller; it is shown once
+  sophron build serve my-agent/releases/rietveld-snr-v1.0 --tokens tenants.yaml --port 8080
+  sophron build retune my-agent --model claude-opus --build RERUN --contract CONTRACT
 """
 LOCAL = "127.0.0.1"
 
 
 def add_actions(actions: Any) -> None:
     """Arguments of each."""
-    release = actions.add_parser("release", help="package the agent of a build, with the trail of how it came to be")
-    release.add_argument("folder", type=Path, metavar="DIR", help="folder of the build")
+    trail = actions.add_parser("trail", help="keep what a finished build rested on and did")
+    trail.add_argument("folder", type=Path, metavar="DIR", help="the new folder")
+    _add_source(trail)
+    release = actions.add_parser("release", help="package the agent that a trail ends with, if it passed P-strict")
+    release.add_argument("folder", type=Path, metavar="DIR", help="folder of the trail")
     release.add_argument("--tag", required=True, help="release tag, e.g. v1.0")
     serve = actions.add_parser("serve", help="serve a package to callers (A2A 1.0)")
     serve.add_argument("package", type=Path, metavar="PACKAGE", help="folder of a package")
@@ -30,18 +38,62 @@ def add_actions(actions: Any) -> None:
     token.add_argument(
         "--tokens", type=Path, required=True, metavar="FILE", help="file of tenants; made if it is not there"
     )
+    retune = actions.add_parser("retune", help="add to a trail that the agent was built again for another model")
+    retune.add_argument("folder", type=Path, metavar="DIR", help="folder of the trail")
+    retune.add_argument("--model", required=True, metavar="NEW", help="handle of the model, of config/models.yaml")
+    _add_source(retune)
+
+
+def _add_source(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--build", type=Path, required=True, metavar="BUILD", help="folder of the finished build")
+    parser.add_argument(
+        "--contract", type=Path, required=True, metavar="CONTRACT", help="contract that it was built from"
+    )
+    parser.add_argument(
+        "--records", type=Path, metavar="DIR", help="folder of its records/, a campaign (default: BUILD)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Run one action."""
-    return {"release": _release, "serve": _serve, "token": _token}[args.action](args)
+    actions = {"trail": _trail, "release": _release, "serve": _serve, "token": _token, "retune": _retune}
+    return actions[args.action](args)
+
+
+def _source(args: argparse.Namespace) -> "Source":
+    from sophron.build.release.gather import Source
+
+    return Source(args.build, args.contract, args.records or args.build)
+
+
+def _trail(args: argparse.Namespace) -> int:
+    from sophron.build.release import gather
+
+    found = gather.begin(args.folder, _source(args))
+    print(f"{args.folder} holds the trail of {found.data['agent']}: {len(found.entries[-1]['iterations'])} iterations.")
+    print(f"Next: sophron build release {args.folder} --tag v1.0")
+    return 0
+
+
+def _retune(args: argparse.Namespace) -> int:
+    from sophron.agents import models
+    from sophron.build.release import retune
+
+    model = models.load(args.folder).get(args.model)
+    source = _source(args)
+    found = retune.retune(args.folder, {"backend": model.provider, "model": model.handle}, lambda _: source)
+    print(f"{args.folder} has {len(found.entries)} entries now; what callers rely on is what it was.")
+    print(f"Next: sophron build release {args.folder} --tag TAG")
+    return 0
 
 
 def _release(args: argparse.Namespace) -> int:
-    from sophron.build.release import package
+    from sophron.build.release import package, trail, trail_crate
 
     made = package.release(args.folder, args.tag)
-    print(f"{made.folder} and {made.folder}.tar hold {made.name}, digest {made.digest}.")
+    crate = trail_crate.write(trail.load(args.folder), made)
+    print(f"{made.folder} and {made.folder.name}.tar hold {made.name}, digest {made.digest}.")
+    print(f"{crate} is an RO-Crate of all that it came from.")
     print(f"Next: sophron build serve {made.folder} --tokens FILE --port 8080")
     return 0
 

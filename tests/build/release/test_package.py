@@ -26,9 +26,9 @@ def changed(build, change):
 
 def test_a_release_says_what_it_is_made_of(build):
     made = package.release(build, "v1.0")
-    manifest = json.loads((build / "releases" / "adder-v1.0" / "package.json").read_text())
+    manifest = json.loads((build / "releases" / "toy-sums-v1.0" / "package.json").read_text())
     assert manifest == made.manifest
-    assert manifest["contract"]["version"] == "1.2"
+    assert manifest["contract"]["version"] == "1.2.0"
     assert manifest["proven_on"] == ["large", "small"]
     assert manifest["models"]["agent"] == {"backend": "heuristic"}
     assert manifest["inventory"] == ["abacus__add"]
@@ -38,6 +38,7 @@ def test_a_release_says_what_it_is_made_of(build):
         "aud/recipe.yaml",
         "aud/schemas/adder.schema.yaml",
         "aud/helpers/checks.py",
+        "tools.yaml",
         "endpoint.json",
     }
 
@@ -47,7 +48,7 @@ def test_equal_content_gives_equal_bytes(build, tmp_path):
     shutil.copytree(build, other)
     one, two = package.release(build, "v1.0"), package.release(other, "v1.0")
     assert one.digest == two.digest
-    tars = [folder / "releases" / "adder-v1.0.tar" for folder in (build, other)]
+    tars = [folder / "releases" / "toy-sums-v1.0.tar" for folder in (build, other)]
     assert tars[0].read_bytes() == tars[1].read_bytes()
     assert package.release(build, "v1.0").digest == one.digest  # again, and nothing is made
     (other / "entries" / "1" / "aud" / "helpers" / "checks.py").write_text("LARGEST = 11\n")
@@ -58,8 +59,8 @@ def test_equal_content_gives_equal_bytes(build, tmp_path):
 
 def test_an_unpacked_archive_is_the_package(build, tmp_path):
     made = package.release(build, "v1.0")
-    shutil.unpack_archive(build / "releases" / "adder-v1.0.tar", tmp_path / "out", filter="data")
-    assert package.load(tmp_path / "out" / "adder-v1.0").digest == made.digest
+    shutil.unpack_archive(build / "releases" / "toy-sums-v1.0.tar", tmp_path / "out", filter="data")
+    assert package.load(tmp_path / "out" / "toy-sums-v1.0").digest == made.digest
 
 
 @pytest.mark.parametrize(
@@ -67,7 +68,7 @@ def test_an_unpacked_archive_is_the_package(build, tmp_path):
     [({"D1": 2, "T1": 2}, "large has D1 2 \\(least 3\\)"), ({"D1": 5}, "large has no T1"), ({}, "large has no scores")],
 )
 def test_without_p_strict_there_is_no_release(build, score, says):
-    changed(build, lambda data: data["entries"][-1]["iterations"][-1]["cases"][1].update(scores=score))
+    changed(build, lambda data: data["entries"][-1]["iterations"][-1]["cases"][0].update(scores=score))
     with pytest.raises(UserError, match=f"iteration 2 does not pass P-strict \\({says}"):
         package.release(build, "v1.0")
     assert not (build / "releases").exists()
@@ -96,7 +97,7 @@ def test_a_file_that_is_not_the_one_of_the_trail_is_found(build, name):
 
 def test_a_tag_names_one_content(build):
     package.release(build, "v1.0")
-    changed(build, lambda data: data["contract"]["authors"].append("kim"))
+    changed(build, lambda data: data["contract"]["authors"].append("robin"))
     with pytest.raises(UserError, match=r"the tag v1\.0 names another content already"):
         package.release(build, "v1.0")
     with pytest.raises(UserError, match="tag"):
@@ -105,7 +106,7 @@ def test_a_tag_names_one_content(build):
 
 def test_nothing_of_the_producer_is_inside(build):
     package.release(build, "v1.0")
-    assert b"only the producer" not in (build / "releases" / "adder-v1.0.tar").read_bytes()
+    assert b"only the producer" not in (build / "releases" / "toy-sums-v1.0.tar").read_bytes()
 
 
 def test_what_looks_like_a_key_is_not_packaged(build):
