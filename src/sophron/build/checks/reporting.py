@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sophron.build.evidence import CaseRun, Checked, Fault, grave, minor
+from sophron.science.rietveld.freedom import group
 
 SPEAKS_TO_THE_JUDGE = re.compile(
     r"\b(judge|judges|grader|evaluator|rubric|scorecard|full (marks|score)|as an ai|system prompt"
@@ -39,10 +40,12 @@ def uncertainty(run: CaseRun, parameters: Mapping[str, Any]) -> Checked:
 
 
 def _deviations(report: Mapping[str, Any]) -> Iterator[Fault]:
-    bare = [one["name"] for one in report["refined"]["parameters"] if not one["esd"]]
-    if bare:
-        yield grave("esd_absent", f"{len(bare)} refined parameters have no deviation, such as {bare[0]}")
+    """Of each group that was free some parameter has one; others may be fixed by symmetry, or listed though held."""
     groups = {one["group"] for one in report["refined"]["groups"]}
+    sure = {group(one["name"]) for one in report["refined"]["parameters"] if one["esd"]}
+    bare = sorted(groups - sure)
+    if bare:
+        yield grave("esd_absent", f"{', '.join(bare)} was refined, and no parameter of it has a deviation")
     for phase in report["phases"]:
         refined = phase["in_model"] and phase["role"] == "main" and "cell" in groups
         if refined and not any(axis["esd"] for axis in phase["cell"].values()):
