@@ -8,6 +8,7 @@ import refinements
 from sophron.build import judge, rubric
 from sophron.build.evidence import Checked, grave, minor, score
 from sophron.records.documents import Document, load_yaml, validate
+from sophron.records.errors import UserError
 from sophron.records.resources import resource
 
 RUBRIC = rubric.read(load_yaml(resource("contracts", "rietveld-snr", "rubric.yaml")))
@@ -33,6 +34,12 @@ def test_a_sound_run_has_no_computed_fault():
     assert {code: one["faults"] for code, one in found.items() if one["faults"]} == {}
     assert {one["score"] for one in found.values()} == {5}
     assert set(found) == {"D1", "D2", "D3", "D4", "D5", "D6", "T1", "T2", "T3", "T4", "T5"}
+
+
+def test_a_check_without_its_parameter_is_one_sentence():
+    spoilt = [replace(one, parameters={}) for one in RUBRIC.dimensions]
+    with pytest.raises(UserError, match="D1: the check phase_identity lacks the parameter or part 'significance'"):
+        judge.computed(refinements.run(), replace(RUBRIC, dimensions=tuple(spoilt)))
 
 
 def test_a_card_fits_its_schema_and_keeps_every_answer(tmp_path):

@@ -14,6 +14,7 @@ from typing import Any
 from sophron.build.evidence import CaseRun, Checked, RubricCheck, score
 from sophron.build.rubric import CHECKS, Dimension, Rubric
 from sophron.records import documents, registry
+from sophron.records.errors import UserError
 
 Answer = Mapping[str, Any]
 Screen = Callable[[CaseRun], Answer]
@@ -54,7 +55,13 @@ def _computed(run: CaseRun, dimension: Dimension, rubric: Rubric) -> dict[str, A
     checked: list[Checked] = []
     for name in dimension.checks:
         check: RubricCheck = registry.load(CHECKS, name)
-        checked.append(check(run, dimension.parameters))
+        try:
+            checked.append(check(run, dimension.parameters))
+        except KeyError as error:
+            raise UserError(
+                f"rubric.yaml: {dimension.code}: the check {name} lacks the parameter or part {error}; its docstring "
+                "says what it needs of the rubric and the reference"
+            ) from None
     return {
         "score": score(checked, rubric.lowest, rubric.highest),
         "faults": [asdict(fault) | {"about": dict(fault.about)} for one in checked for fault in one.faults],

@@ -154,7 +154,6 @@ EDITS: Mapping[str, Callable[[Recipe, Faults, Counts], None]] = {
     "weights": weigh,
     "plot_whole_absent": look,
     "plot_windows_few": look,
-    "plot_window_absent": look,
     "plot_unused": look,
     "plots_absent": look,
     "decisions_absent": look,
