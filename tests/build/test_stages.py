@@ -130,6 +130,13 @@ def test_a_contract_that_was_changed_after_signing_is_refused(made, tmp_path):
         rounds.round(1)
 
 
+def test_repeats_are_those_of_the_rubric(made, tmp_path):
+    rounds = Rounds(tmp_path, made, ScriptedWays([2]), 2)
+    rounds.definition["repeats"] = 3
+    with pytest.raises(UserError, match="the rubric asks 2 times"):
+        rounds.round(1)
+
+
 def test_a_sample_is_made_of_its_case(made, tmp_path):
     rounds = Rounds(tmp_path, made, ScriptedWays([2]), 2)
     done = rounds.step(SAMPLE, {"case": "one"})

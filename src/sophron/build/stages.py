@@ -24,6 +24,11 @@ def signed_contract(definition: Mapping[str, Any]) -> Contract:
             f"{found.folder}: is not the contract that was signed ({found.digest[:12]} and not "
             f"{definition['contract_digest'][:12]}); restore it, or amend contract_digest"
         )
+    if definition.get("repeats", found.rubric.repeats) != found.rubric.repeats:
+        raise UserError(
+            f"stages.build.definition.repeats: {definition['repeats']}, the rubric asks {found.rubric.repeats} times; "
+            "write that"
+        )
     return found
 
 
