@@ -16,6 +16,7 @@ from sophron.build.evidence import CaseRun
 from sophron.build.samples import Given
 from sophron.campaign.agent_files import AgentFile
 from sophron.records import atomic
+from sophron.records.canonical import file_digest
 
 LAST_CALLS = 5
 
@@ -62,13 +63,16 @@ def scoring(
 
 
 def picture(run: CaseRun, folder: Path) -> Path | None:
-    """The plot of the whole pattern that shows the reported state, in the folder of the run."""
+    """The plot of the whole pattern that shows the reported state, in the folder of the run.
+
+    Only the picture that the tool wrote down, byte for byte: another one under its name is none.
+    """
     state = (run.report or {}).get("state")
     for call in reversed((run.trajectory or {}).get("calls", [])):
         plot = call.get("plot")
-        if plot and plot["whole"] and call["state"] == state and (folder / plot["file"]).is_file():
-            found: Path = folder / plot["file"]
-            return found
+        if plot and plot["whole"] and call["state"] == state:
+            found = folder / str(plot["file"])
+            return found if found.is_file() and file_digest(found) == plot["sha256"] else None
     return None
 
 
