@@ -87,7 +87,8 @@ def test_no_block_and_no_choice_goes_above_a_ceiling(change, name, value):
     data = {"stages": {"build": {"mechanical": BLOCK | change}}}
     document = documents.Document(data, Path("campaign.yaml"), {("stages", "build", "mechanical", "ceilings", name): 7})
     with pytest.raises(UserError) as caught:
-        check_mechanical(document, "build")
+        check_mechanical(document, ["stages", "build", "mechanical"])
     assert str(caught.value).startswith(f"campaign.yaml:7: stages.build.mechanical.ceilings.{name}: ")
     assert str(value) in str(caught.value)
-    check_mechanical(documents.Document({"stages": {"build": {"mechanical": BLOCK}}}, Path("campaign.yaml")), "build")
+    document = documents.Document({"stages": {"build": {"mechanical": BLOCK}}}, Path("campaign.yaml"))
+    check_mechanical(document, ["stages", "build", "mechanical"])

@@ -1,6 +1,6 @@
 """What the agents of a campaign's own rules are told: each rule's inputs by role, gathered from results and records."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +10,14 @@ from sophron.campaign.agent_files import AgentFile
 from sophron.campaign.mechanical import OVERLAYS_NAME
 from sophron.campaign.spec import SPEC_NAME, Spec, load
 from sophron.interfaces.kind import Wildcards
-from sophron.records import approvals, documents
+from sophron.records import approvals, documents, registry
 from sophron.records.errors import UserError
 
 if TYPE_CHECKING:
     from sophron.campaign.report import Answer, Report
 
 Inputs = dict[str, Any]
+REGISTRY = "sophron.gatherers"
 LOG_TAIL = 20_000
 FOLDERS = ("results", "records", "logs")
 """What an agent may ask to read with its tools. The gate, the keys' configuration and other campaigns are not there."""
@@ -50,11 +51,16 @@ def folders(root: Path, agent: AgentFile) -> dict[str, Path]:
 
 
 def for_rule(root: Path, spec: Spec, rule: str, wildcards: Wildcards) -> Inputs:
-    """The inputs of one step of `rule`. UserError where something that it needs is not there yet."""
-    return _GATHERERS[rule](root, spec, wildcards)
+    """The inputs of one step of `rule`, as its function in the registry gathers them.
+
+    UserError where something that it needs is not there yet.
+    """
+    inputs: Inputs = registry.load(REGISTRY, rule)(root, spec, wildcards)
+    return inputs
 
 
-def _caveats(root: Path, spec: Spec, _: Wildcards) -> Inputs:
+def caveats(root: Path, spec: Spec, _: Wildcards) -> Inputs:
+    """What the report agent is told: spec, verdicts, results, tries, amendments."""
     from sophron.campaign import report
 
     gathered = report.collect(root, spec, approvals.valid_approval(root))
@@ -81,7 +87,8 @@ def _finals(gathered: "Report") -> dict[str, Any]:
     return {step.step: step.outcome["result"] for stage in gathered.final_stages for step in stage.steps}
 
 
-def _explain(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
+def explain(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
+    """What the verify agent is told of a stage: its verdict, outcomes and criteria."""
     stage = wildcards["stage"]
     outcomes = [one.outcome for one in results.all_finished(root, spec, stage)]
     return {"verdict": verdict.judge(root, spec, stage), "outcome": outcomes, "criteria": spec.criteria(stage)}
@@ -95,7 +102,8 @@ def _failure(root: Path, wildcards: Wildcards) -> Mapping[str, Any]:
     return content
 
 
-def _debug(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
+def debug(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
+    """What the debug agent is told of a failure: log, spec, overlays, earlier tries, what was remembered."""
     stage, failure = wildcards["stage"], dict(_failure(root, wildcards))
     overlays = root / OVERLAYS_NAME
     return {
@@ -119,7 +127,8 @@ def earlier(root: Path, rule: str, wildcards: Wildcards) -> list[Any]:
     return found
 
 
-def _propose(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
+def propose(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
+    """What the amend agent is told of a failure: spec, diagnosis, pitfalls, schemas."""
     from sophron.campaign import offer
 
     answers = earlier(root, "debug", {**wildcards, "attempt": str(int(wildcards["attempt"]) + 1)})
@@ -134,7 +143,8 @@ def _propose(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     }
 
 
-def _resume(root: Path, _: Spec, __: Wildcards) -> Inputs:
+def resume(root: Path, _: Spec, __: Wildcards) -> Inputs:
+    """What the resume agent is told: the durable files."""
     log, init = root / "progress.log", root / "init.sh"
     return {
         "state": documents.load_json(root / "workflow-state.json"),
@@ -143,15 +153,6 @@ def _resume(root: Path, _: Spec, __: Wildcards) -> Inputs:
     }
 
 
-def _restart_files(root: Path, _: Spec, __: Wildcards) -> Inputs:
+def restart_files(root: Path, _: Spec, __: Wildcards) -> Inputs:
+    """What the agent that looks after restart files is told: those that there are, and how many are kept."""
     return {"restarts": restarts.found(root), "policy": {"keep": restarts.KEPT}}
-
-
-_GATHERERS: dict[str, Callable[[Path, Spec, Wildcards], Inputs]] = {
-    "caveats": _caveats,
-    "explain": _explain,
-    "debug": _debug,
-    "propose": _propose,
-    "resume": _resume,
-    "restart_files": _restart_files,
-}

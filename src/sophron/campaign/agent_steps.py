@@ -1,4 +1,4 @@
-"""Which agent steps a campaign has: the one before the report, and templates of those that failures call for.
+"""Which agent steps a campaign has: the one before the report, those of its kind, and templates of all that is bounded.
 
 A template is signed by its rule, shell line, digest and the ranges of its wildcards; the product of the ranges is its
 bound. Steps of a template never appear in a forced dry run.
@@ -16,7 +16,9 @@ from sophron.records.errors import UserError
 
 MOST_TRIES = 5  # Superscientist A.3: three local, five remote
 PLANNED = {"caveats": "report"}
-"""Rule -> agent of the agent steps that a forced dry run shows."""
+"""Rule -> agent of the agent steps that every campaign has and a forced dry run shows."""
+SERVICE_RULES = ("verify", "accept", "report", *PLANNED)
+"""Rules that every kind has, and that are listed."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +40,17 @@ TEMPLATES = {
 
 @dataclass(frozen=True)
 class Template:
-    """What is signed of a template."""
+    """What is signed of a rule whose steps are bounded. stage: of a part, the stage whose loop it belongs to.
+
+    asks: whether its steps ask an agent, whose digest it then has.
+    """
 
     rule: str
     shell: str
     digest: str
     ranges: Mapping[str, Sequence[str]]
+    stage: str = ""
+    asks: bool = True
 
     @property
     def bound(self) -> int:
@@ -58,26 +65,49 @@ class Template:
 
 def digest_of(root: Path, spec: Spec, rule: str) -> str:
     """Digest of the agent behind a rule: prompt, skills, schema, tools, and who answers."""
-    agent = agent_of(rule)
+    agent = agent_of(spec, rule)
     return agent_files.find(root, agent).digest(agent_files.chosen(spec.data, agent))
 
 
+def planned(spec: Spec) -> list[str]:
+    """Rules of the agent steps that a forced dry run shows."""
+    return [*PLANNED, *(rule for rule, asked in spec.agent_rules.items() if not asked.bounded)]
+
+
 def templates(root: Path, spec: Spec, shells: Mapping[str, str]) -> list[Template]:
-    """The templates of a campaign. shells: rule -> unformatted shell line, for the rules that the workflow has."""
+    """The templates of a campaign: what failures call for, and what its loops hold.
+
+    shells: rule -> unformatted shell line, for the rules that the workflow has. UserError where a loop lacks one.
+    """
     attempts = [str(number) for number in range(1, MOST_TRIES + 1)]
     ranges = {"stage": [stage.name for stage in spec.stages], "attempt": attempts}
-    return [
+    called_for = [
         Template(rule, shells[rule], digest_of(root, spec, rule), {name: ranges[name] for name in about.wildcards})
         for rule, about in sorted(TEMPLATES.items())
         if rule in shells
     ]
+    return called_for + [_looped(root, spec, shells, name) for name in looped(spec)]
+
+
+def looped(spec: Spec) -> list[str]:
+    """Sorted names of the rules behind a checkpoint: parts, and agent rules that are bounded."""
+    return sorted([*spec.parts, *(rule for rule, asked in spec.agent_rules.items() if asked.bounded)])
+
+
+def _looped(root: Path, spec: Spec, shells: Mapping[str, str], name: str) -> Template:
+    if name not in shells:
+        raise UserError(f"{spec.document.path}: the workflow has no rule {name}; import all rules of {spec.kind.name}")
+    asks = name in spec.agent_rules
+    wildcards = spec.agent_rules[name].wildcards if asks else spec.parts[name].wildcards
+    digest = digest_of(root, spec, name) if asks else spec.definition_digest(name)
+    return Template(name, shells[name], digest, {key: spec.ranges[key] for key in wildcards}, spec.owner(name), asks)
 
 
 def calls(root: Path | None, spec: Spec, bounds: Mapping[str, int]) -> dict[str, float]:
     """Upper bounds of model calls, tokens and dollars. bounds: rule -> most steps. Rules of thumb cost nothing."""
     total = {"model_calls": 0.0, "tokens": 0.0, "dollars": 0.0}
     for rule, count in bounds.items():
-        agent = agent_of(rule)
+        agent = agent_of(spec, rule)
         if agent_files.chosen(spec.data, agent)["backend"] == agent_files.DEFAULT_BACKEND:
             continue
         limits = agent_files.find(root, agent).front["limits"]
@@ -86,10 +116,13 @@ def calls(root: Path | None, spec: Spec, bounds: Mapping[str, int]) -> dict[str,
     return total
 
 
-def agent_of(rule: str) -> str:
+def agent_of(spec: Spec, rule: str) -> str:
     """Name of the agent behind a rule; UserError for a rule that has none."""
+    if rule in spec.agent_rules:
+        return spec.agent_rules[rule].agent
     if rule in PLANNED:
         return PLANNED[rule]
     if rule in TEMPLATES:
         return TEMPLATES[rule].agent
-    raise UserError(f"the rule {rule} has no agent; known are {', '.join([*PLANNED, *TEMPLATES])}")
+    known = ", ".join([*PLANNED, *TEMPLATES, *spec.agent_rules])
+    raise UserError(f"the rule {rule} has no agent; known are {known}")

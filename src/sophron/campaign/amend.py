@@ -47,12 +47,15 @@ def draft(
     write_text(path, text)
     try:
         new = load(path)
-        changes = _changes(old, new, version + 1) + agents_changed(root, new, base.record)
+        agents = agents_changed(root, new, base.record)
+        changes = _changes(old, new, version + 1) + [
+            f"agents: the agent behind {rule} is another one" for rule in agents
+        ]
         if not changes:
             raise UserError("the amendment changes nothing that was signed; change something, or leave it")
     finally:
         path.unlink()
-    drafted = Draft(base.hash, version + 1, changes, rationale.strip(), invalidated(old, new), text)
+    drafted = Draft(base.hash, version + 1, changes, rationale.strip(), invalidated(old, new, agents), text)
     drafted.write(root)
     return drafted
 
@@ -77,10 +80,15 @@ def _changes(old: Spec, new: Spec, version: int) -> list[str]:
 
 
 def agents_changed(root: Path, spec: Spec, record: Mapping[str, Any]) -> list[str]:
-    """Agents that are not what was signed, one line each: an edited prompt, skill, schema, or another model."""
+    """Rules whose agent is not what was signed: an edited prompt, skill, schema, or another model."""
     signed = record.get("agents", {})  # an approval from before agents were signed names none
     now = {rule: agent_steps.digest_of(root, spec, rule) for rule in signed}
-    return [f"agents: the agent behind {rule} is another one" for rule in sorted(signed) if now[rule] != signed[rule]]
+    return [rule for rule in sorted(signed) if now[rule] != signed[rule]]
+
+
+def another_agent(rule: str) -> str:
+    """How an amendment says that an agent was changed."""
+    return f"agents: the agent behind {rule} is another one"
 
 
 def _withdrawn(root: Path, version: int) -> str:
@@ -176,11 +184,15 @@ def differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
         yield f"{path}: {old} -> {new}"
 
 
-def invalidated(old: Spec, new: Spec) -> list[str]:
-    """Stages whose definition changed, or an ancestor's: the closure of changed digests in the stage graph."""
+def invalidated(old: Spec, new: Spec, agents: Sequence[str] = ()) -> list[str]:
+    """Stages whose definition changed, or an ancestor's: the closure of changed digests in the stage graph.
+
+    agents: rules whose agent is another one; the stage that asks it means something else now.
+    """
     names = {stage.name for stage in old.stages}
     kept = [stage.name for stage in new.stages if stage.name in names]
     changed = [name for name in kept if old.definition_digest(name) != new.definition_digest(name)]
+    changed += [new.owner(rule) for rule in agents if rule in new.agent_rules]
     removed = sorted(names - {stage.name for stage in new.stages})
     closure = set(new.descendants(changed)) | set(old.descendants(changed)) | set(removed)
     return [stage.name for stage in old.stages if stage.name in closure]

@@ -213,8 +213,20 @@ def _left_by(root: Path, spec: Spec, stages: list[str]) -> list[Path]:
             found.update(common / name for name in ("verdict.json", "accepted.json", "passed"))
             found.update(common.parent / name for name in (*results.REPORT_NAMES, "signed"))
             found.add(results.record_folder(root, step) / results.PUBLISHED_NAME)
+        found.update(_left_by_loop(root, stage))
     # Notes of where things lie are moved last: a kill in between must find the rest again.
     return sorted((path for path in found if path.exists()), key=lambda path: path.name == results.PUBLISHED_NAME)
+
+
+def _left_by_loop(root: Path, stage: StageKind) -> Iterator[Path]:
+    """What the parts of a stage and its agents left."""
+    for unit in map(stage.unit, stage.parts):
+        yield from (folder for folder in (root / "scratch").glob("*/*") if _is_of(unit, folder.name))
+        for step, outcome in _noted(root, unit):
+            yield from (outcome.parent / name for name in [outcome.name, *unit.outputs.values()])
+            yield results.record_folder(root, step) / results.PUBLISHED_NAME
+    for asked in stage.agents:
+        yield from _answers_of(root, [asked.rule])
 
 
 def _verdicts_of(root: Path, spec: Spec, stages: list[str]) -> list[Path]:

@@ -52,7 +52,8 @@ def propose(root: Path, snakefile: Path | None = None) -> Proposal:
         )
     changed = amend.agents_changed(root, spec, in_force.record) if in_force else []
     if changed and not drafted:
-        raise UserError(f"{'; '.join(changed)} than was signed; draft the change: sophron amend --rationale 'why'")
+        told = "; ".join(map(amend.another_agent, changed))
+        raise UserError(f"{told} than was signed; draft the change: sophron amend --rationale 'why'")
     if in_force and drafted:
         _check_draft(drafted, amendment_journal.signed_spec(root, in_force.hash), spec, changed)
     plan = make(root, spec, snakefile)
@@ -75,7 +76,8 @@ def _amendment(drafted: draft.Draft) -> dict[str, Any]:
 
 def _check_draft(drafted: draft.Draft, old: Spec, new: Spec, agents: list[str]) -> None:
     """What a draft says of itself must be so: it is shown and signed, and whoever wrote it may not be trusted."""
-    truth = (old.version + 1, [*amend.differences(old.data, new.data), *agents], amend.invalidated(old, new))
+    changes = [*amend.differences(old.data, new.data), *map(amend.another_agent, agents)]
+    truth = (old.version + 1, changes, amend.invalidated(old, new, agents))
     if (new.version, drafted.changes, drafted.invalidated_stages) != truth or drafted.version != new.version:
         raise UserError("the draft does not say what it changes; draft it again: sophron amend")
 

@@ -1,8 +1,8 @@
 """A dry run in a process of its own: prints the steps of Sophron's rules as one line of JSON.
 
 Run as `python -m sophron.campaign.dry_run SNAKEFILE [--forced]` in the working directory of the workflow: prints
-`{steps: [...], rules: {name: shell line}}`, the rules being those of agents, planned or not. Snakemake's API is used
-because the identity needs the unformatted shell line, which no log record carries.
+`{steps: [...], rules: {name: shell line}}`, the rules being those of stages and agents, planned or not. Snakemake's API
+is used because the identity needs the unformatted shell line, which no log record carries.
 """
 
 import contextlib
@@ -24,10 +24,11 @@ from snakemake.settings.types import (
 )
 
 AGENT_VERB = "sophron agent run "
+VERBS = (AGENT_VERB, "sophron stage ")
 
 
 def shown(snakefile: Path, *, forced: bool) -> dict[str, Any]:
-    """The jobs of Sophron's rules that would run (all of them where forced), in no particular order; agent rules."""
+    """The jobs of Sophron's rules that would run (all of them where forced), in no particular order; its rules."""
     output = OutputSettings(dryrun=True, quiet={Quietness.RULES, Quietness.PROGRESS})
     with SnakemakeApi(output) as api:
         workflow = api.workflow(
@@ -46,7 +47,7 @@ def shown(snakefile: Path, *, forced: bool) -> dict[str, Any]:
         graph = workflow._workflow.dag  # noqa: SLF001 - no public way to a rule's unformatted shell line
         found = [_step(job, graph.reason(job)) for job in graph.needrun_jobs() if _is_ours(job)]
         shells = [str(rule.shellcmd) for rule in graph.workflow.rules if rule.shellcmd]
-        return {"steps": found, "rules": {_own(shell): shell for shell in shells if shell.startswith(AGENT_VERB)}}
+        return {"steps": found, "rules": {_own(shell): shell for shell in shells if shell.startswith(VERBS)}}
 
 
 def _is_ours(job: Any) -> bool:

@@ -5,7 +5,7 @@ key counts. A value that the spec does not list among its choices is refused, wh
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -68,10 +68,11 @@ class Mechanical:
         return self.ceiling_cores * self.ceiling_runtime_min / 60 * (self.retries + 1)
 
 
-def check_mechanical(document: documents.Document, stage: str) -> None:
-    """Refuse a block whose own values or choices break its ceilings."""
-    keys = ("stages", stage, "mechanical")
-    block = document.data["stages"][stage]["mechanical"]
+def check_mechanical(document: documents.Document, keys: Sequence[str]) -> None:
+    """Refuse a mechanical block whose own values or choices break its ceilings. keys: where it stands."""
+    block = document.data
+    for key in keys:
+        block = block[key]
     ceilings, choices = block["ceilings"], block.get("choices", {})
     most = {
         "cores": max([block.get("ranks", 1), *choices.get("ranks", [])])

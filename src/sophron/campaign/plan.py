@@ -13,12 +13,11 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sophron.campaign import agent_steps, draft
-from sophron.campaign.agent_steps import Template
+from sophron.campaign import agent_steps, draft, overrides
+from sophron.campaign.agent_steps import SERVICE_RULES, Template
 from sophron.campaign.spec import Spec
 from sophron.records.atomic import write_text
 from sophron.records.canonical import digest
@@ -26,18 +25,21 @@ from sophron.records.code import code_digest
 from sophron.records.errors import UserError
 from sophron.records.steps import identity, step_name
 
-SERVICE_RULES = ("verify", "accept", "report", *agent_steps.PLANNED)
 SERVICE_CORE_HOURS = 10 / 60
 
 
 @dataclass(frozen=True)
 class PlannedStep:
-    """One step: its rule, unformatted shell line, digest, wildcards; identity is made of these four."""
+    """One step: its rule, unformatted shell line, digest, wildcards; identity is made of these four.
+
+    asked_by: the stage that an agent step of the kind belongs to.
+    """
 
     rule: str
     shell: str
     digest: str
     wildcards: Mapping[str, str]
+    asked_by: str = ""
 
     @property
     def identity(self) -> str:
@@ -47,7 +49,8 @@ class PlannedStep:
     @property
     def stage(self) -> str:
         """The stage it belongs to; `report` for the report and the agent that writes its caveats."""
-        return "report" if self.rule in agent_steps.PLANNED else self.wildcards.get("stage", self.rule)
+        service = "report" if self.rule in agent_steps.PLANNED else self.wildcards.get("stage", self.rule)
+        return self.asked_by or service
 
     @property
     def name(self) -> str:
@@ -91,20 +94,27 @@ class Plan:
     @cached_property
     def agents(self) -> dict[str, str]:
         """Rule -> digest of the agent behind it, for every agent step, planned or template."""
-        planned = {step.rule: step.digest for step in self.steps if step.rule in agent_steps.PLANNED}
-        return planned | {template.rule: template.digest for template in self.templates}
+        rules = agent_steps.planned(self.spec)
+        planned = {step.rule: step.digest for step in self.steps if step.rule in rules}
+        return planned | {template.rule: template.digest for template in self.templates if template.asks}
 
     def calls(self) -> dict[str, float]:
         """Upper bounds of model calls, tokens and dollars of all agent steps."""
-        bounds = Counter(step.rule for step in self.steps if step.rule in agent_steps.PLANNED)
-        bounds.update({template.rule: template.bound for template in self.templates})
+        rules = agent_steps.planned(self.spec)
+        bounds = Counter(step.rule for step in self.steps if step.rule in rules)
+        bounds.update({template.rule: template.bound for template in self.templates if template.asks})
         return agent_steps.calls(self.root, self.spec, bounds)
 
     @property
     def ceilings(self) -> dict[str, dict[str, int]]:
-        """Stage -> most that one try may reserve."""
-        stages = self.spec.data["stages"]
-        return {name: dict(block["mechanical"]["ceilings"]) for name, block in stages.items()}
+        """Stage or part -> most that one try may reserve."""
+        names = [*self.spec.data["stages"], *self.spec.parts]
+        return {name: dict(self.spec.mechanical_block(name)["ceilings"]) for name in names}
+
+    @property
+    def loops(self) -> list[Template]:
+        """The templates of compute steps."""
+        return [template for template in self.templates if not template.asks]
 
     def counts(self) -> dict[tuple[str, str], int]:
         """(stage, rule) -> number of steps, in the order of the stage graph."""
@@ -116,10 +126,18 @@ class Plan:
     def core_hours(self) -> dict[str, float]:
         """Stage -> upper bound of core-hours: ceilings x attempts, services included."""
         bound: dict[str, float] = {}
+        services = (*SERVICE_RULES, *self.spec.agent_rules)
         for (stage, rule), count in self.counts().items():
-            each = SERVICE_CORE_HOURS if rule in SERVICE_RULES else self.spec.mechanical(stage).core_hours()
+            each = SERVICE_CORE_HOURS if rule in services else self.spec.mechanical(stage).core_hours()
             bound[stage] = bound.get(stage, 0.0) + count * each
+        for part in self.loops:
+            bound[part.stage] = bound.get(part.stage, 0.0) + part.bound * self.spec.mechanical(part.rule).core_hours()
         return bound
+
+    @property
+    def most_steps(self) -> int:
+        """The steps that are listed and those that loops may come to."""
+        return len(self.steps) + sum(part.bound for part in self.loops)
 
     def envelope(self) -> dict[str, Any]:
         """The limits of the spec, as they are signed."""
@@ -130,10 +148,14 @@ class Plan:
         """Sentences that say where the plan's upper bounds go beyond the limits."""
         limits, hours = self.envelope(), sum(self.core_hours().values())
         faults = []
-        if len(self.steps) > limits["steps"]:
+        if self.most_steps > limits["steps"]:
+            most = " at most" if self.loops else ""
             faults.append(
-                f"limits.steps: the plan has {len(self.steps)} steps, the limit is {limits['steps']}; raise it"
+                f"limits.steps: the plan has {self.most_steps} steps{most}, the limit is {limits['steps']}; raise it"
             )
+        rounds = max((len(next(iter(part.ranges.values()))) for part in self.loops), default=0)
+        if rounds > limits["trials"]:
+            faults.append(f"limits.trials: a loop may take {rounds} rounds, the limit is {limits['trials']}; raise it")
         if hours > limits["core_hours"]:
             faults.append(
                 f"limits.core_hours: the ceilings add up to {hours:.2f} core-hours, the limit is "
@@ -182,21 +204,27 @@ def make(root: Path, spec: Spec, snakefile: Path | None = None) -> Plan:
     found = dry_run(
         root, snakefile or root / "Snakefile", forced=True, drafted=spec.document.path.name != "campaign.yaml"
     )
-    lines = found.steps
-    steps = [PlannedStep(**{key: line[key] for key in ("rule", "shell", "digest", "wildcards")}) for line in lines]
-    ours = [step for step in steps if step.rule != "gate"]
-    _refuse_overrides(ours, _own_digests(root, spec))
-    _refuse_other_inputs(lines, spec)
+    bounded = agent_steps.looped(spec)  # a dry run shows of them what comes before the first checkpoint
+    lines = [line for line in found.steps if line["rule"] not in ("gate", *bounded)]
+    ours = [_planned(spec, line) for line in lines]
+    overrides.refuse(ours, root, spec)
+    overrides.refuse_inputs(lines, spec)
     if not ours:
         raise UserError(f"{snakefile or root}: the workflow has no step of this campaign; import its rules")
     templates = tuple(agent_steps.templates(root, spec, found.rules))
     return Plan(spec, tuple(sorted(ours, key=lambda step: step.identity)), templates, root)
 
 
+def _planned(spec: Spec, line: Mapping[str, Any]) -> PlannedStep:
+    stage = spec.owner(line["rule"]) if line["rule"] in spec.agent_rules else ""
+    return PlannedStep(line["rule"], line["shell"], line["digest"], line["wildcards"], stage)
+
+
 class DryRun(NamedTuple):
     """What a dry run shows of Sophron's rules.
 
-    steps: one entry a step, with the reason in an unforced one; rules: unformatted shell line of each agent rule.
+    steps: one entry a step, with the reason in an unforced one; rules: unformatted shell line of each rule that runs a
+    stage or asks an agent.
     """
 
     steps: list[dict[str, Any]]
@@ -223,44 +251,3 @@ def dry_run(root: Path, snakefile: Path, *, forced: bool, drafted: bool = False)
 def _short(lines: list[str]) -> str:
     text = next((line for line in reversed(lines) if "Error" in line or "error" in line or "sophron" in line), "")
     return " ".join((text or " ".join(lines[-3:])).split())[:300]
-
-
-def _refuse_overrides(steps: list[PlannedStep], digests: Mapping[tuple[str, str], str]) -> None:
-    """A host may move outputs and lower resources; params, shell lines and inputs of our rules stay ours."""
-    shells: dict[str, str] = {}
-    for step in steps:
-        if shells.setdefault(step.rule, step.shell) != step.shell or not step.shell.startswith("sophron "):
-            raise UserError(
-                f"the rule {step.rule} has another shell line than Sophron's; use it without overriding shell"
-            )
-        if not step.shell.endswith("--digest {params.digest}"):
-            raise UserError(f"the rule {step.rule} does not end in its digest; use it without overriding shell")
-        if step.digest != digests.get((step.rule, step.stage)):
-            raise UserError(f"the rule {step.rule} has another digest than its stage; use it without overriding params")
-
-
-def _refuse_other_inputs(lines: list[dict[str, Any]], spec: Spec) -> None:
-    """Every step waits for the gate and for the outcome of each step that it builds on or judges."""
-    for line in lines:
-        rule, wildcards = line["rule"], line["wildcards"]
-        if rule == "gate":
-            continue
-        wanted = 0
-        if rule == "verify":
-            wanted = len(spec.steps(wildcards["stage"]))
-        elif rule not in SERVICE_RULES:
-            for name in spec.stage(rule).depends_on:
-                gathered = [key for key in spec.stage(name).wildcards if key not in wildcards]
-                wanted += prod(len(spec.ranges[key]) for key in gathered)
-        if not line["gated"] or line["outcomes"] != wanted:
-            raise UserError(f"the rule {rule} has other inputs than Sophron's; use it without overriding input")
-
-
-def _own_digests(root: Path, spec: Spec) -> dict[tuple[str, str], str]:
-    """(rule, stage) -> the digest that the spec has for it."""
-    digests = {("report", "report"): spec.report_digest()}
-    digests |= {(rule, "report"): agent_steps.digest_of(root, spec, rule) for rule in agent_steps.PLANNED}
-    for stage in (one.name for one in spec.stages):
-        digests[stage, stage] = digests["accept", stage] = spec.definition_digest(stage)
-        digests["verify", stage] = spec.criteria_digest(stage)
-    return digests

@@ -61,8 +61,8 @@ def check_profile(spec: Spec, root: Path, name: str) -> None:
     from sophron.campaign.mechanical import overlaid
 
     document = limits(name)
-    for stage in spec.stages:
-        mechanical = overlaid(spec.data["stages"][stage.name]["mechanical"], stage.name, root)
+    for stage in [*(one.name for one in spec.stages), *spec.parts]:
+        mechanical = overlaid(spec.mechanical_block(stage), stage, root)
         last = mechanical.retries + 1
         wanted = {
             "cores": mechanical.cores,
@@ -71,10 +71,10 @@ def check_profile(spec: Spec, root: Path, name: str) -> None:
             "gpus": mechanical.gpus,
         }
         for key, value in wanted.items():
-            _within(document, stage.name, key, value)
+            _within(document, stage, key, value)
         least = document.data.get("memory_mb_least", 0)
         if mechanical.memory_mb < least:
-            where = spec.document.where(["stages", stage.name, "mechanical", "memory_mb"])
+            where = spec.document.where([*spec.mechanical_keys(stage), "memory_mb"])
             raise UserError(
                 f"{where}: is {mechanical.memory_mb}, and a job of the profile {name} needs {least} MB at least "
                 f"({document.path}); raise it"

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sophron.campaign import agent_steps
 from sophron.campaign.spec import Spec
 from sophron.interfaces.kind import StageKind, UpstreamStep, Wildcards
 from sophron.records import documents
@@ -81,25 +82,78 @@ def all_finished(root: Path, spec: Spec, stage: str) -> list[Finished]:
     return [finished(root, spec, stage, wildcards) for wildcards in spec.steps(stage)]
 
 
-def upstream(root: Path, spec: Spec, stage: StageKind, wildcards: Wildcards) -> dict[str, list[Finished]]:
-    """For each stage that `stage` builds on: its finished steps that share this step's wildcards.
+def upstream(root: Path, spec: Spec, unit: StageKind, wildcards: Wildcards) -> dict[str, list[Finished]]:
+    """For each stage, part and agent rule that `unit` builds on: its finished steps that share this step's wildcards.
 
-    Refused where one of them failed or where a data file is not the one its outcome speaks of.
+    Refused where a step of another stage failed or where a data file is not the one its outcome speaks of.
     """
     gathered: dict[str, list[Finished]] = {}
-    for name in stage.depends_on:
-        wanted = [
-            other
-            for other in spec.steps(name)
-            if all(wildcards[key] == value for key, value in other.items() if key in wildcards)
-        ]
-        gathered[name] = [_usable(finished(root, spec, name, other)) for other in wanted]
-    return gathered
+    for name in unit.depends_on:
+        gathered[name] = [_usable(finished(root, spec, name, other)) for other in _sharing(spec, name, wildcards)]
+    return gathered | {name: of_loop(root, spec, name, wildcards) for name in unit.builds_on}
+
+
+def previous(root: Path, spec: Spec, unit: StageKind, wildcards: Wildcards) -> dict[str, list[Finished]]:
+    """What `unit` carries over from the round before; nothing in the first round."""
+    if not unit.carried:
+        return {}
+    counter = unit.wildcards[0]
+    rounds = list(spec.ranges[counter])
+    place = rounds.index(wildcards[counter])
+    if place == 0:
+        return {}
+    before = {**wildcards, counter: rounds[place - 1]}
+    return {name: of_loop(root, spec, name, before) for name in unit.carried}
+
+
+def of_loop(root: Path, spec: Spec, name: str, wildcards: Wildcards) -> list[Finished]:
+    """The finished steps of a part, an agent rule or a stage that share these wildcards, failed ones too.
+
+    Of steps behind a checkpoint there are as many as the loop asked for. Those that an earlier course of it left, which
+    built on something that has been made anew since, are not among them.
+    """
+    found = [
+        answered(root, spec, name, other) if name in spec.agent_rules else finished(root, spec, name, other)
+        for other in _sharing(spec, name, wildcards)
+        if published(root, step_name(name, other)) is not None
+    ]
+    return [_whole(one) for one in found if _is_current(root, one)]
+
+
+def answered(root: Path, spec: Spec, rule: str, wildcards: Wildcards) -> Finished:
+    """The answer to one step of an agent rule, in the form of a finished step; Refused for another agent's."""
+    step = step_name(rule, wildcards)
+    path = published(root, step)
+    if path is None:
+        raise UserError(f"{step}: there is no answer yet; run it first: snakemake")
+    answer = documents.load_json(path)
+    if answer.get("agent_digest") != agent_steps.digest_of(root, spec, rule):
+        raise Refused(f"{path}: is the answer of another agent than the signed one; move it away: snakemake")
+    outcome = {"status": "done", "reason": None, "result": answer["answer"], "files": {}, "inputs": {}}
+    return Finished(step, wildcards, path, outcome, file_digest(path))
+
+
+def _sharing(spec: Spec, name: str, wildcards: Wildcards) -> list[Wildcards]:
+    return [
+        other
+        for other in spec.steps(name)
+        if all(wildcards[key] == value for key, value in other.items() if key in wildcards)
+    ]
+
+
+def _is_current(root: Path, step: Finished) -> bool:
+    """Whether what a step was built on is still what lies there."""
+    paths = {name: published(root, name) for name in step.outcome["inputs"]}
+    return all(path is not None and file_digest(path) == step.outcome["inputs"][name] for name, path in paths.items())
 
 
 def _usable(step: Finished) -> Finished:
     if step.outcome["status"] != "done":
         raise Refused(f"{step.path}: {step.step} failed ({step.outcome['reason']}); nothing can build on it")
+    return _whole(step)
+
+
+def _whole(step: Finished) -> Finished:
     for name, path in step.files.items():
         if not path.is_file() or file_digest(path) != step.outcome["files"][name]["sha256"]:
             raise Refused(f"{path}: is not what its outcome speaks of; remove it and run again: snakemake")
@@ -109,6 +163,8 @@ def _usable(step: Finished) -> Finished:
 def as_upstream(steps: Mapping[str, list[Finished]]) -> dict[str, list[UpstreamStep]]:
     """The same as stage functions see it."""
     return {
-        name: [UpstreamStep(name, one.wildcards, one.outcome["result"], one.files) for one in found]
+        name: [
+            UpstreamStep(name, one.wildcards, one.outcome["result"], one.files, one.outcome["reason"]) for one in found
+        ]
         for name, found in steps.items()
     }

@@ -162,7 +162,7 @@ class Review:
         """The agents of the planned steps and of the templates, by name."""
         rules: dict[str, list[str]] = {}
         for rule in self.proposal.plan.agents:
-            rules.setdefault(agent_steps.agent_of(rule), []).append(rule)
+            rules.setdefault(agent_steps.agent_of(self.spec, rule), []).append(rule)
         return [self._agent(name, sorted(by)) for name, by in sorted(rules.items())]
 
     def _agent(self, name: str, rules: Sequence[str]) -> AgentPlan:
@@ -212,7 +212,9 @@ def is_signed(proposal: approve.Proposal) -> bool:
 
 def own_first(rules: Mapping[str, int]) -> dict[str, int]:
     """Rule -> steps, in the order in which they run: the stage's own, verify, accept."""
-    return dict(sorted(rules.items(), key=lambda item: (item[0] in plan.SERVICE_RULES, item[0] == "accept", item[0])))
+    return dict(
+        sorted(rules.items(), key=lambda item: (item[0] in agent_steps.SERVICE_RULES, item[0] == "accept", item[0]))
+    )
 
 
 def collect(root: Path, snakefile: Path | None, probe: Callable[[Spec], Findings]) -> Review:

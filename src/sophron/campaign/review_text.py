@@ -128,7 +128,8 @@ def _plan(review: Review, paint: Paint) -> Iterator[str]:
         yield f"  {text(name)}: {shown}{more} ({len(values)})"
     for template in review.proposal.plan.templates:
         over = ", ".join(f"{text(name)} {len(values)}" for name, values in template.ranges.items())
-        yield f"  template {text(template.rule)}: at most {template.bound} steps ({over}), only when called for"
+        when = f"in the loop of {text(template.stage)}" if template.stage else "only when called for"
+        yield f"  template {text(template.rule)}: at most {template.bound} steps ({over}), {when}"
 
 
 def _agents(review: Review, paint: Paint) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """What rule files ask of a campaign: digests, paths and resources. Rules stay thin; this is their only window."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ from sophron.campaign.draft import spec_file
 from sophron.campaign.mechanical import Mechanical, overlaid
 from sophron.campaign.spec import SPEC_NAME, Spec, load
 from sophron.records.approvals import gate_path
+from sophron.records.documents import load_json
 from sophron.records.errors import UserError
 
 RESULTS = "<results>"
@@ -70,6 +71,15 @@ class RuleView:
         """One output file of all steps of a stage."""
         return self._paths(stage, self.spec.stage(stage).outputs[output])
 
+    def values(self, wildcard: str) -> list[str]:
+        """What a wildcard may be."""
+        return list(self.spec.ranges[wildcard])
+
+    def result(self, outcome: str) -> Mapping[str, Any]:
+        """The typed result in an outcome file, for input functions behind a checkpoint; empty where it failed."""
+        content: Mapping[str, Any] = load_json(Path(outcome))["result"]
+        return content
+
     def definition_digest(self, stage: str) -> str:
         """Digest that stands in the param of a compute rule."""
         return self.spec.definition_digest(stage)
@@ -112,7 +122,7 @@ class RuleView:
 
     def mechanical(self, stage: str) -> Mechanical:
         """The mechanical block in force, overlays included."""
-        return overlaid(self.spec.data["stages"][stage]["mechanical"], stage, self.root)
+        return overlaid(self.spec.mechanical_block(stage), stage, self.root)
 
     def cores(self, stage: str) -> int:
         """Cores that a step reserves."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sophron.campaign.mechanical import Mechanical, check_mechanical
-from sophron.interfaces.kind import Cores, Kind, StageKind, Wildcards
+from sophron.interfaces.kind import AgentRule, Cores, Kind, StageKind, Wildcards
 from sophron.records import documents, registry
 from sophron.records.approvals import Approval
 from sophron.records.canonical import digest
@@ -73,9 +73,30 @@ class Spec:
         known = ", ".join(stage.name for stage in self.stages)
         raise UserError(f'{self.document.path}: there is no stage "{name}"; this campaign has {known}')
 
+    @cached_property
+    def parts(self) -> Mapping[str, StageKind]:
+        """Name -> part of a stage's loop, in the form of a stage, for the stages that this campaign has."""
+        return {part.name: stage.unit(part) for stage in self.stages for part in stage.parts}
+
+    @cached_property
+    def agent_rules(self) -> Mapping[str, AgentRule]:
+        """Rule -> what asks an agent in a stage that this campaign has."""
+        return {asked.rule: asked for stage in self.stages for asked in stage.agents}
+
+    def unit(self, name: str) -> StageKind:
+        """The stage or part called `name`; UserError where this campaign has neither."""
+        return self.parts[name] if name in self.parts else self.stage(name)
+
+    def owner(self, name: str) -> str:
+        """The stage that a stage, a part or an agent rule belongs to; UserError where this campaign has none of it."""
+        for stage in self.stages:
+            if name in (part.name for part in stage.parts) or name in (asked.rule for asked in stage.agents):
+                return stage.name
+        return self.stage(name).name
+
     def definition(self, name: str) -> Mapping[str, Any]:
-        """The definition of a stage."""
-        block: Mapping[str, Any] = self.data["stages"][name]["definition"]
+        """The definition of a stage, or of the stage that a part belongs to."""
+        block: Mapping[str, Any] = self.data["stages"][self.owner(name)]["definition"]
         return block
 
     def criteria(self, name: str) -> Sequence[Mapping[str, str]]:
@@ -84,12 +105,25 @@ class Spec:
         return block
 
     def mechanical(self, name: str) -> Mechanical:
-        """The signed mechanical block of a stage, before any overlay."""
-        return Mechanical.of(self.data["stages"][name]["mechanical"])
+        """The signed mechanical block of a stage or part, before any overlay."""
+        return Mechanical.of(self.mechanical_block(name))
+
+    def mechanical_block(self, name: str) -> Mapping[str, Any]:
+        """The mechanical block of a stage or part."""
+        block: Mapping[str, Any] = self.data
+        for key in self.mechanical_keys(name):
+            block = block[key]
+        return block
+
+    def mechanical_keys(self, name: str) -> tuple[str, ...]:
+        """Where that block stands: of a part its own, where it has one, else that of its stage."""
+        stage = self.owner(name)
+        own = name in self.data["stages"][stage].get("parts", {})
+        return ("stages", stage, "parts", name) if own else ("stages", stage, "mechanical")
 
     def definition_digest(self, name: str) -> str:
-        """Digest of what a stage means: kind, name, definition, its place in the graph, and the seed."""
-        block = self.data["stages"][name]
+        """Digest of what a stage or part means: kind, name, definition, its place in the graph, and the seed."""
+        block = self.data["stages"][self.owner(name)]
         meaning = {"definition": block["definition"], "depends_on": sorted(block["depends_on"])}
         return digest({"kind": self.kind.name, "stage": name, "seed": self.data["seed"], **meaning})
 
@@ -107,8 +141,8 @@ class Spec:
         return self.kind.ranges({name: block["definition"] for name, block in self.data["stages"].items()})
 
     def steps(self, name: str) -> list[Wildcards]:
-        """The wildcards of each step of a stage, sorted as the ranges are."""
-        names = self.stage(name).wildcards
+        """The wildcards of each step of a stage, sorted as the ranges are; of a part or agent rule, all that may be."""
+        names = self.agent_rules[name].wildcards if name in self.agent_rules else self.unit(name).wildcards
         return [dict(zip(names, values, strict=True)) for values in product(*(self.ranges[key] for key in names))]
 
     def descendants(self, names: Sequence[str]) -> list[str]:
@@ -187,7 +221,18 @@ def _check_stage(spec: Spec, stage: StageKind) -> None:
             criteria.check(criterion["expression"], result_schema)
         except criteria.CriterionError as error:
             raise UserError(f"{where}: {error}") from None
-    check_mechanical(spec.document, stage.name)
+    _check_mechanical(spec, stage)
+
+
+def _check_mechanical(spec: Spec, stage: StageKind) -> None:
+    keys = ("stages", stage.name)
+    check_mechanical(spec.document, [*keys, "mechanical"])
+    known = [part.name for part in stage.parts]
+    for name in spec.data["stages"][stage.name].get("parts", {}):
+        if name not in known:
+            where, has = spec.document.where([*keys, "parts", name]), ", ".join(known) or "none"
+            raise UserError(f"{where}: the loop of {stage.name} has no such part; it has {has}")
+        check_mechanical(spec.document, [*keys, "parts", name])
 
 
 def cores_of(mechanical: Mechanical) -> Cores:

@@ -43,13 +43,14 @@ class Order:
 
 @dataclass(frozen=True)
 class _Work:
-    """A step that may run: everything `_compute` needs."""
+    """A step that may run. stage: a stage, or a part of one in the form of a stage."""
 
     order: Order
     root: Path
     spec: Spec
     stage: StageKind
     upstream: Mapping[str, list[results.Finished]]
+    previous: Mapping[str, list[results.Finished]]
     scratch: Path
 
     @property
@@ -63,12 +64,13 @@ class _Work:
     @property
     def about(self) -> dict[str, Any]:
         """What every event of this step says."""
-        return {"step": self.step, "stage": self.stage.name, "wildcards": dict(self.wildcards)}
+        return {"step": self.step, "stage": self.spec.owner(self.stage.name), "wildcards": dict(self.wildcards)}
 
     @property
     def inputs(self) -> dict[str, str]:
         """Step name -> digest of its outcome, for everything this step builds on."""
-        return {one.step: one.digest for found in self.upstream.values() for one in found}
+        built_on = (*self.upstream.values(), *self.previous.values())
+        return {one.step: one.digest for found in built_on for one in found}
 
     @property
     def key(self) -> str:
@@ -106,12 +108,13 @@ def _name(order: Order) -> str:
 
 def _prepare(order: Order, approval: approvals.Approval) -> _Work:
     root, spec = approval.root, load_signed(approval)
-    stage = spec.stage(order.claim.stage)
+    stage = spec.unit(order.claim.stage)
     if spec.definition_digest(stage.name) != order.claim.digest:
         raise Refused(f"{_name(order)}: campaign.yaml has another definition of {stage.name}; use the rule as it is")
     upstream = results.upstream(root, spec, stage, order.claim.wildcards)
+    previous = results.previous(root, spec, stage, order.claim.wildcards)
     scratch = root / "scratch" / order.claim.digest[:16] / _name(order)
-    return _Work(order, root, spec, stage, upstream, scratch)
+    return _Work(order, root, spec, stage, upstream, previous, scratch)
 
 
 def _is_done(work: _Work) -> bool:
@@ -211,7 +214,7 @@ def _close_killed(work: _Work) -> None:
 
 
 def _mechanical(work: _Work) -> Mechanical:
-    return overlaid(work.spec.data["stages"][work.stage.name]["mechanical"], work.stage.name, work.root)
+    return overlaid(work.spec.mechanical_block(work.stage.name), work.stage.name, work.root)
 
 
 def _context(work: _Work, folder: Path) -> StepContext:
@@ -224,6 +227,7 @@ def _context(work: _Work, folder: Path) -> StepContext:
         wildcards=work.wildcards,
         definition=work.spec.definition(work.stage.name),
         upstream=results.as_upstream(work.upstream),
+        previous=results.as_upstream(work.previous),
         workdir=work.scratch,
         log_dir=folder,
         seed=work.spec.seed(work.stage.name, work.wildcards),

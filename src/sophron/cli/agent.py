@@ -174,7 +174,7 @@ def _run(args: argparse.Namespace) -> int:
         events.append(root, "sophron", "refused", step=name, reason=str(error))
         raise
     spec = load_signed(approval)
-    agent = agent_files.find(root, agent_steps.agent_of(args.rule))
+    agent = agent_files.find(root, agent_steps.agent_of(spec, args.rule))
     if agent.digest(agent_files.chosen(spec.data, agent.name)) != args.digest:
         raise Refused(f"{name}: the agent {agent.name} is not the one that the rule names; use the rule as it is")
     override = asking.allowed_override(args.agents or os.environ.get(BACKEND_VARIABLE))

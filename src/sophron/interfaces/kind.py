@@ -32,13 +32,16 @@ class Cores:
 class UpstreamStep:
     """A finished step that another step builds on.
 
-    result: the validated typed result of its outcome; files: output name -> absolute path.
+    stage: its stage, or the part or agent rule of this step's own stage; result: the validated typed result of its
+    outcome, or the agent's answer; files: output name -> absolute path; failed: why it failed, for a part, whose
+    failures are the loop's to judge.
     """
 
     stage: str
     wildcards: Wildcards
     result: Mapping[str, Any]
     files: Mapping[str, Path]
+    failed: str | None = None
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,9 @@ class StepContext:
 
     definition: the stage's own definition, valid against its schema.
     upstream: for each stage in `depends_on`, its finished steps that share this step's wildcards
-        (one where all wildcards are shared, several where the stage gathers), sorted by wildcards.
+        (one where all wildcards are shared, several where the stage gathers), sorted by wildcards; for each part or
+        agent rule in `builds_on` likewise, as many as there are.
+    previous: the same for `carried`, from the round before; empty in the first round.
     workdir: scratch folder of this step alone. It survives kills: what an earlier try left there
         (restart files, stress segments) may be continued. The function writes nowhere else.
     seed: seed of this step (1 to 900,000,000), derived from the spec's seed, the stage and the wildcards.
@@ -65,6 +70,7 @@ class StepContext:
     memory_mb: int = 1000
     runtime_min: int = 60
     unsandboxed_fragments: bool = False
+    previous: Mapping[str, Sequence[UpstreamStep]] = field(default_factory=dict)
 
     def one(self, stage: str) -> UpstreamStep:
         """The single upstream step of `stage`; ValueError where there are several."""
@@ -95,6 +101,41 @@ class EngineFailure(Exception):
 
 
 @dataclass(frozen=True)
+class AgentRule:
+    """A rule of a stage that asks an agent; who answers is part of what the stage means.
+
+    rule: its name; agent: name of the definition; wildcards: names, in path order; bounded: whether its steps come
+    behind a checkpoint. What the agent is told is gathered by the function that the entry points
+    `sophron.gatherers` have under the rule's name.
+    """
+
+    rule: str
+    agent: str
+    wildcards: tuple[str, ...] = ()
+    bounded: bool = False
+
+
+@dataclass(frozen=True)
+class Part:
+    """A compute rule of a stage whose steps come behind a checkpoint: the plan bounds them, and does not list them.
+
+    It carries out the definition of its stage, with a result of its own and no verdict; a failed outcome of it is a
+    fact that the loop goes on with. Its mechanical block is `parts.<name>` of the stage's block, or the stage's own.
+    run, schema (`$defs: {result}`), wildcards, outputs: as of a stage. builds_on: parts, agent rules of the same stage,
+    or stages that it depends on; carried: parts and agent rules whose steps of the round before it builds on too (the
+    first wildcard counts rounds).
+    """
+
+    name: str
+    run: str
+    schema: str
+    wildcards: tuple[str, ...]
+    outputs: Mapping[str, str] = field(default_factory=dict)
+    builds_on: tuple[str, ...] = ()
+    carried: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class StageKind:
     """One stage of a kind.
 
@@ -106,6 +147,7 @@ class StageKind:
     optional: a campaign of this kind may leave the stage out.
     partial: it builds on those stages of `depends_on` that the campaign has; without it, on all of them.
     fragments: JSON-pointer-like names of definition keys that hold free engine text (sandboxed).
+    parts, agents: rules of its loop, and rules that ask agents; builds_on: those of them that its own steps take up.
     """
 
     name: str
@@ -117,6 +159,23 @@ class StageKind:
     optional: bool = False
     partial: bool = False
     fragments: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
+    agents: tuple[AgentRule, ...] = ()
+    builds_on: tuple[str, ...] = ()
+    carried: tuple[str, ...] = ()
+
+    def unit(self, part: Part) -> StageKind:
+        """A part of it, in the form of a stage."""
+        return StageKind(
+            part.name,
+            depends_on=(),
+            run=part.run,
+            schema=part.schema,
+            wildcards=part.wildcards,
+            outputs=part.outputs,
+            builds_on=part.builds_on,
+            carried=part.carried,
+        )
 
 
 @dataclass(frozen=True)

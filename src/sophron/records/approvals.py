@@ -194,9 +194,11 @@ def require_approved(claim: Claim, root: Path) -> Approval:
 
 
 def _check_template(claim: Claim, name: str, template: Mapping[str, Any]) -> None:
-    """A step that was bounded, not listed: its agent is the signed one, its wildcards are in their ranges."""
+    """A step that was bounded, not listed: its agent or stage is the signed one, its wildcards are in their ranges."""
     if claim.digest != template["digest"]:
-        raise Refused(f"the agent behind the step {name} was changed since it was signed: sophron amend")
+        raise Refused(
+            f"the step {name} has another digest than the signed one; what it stands for changed: sophron amend"
+        )
     ranges = template["ranges"]
     if set(claim.wildcards) != set(ranges) or any(value not in ranges[key] for key, value in claim.wildcards.items()):
         raise Refused(f"the step {name} is beyond the {template['bound']} that the plan has of {claim.rule}")
