@@ -17,11 +17,12 @@ DONE = {1: "completed", 2: "completed", 3: "completed", 4: "completed"}
 
 def trial(number, values=(-1.1, -2.2, -2.9), *, statuses=None, label=Label.UNCERTAIN, score=0.5):
     guests = {name: Guest(statuses or DONE, value) for name, value in zip(REFERENCES, values, strict=True) if values}
-    return Trial(number, True, guests, REFERENCES, {"sampling": Label.PASS}, label, score)
+    predicted = dict(zip(REFERENCES, values, strict=True))
+    return Trial(number, True, guests, 3, compare(predicted, REFERENCES), {"sampling": Label.PASS}, label, score)
 
 
 def rejected(number):
-    return Trial(number, False, {}, REFERENCES, {})
+    return Trial(number, False, {}, 3, None, {})
 
 
 def crashed(number, stage=3):
@@ -78,7 +79,7 @@ def test_the_bound_on_trials_holds_and_can_be_reached(course, successes, failure
         (refused(0), Failure.REFUSAL, False, False),
         (refused(0, (-1.0, None, None)), Failure.REFUSAL, True, True),
         (trial(0), Failure.CLEAN, True, True),
-        (Trial(0, True, {}, REFERENCES, {}), Failure.CRASH, False, False),
+        (Trial(0, True, {}, 3, None, {}), Failure.CRASH, False, False),
     ],
 )
 def test_failures_are_typed(made, failure, succeeded, deployable):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any, Self
 
 Numbers = Mapping[str, float | None]
 """Guest -> standard binding free energy in kcal/mol; None where there is none."""
@@ -34,6 +35,12 @@ class Scores:
             "spearman": self.spearman,
             "kendall": self.kendall,
         }
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any]) -> Self:
+        """The scores that `as_document` wrote."""
+        keys = ("guests", "mae_kcal_per_mol", "r2", "spearman", "kendall")
+        return cls(*(document[key] for key in keys))
 
 
 def compare(predicted: Numbers, references: Mapping[str, float]) -> Scores:

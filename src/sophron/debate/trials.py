@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, Self
 
-from sophron.debate.scores import Numbers, Scores, compare
+from sophron.debate.scores import Scores
 from sophron.debate.votes import Label
 
 
@@ -63,31 +63,23 @@ class Guest:
 class Trial:
     """A trial that ended. guests: empty where nothing was executed; label, score: of the panel afterwards, if asked.
 
-    before: expert -> label of its last vote before the run.
+    scores: of the benchmark, which alone saw the references; None where it was not made. wanted: number of training
+    guests; before: expert -> label of its last vote before the run.
     """
 
     number: int
     runs: bool
     guests: Mapping[str, Guest]
-    references: Mapping[str, float]
+    wanted: int
+    scores: Scores | None
     before: Mapping[str, Label]
     label: Label | None = None
     score: float | None = None
 
     @property
-    def predicted(self) -> Numbers:
-        """Guest -> free energy."""
-        return {name: guest.delta_g_kcal_per_mol for name, guest in self.guests.items()}
-
-    @property
-    def scores(self) -> Scores:
-        """Against the training references."""
-        return compare(self.predicted, self.references)
-
-    @property
     def reward(self) -> float | None:
         """r* = -MAE over the guests with a number, in kcal/mol; None without any."""
-        return None if self.scores.mae is None else -self.scores.mae
+        return None if self.scores is None or self.scores.mae is None else -self.scores.mae
 
     @property
     def failure(self) -> Failure:
@@ -102,13 +94,13 @@ class Trial:
     @property
     def succeeded(self) -> bool:
         """Whether it counts towards N: nothing crashed, and at least one guest has a finite free energy."""
-        return self.failure in (Failure.CLEAN, Failure.REFUSAL) and self.scores.guests > 0
+        return self.failure in (Failure.CLEAN, Failure.REFUSAL) and self.scores is not None and self.scores.guests > 0
 
     @property
     def deployable(self) -> bool:
         """Whether production was completed on all training guests, and a rank correlation exists."""
-        complete = set(self.guests) == set(self.references) and all(each.produced for each in self.guests.values())
-        return self.succeeded and complete and self.scores.kendall is not None
+        complete = len(self.guests) == self.wanted and all(each.produced for each in self.guests.values())
+        return self.succeeded and complete and self.scores is not None and self.scores.kendall is not None
 
     def as_document(self) -> dict[str, Any]:
         """Plain data that fits `$defs/trial` of `debate/close.schema.yaml`."""
@@ -122,7 +114,8 @@ class Trial:
                 }
                 for name, guest in sorted(self.guests.items())
             },
-            "references": dict(sorted(self.references.items())),
+            "wanted": self.wanted,
+            "scores": self.scores.as_document() if self.scores else None,
             "before": {expert: label.value for expert, label in sorted(self.before.items())},
             "label": self.label.value if self.label else None,
             "score": self.score,
@@ -141,7 +134,8 @@ class Trial:
             number=document["number"],
             runs=document["runs"],
             guests=guests,
-            references=document["references"],
+            wanted=document["wanted"],
+            scores=Scores.read(document["scores"]) if document["scores"] else None,
             before={expert: Label(label) for expert, label in document["before"].items()},
             label=Label(document["label"]) if document["label"] else None,
             score=document["score"],
@@ -187,7 +181,12 @@ def deployed(trials: Sequence[Trial]) -> int | None:
     candidates = [trial for trial in trials if trial.deployable]
     if not candidates:
         return None
-    return max(candidates, key=lambda trial: (trial.scores.kendall, trial.reward, trial.number)).number
+    return max(candidates, key=_merit).number
+
+
+def _merit(trial: Trial) -> tuple[float, float, int]:
+    kendall = trial.scores.kendall if trial.scores else None
+    return (-1.0 if kendall is None else kendall, trial.reward or 0.0, trial.number)
 
 
 def history(trials: Sequence[Trial]) -> list[dict[str, Any]]:
@@ -202,7 +201,7 @@ def history(trials: Sequence[Trial]) -> list[dict[str, Any]]:
             },
             "panel": trial.label.value if trial.label else None,
             "panel_score": trial.score,
-            "training": trial.scores.as_document(),
+            "training": trial.scores.as_document() if trial.scores else None,
         }
         for trial in trials
     ]
