@@ -17,7 +17,7 @@ NAMES = ["cb7", "chm", "adz"]
 
 def verdict(made):
     found = layer1.verify(made.reply, NAMES, NOTES)
-    validate(Document(found.as_document(), "layer1"), "debate/layer1")
+    validate(Document(found.as_document(), "layer1"), "host_guest/layer1", "result")
     return found
 
 
@@ -84,7 +84,7 @@ def test_a_rationale_cites_what_can_be_found(rationale, said):
 
 def test_a_reply_that_is_no_pipeline_is_a_fault_of_its_own():
     found = layer1.verify("I would rather write an essay.", NAMES, NOTES)
-    validate(Document(found.as_document(), "layer1"), "debate/layer1")
+    validate(Document(found.as_document(), "layer1"), "host_guest/layer1", "result")
     assert (found.label, found.pipeline, found.faults[0].check) == (Label.FAIL, None, "contract")
 
 

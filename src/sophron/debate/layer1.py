@@ -20,7 +20,7 @@ SENTENCE = 300
 
 @dataclass(frozen=True)
 class Fault:
-    """What one check found; keys as in `debate/layer1.schema.yaml`."""
+    """What one check found; keys as in `host_guest/layer1.schema.yaml`."""
 
     check: str
     file: str
@@ -41,7 +41,7 @@ class Verdict:
         return Label.FAIL if self.faults else Label.PASS
 
     def as_document(self) -> dict[str, Any]:
-        """Plain data that fits `debate/layer1.schema.yaml`."""
+        """Plain data that fits `host_guest/layer1.schema.yaml`."""
         return {
             "label": self.label.value,
             "pipeline": self.pipeline.digest if self.pipeline else None,

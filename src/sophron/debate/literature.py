@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 from sophron.records import documents
@@ -13,16 +12,12 @@ NAME = "literature.yaml"
 DOI = re.compile(r"10\.\d{4,9}/[^\s,;\"'<>\[\]]+")
 
 
-def load(root: Path | None = None) -> list[dict[str, Any]]:
-    """The notes, those of the campaign's own `agents/literature.yaml` first; UserError where a file is not valid."""
-    own = [root / "agents" / NAME] if root and (root / "agents" / NAME).is_file() else []
-    found: dict[str, dict[str, Any]] = {}
-    for path in [*own, resource("workflow", "agents", NAME)]:
-        document = documents.load_yaml(path)
-        documents.validate(document, "literature")
-        for note in document.data["notes"]:
-            found.setdefault(note["doi"].lower(), note)
-    return list(found.values())
+def load() -> list[dict[str, Any]]:
+    """The notes; UserError where the file is not valid."""
+    document = documents.load_yaml(resource("workflow", "agents", NAME))
+    documents.validate(document, "literature")
+    notes: list[dict[str, Any]] = document.data["notes"]
+    return notes
 
 
 def cited(text: str) -> list[str]:

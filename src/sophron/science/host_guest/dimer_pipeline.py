@@ -11,6 +11,11 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 TEMPLATES = Path(__file__).parent / "templates" / "lj_dimer"
+WINDOWS = 12
+RATIONALE = (
+    "Attach-pull-release: the guest has one way out, along the distance (10.1021/acs.jctc.5b00405). All windows are\n"
+    "analysed at once by MBAR (10.1063/1.2978177) with guards that refuse; the release is an integral."
+)
 FILES = ("01_prep.py", "02_equilibrate.py", "03_production.py", "04_analysis.py")
 
 
@@ -25,13 +30,20 @@ class Shape:
     spring: float = 1.0
     strengths: tuple[float, ...] = (0.0, 0.04, 0.2)
     pull_length: float = 10.0
-    interval: int = 20
+    interval: int = 50
 
 
 def files(shape: Shape) -> dict[str, str]:
     """File name -> source."""
     values = asdict(shape) | {"strengths": tuple(shape.strengths)}
     return {name: _environment().get_template(f"{name}.j2").render(values) for name in FILES}
+
+
+def draft() -> str:
+    """The whole reply of an author (`sophron.debate.pipeline`), with our own choices."""
+    entries = [f"{name} windows={WINDOWS}" if name == "03_production.py" else name for name in FILES]
+    blocks = [f"FILE {name}\n```python\n{source.rstrip()}\n```" for name, source in files(Shape()).items()]
+    return "\n".join(["RATIONALE", RATIONALE, "ENTRY", *entries, *blocks, ""])
 
 
 @cache
