@@ -1,6 +1,5 @@
 # A panel of three experts: every vote of every expert in every round is a step and a file of its own. The second round
 # sees the first. What they say is advice; `discussion`, `screen` and `review` weigh it.
-from sophron.debate.ablation import EXPERTS
 
 
 def votes(stage, stem, turns=("1", "2")):
@@ -25,31 +24,71 @@ def earlier_votes(stage, stem):
 
 if CAMPAIGN.has("discussion"):
 
-    for expert in EXPERTS:
+    rule design_force_field:
+        input:
+            gate=ancient(CAMPAIGN.gate),
+            accepted=ancient("<results>/tasks/accepted.json"),
+            votes=earlier_votes("discussion", "design"),
+        output:
+            answer="<results>/discussion/design_force_field/{turn}/answer.json",
+        log:
+            "<logs>/discussion/design_force_field/{turn}.log",
+        localrule: True
+        conda:
+            "../../envs/sophron.yaml"
+        resources:
+            mem_mb=1000,
+            runtime=30,
+            llm_calls=1,
+        params:
+            digest=CAMPAIGN.agent_digest("design_force_field"),
+        shell:
+            "sophron agent run design_force_field --gate {input.gate} --wildcard turn={wildcards.turn} --answer {output.answer}"
+            " --log {log} --digest {params.digest}"
 
-        rule:
-            name:
-                f"design_{expert}"
-            input:
-                gate=ancient(CAMPAIGN.gate),
-                accepted=ancient("<results>/tasks/accepted.json"),
-                votes=earlier_votes("discussion", "design"),
-            output:
-                answer=f"<results>/discussion/design_{expert}/{{turn}}/answer.json",
-            log:
-                f"<logs>/discussion/design_{expert}/{{turn}}.log",
-            localrule: True
-            conda:
-                "../../envs/sophron.yaml"
-            resources:
-                mem_mb=1000,
-                runtime=30,
-                llm_calls=1,
-            params:
-                digest=CAMPAIGN.agent_digest(f"design_{expert}"),
-            shell:
-                f"sophron agent run design_{expert} --gate {{input.gate}} --wildcard turn={{wildcards.turn}} --answer {{output.answer}}"
-                " --log {log} --digest {params.digest}"
+    rule design_sampling:
+        input:
+            gate=ancient(CAMPAIGN.gate),
+            accepted=ancient("<results>/tasks/accepted.json"),
+            votes=earlier_votes("discussion", "design"),
+        output:
+            answer="<results>/discussion/design_sampling/{turn}/answer.json",
+        log:
+            "<logs>/discussion/design_sampling/{turn}.log",
+        localrule: True
+        conda:
+            "../../envs/sophron.yaml"
+        resources:
+            mem_mb=1000,
+            runtime=30,
+            llm_calls=1,
+        params:
+            digest=CAMPAIGN.agent_digest("design_sampling"),
+        shell:
+            "sophron agent run design_sampling --gate {input.gate} --wildcard turn={wildcards.turn} --answer {output.answer}"
+            " --log {log} --digest {params.digest}"
+
+    rule design_analysis:
+        input:
+            gate=ancient(CAMPAIGN.gate),
+            accepted=ancient("<results>/tasks/accepted.json"),
+            votes=earlier_votes("discussion", "design"),
+        output:
+            answer="<results>/discussion/design_analysis/{turn}/answer.json",
+        log:
+            "<logs>/discussion/design_analysis/{turn}.log",
+        localrule: True
+        conda:
+            "../../envs/sophron.yaml"
+        resources:
+            mem_mb=1000,
+            runtime=30,
+            llm_calls=1,
+        params:
+            digest=CAMPAIGN.agent_digest("design_analysis"),
+        shell:
+            "sophron agent run design_analysis --gate {input.gate} --wildcard turn={wildcards.turn} --answer {output.answer}"
+            " --log {log} --digest {params.digest}"
 
     rule discussion:
         input:
@@ -77,31 +116,73 @@ if CAMPAIGN.has("discussion"):
             " --digest {params.digest}"
 
 
-for expert in EXPERTS:
+rule pre_force_field:
+    input:
+        gate=ancient(CAMPAIGN.gate),
+        ready=ready,
+        votes=earlier_votes("trials", "pre"),
+    output:
+        answer="<results>/trials/pre_force_field/{trial}/{turn}/answer.json",
+    log:
+        "<logs>/trials/pre_force_field/{trial}-{turn}.log",
+    localrule: True
+    conda:
+        "../../envs/sophron.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=30,
+        llm_calls=1,
+    params:
+        digest=CAMPAIGN.agent_digest("pre_force_field"),
+    shell:
+        "sophron agent run pre_force_field --gate {input.gate} --wildcard trial={wildcards.trial} --wildcard turn={wildcards.turn} --answer {output.answer}"
+        " --log {log} --digest {params.digest}"
 
-    rule:
-        name:
-            f"pre_{expert}"
-        input:
-            gate=ancient(CAMPAIGN.gate),
-            ready=ready,
-            votes=earlier_votes("trials", "pre"),
-        output:
-            answer=f"<results>/trials/pre_{expert}/{{trial}}/{{turn}}/answer.json",
-        log:
-            f"<logs>/trials/pre_{expert}/{{trial}}-{{turn}}.log",
-        localrule: True
-        conda:
-            "../../envs/sophron.yaml"
-        resources:
-            mem_mb=1000,
-            runtime=30,
-            llm_calls=1,
-        params:
-            digest=CAMPAIGN.agent_digest(f"pre_{expert}"),
-        shell:
-            f"sophron agent run pre_{expert} --gate {{input.gate}} --wildcard trial={{wildcards.trial}} --wildcard turn={{wildcards.turn}} --answer {{output.answer}}"
-            " --log {log} --digest {params.digest}"
+
+rule pre_sampling:
+    input:
+        gate=ancient(CAMPAIGN.gate),
+        ready=ready,
+        votes=earlier_votes("trials", "pre"),
+    output:
+        answer="<results>/trials/pre_sampling/{trial}/{turn}/answer.json",
+    log:
+        "<logs>/trials/pre_sampling/{trial}-{turn}.log",
+    localrule: True
+    conda:
+        "../../envs/sophron.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=30,
+        llm_calls=1,
+    params:
+        digest=CAMPAIGN.agent_digest("pre_sampling"),
+    shell:
+        "sophron agent run pre_sampling --gate {input.gate} --wildcard trial={wildcards.trial} --wildcard turn={wildcards.turn} --answer {output.answer}"
+        " --log {log} --digest {params.digest}"
+
+
+rule pre_analysis:
+    input:
+        gate=ancient(CAMPAIGN.gate),
+        ready=ready,
+        votes=earlier_votes("trials", "pre"),
+    output:
+        answer="<results>/trials/pre_analysis/{trial}/{turn}/answer.json",
+    log:
+        "<logs>/trials/pre_analysis/{trial}-{turn}.log",
+    localrule: True
+    conda:
+        "../../envs/sophron.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=30,
+        llm_calls=1,
+    params:
+        digest=CAMPAIGN.agent_digest("pre_analysis"),
+    shell:
+        "sophron agent run pre_analysis --gate {input.gate} --wildcard trial={wildcards.trial} --wildcard turn={wildcards.turn} --answer {output.answer}"
+        " --log {log} --digest {params.digest}"
 
 
 rule screen:
@@ -129,31 +210,73 @@ rule screen:
         " --digest {params.digest}"
 
 
-for expert in EXPERTS:
+rule post_force_field:
+    input:
+        gate=ancient(CAMPAIGN.gate),
+        benchmark="<results>/trials/benchmark/{trial}/outcome.json",
+        votes=earlier_votes("trials", "post"),
+    output:
+        answer="<results>/trials/post_force_field/{trial}/{turn}/answer.json",
+    log:
+        "<logs>/trials/post_force_field/{trial}-{turn}.log",
+    localrule: True
+    conda:
+        "../../envs/sophron.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=30,
+        llm_calls=1,
+    params:
+        digest=CAMPAIGN.agent_digest("post_force_field"),
+    shell:
+        "sophron agent run post_force_field --gate {input.gate} --wildcard trial={wildcards.trial} --wildcard turn={wildcards.turn} --answer {output.answer}"
+        " --log {log} --digest {params.digest}"
 
-    rule:
-        name:
-            f"post_{expert}"
-        input:
-            gate=ancient(CAMPAIGN.gate),
-            benchmark="<results>/trials/benchmark/{trial}/outcome.json",
-            votes=earlier_votes("trials", "post"),
-        output:
-            answer=f"<results>/trials/post_{expert}/{{trial}}/{{turn}}/answer.json",
-        log:
-            f"<logs>/trials/post_{expert}/{{trial}}-{{turn}}.log",
-        localrule: True
-        conda:
-            "../../envs/sophron.yaml"
-        resources:
-            mem_mb=1000,
-            runtime=30,
-            llm_calls=1,
-        params:
-            digest=CAMPAIGN.agent_digest(f"post_{expert}"),
-        shell:
-            f"sophron agent run post_{expert} --gate {{input.gate}} --wildcard trial={{wildcards.trial}} --wildcard turn={{wildcards.turn}} --answer {{output.answer}}"
-            " --log {log} --digest {params.digest}"
+
+rule post_sampling:
+    input:
+        gate=ancient(CAMPAIGN.gate),
+        benchmark="<results>/trials/benchmark/{trial}/outcome.json",
+        votes=earlier_votes("trials", "post"),
+    output:
+        answer="<results>/trials/post_sampling/{trial}/{turn}/answer.json",
+    log:
+        "<logs>/trials/post_sampling/{trial}-{turn}.log",
+    localrule: True
+    conda:
+        "../../envs/sophron.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=30,
+        llm_calls=1,
+    params:
+        digest=CAMPAIGN.agent_digest("post_sampling"),
+    shell:
+        "sophron agent run post_sampling --gate {input.gate} --wildcard trial={wildcards.trial} --wildcard turn={wildcards.turn} --answer {output.answer}"
+        " --log {log} --digest {params.digest}"
+
+
+rule post_analysis:
+    input:
+        gate=ancient(CAMPAIGN.gate),
+        benchmark="<results>/trials/benchmark/{trial}/outcome.json",
+        votes=earlier_votes("trials", "post"),
+    output:
+        answer="<results>/trials/post_analysis/{trial}/{turn}/answer.json",
+    log:
+        "<logs>/trials/post_analysis/{trial}-{turn}.log",
+    localrule: True
+    conda:
+        "../../envs/sophron.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=30,
+        llm_calls=1,
+    params:
+        digest=CAMPAIGN.agent_digest("post_analysis"),
+    shell:
+        "sophron agent run post_analysis --gate {input.gate} --wildcard trial={wildcards.trial} --wildcard turn={wildcards.turn} --answer {output.answer}"
+        " --log {log} --digest {params.digest}"
 
 
 rule review:
