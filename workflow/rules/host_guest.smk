@@ -1,5 +1,5 @@
 # Host-guest binding by pipelines that are designed, argued over and tried: tasks and references, the panel's
-# discussion (debate.smk), and the loop of trials (trials.smk). What they do is in sophron.debate.
+# discussion (debate.smk), the loop of trials (trials.smk) and what it runs (execution.smk). What they do is in sophron.debate.
 
 
 wildcard_constraints:
@@ -11,6 +11,7 @@ wildcard_constraints:
 
 
 include: "trials.smk"
+include: "execution.smk"
 include: "debate.smk"
 
 
