@@ -40,7 +40,7 @@ def tasks(ctx: StepContext) -> StepResult:
     folder.mkdir()
     for name, path in made.files.items():
         shutil.copyfile(path, folder / name)
-    archive = _packed(folder, ctx.workdir / ARCHIVE_NAME)
+    archive = packed(folder, ctx.workdir / ARCHIVE_NAME)
     about = {"metadata": made.metadata, "form": system.form, "names": list(system.names(settings))}
     return StepResult(about, {"left": archive})
 
@@ -152,18 +152,18 @@ def _stage(ctx: StepContext, stage: StageFile) -> StepResult:
     pipeline, (task,) = ready(ctx.upstream["rehearse"]), ctx.upstream["tasks"]
     before = [one for name in PARTS[: stage.number - 1] for one in ctx.upstream[name]]
     if any(one.result["status"] != "completed" for one in before):
-        return _left(ctx, "skipped", "", None, None)
+        return left(ctx, "skipped", "", None, None)
     key = _key(ctx, pipeline, stage, task)
     same = [one for one in ctx.previous.get(PARTS[stage.number - 1], []) if one.result["key"] == key]
     if same and same[0].result["status"] == "completed":
         files = {name: _copied(path, ctx.workdir / path.name) for name, path in same[0].files.items()}
         return StepResult(same[0].result, files)
-    earlier = dict(_unpacked(ctx, before))
+    earlier = dict(unpacked(ctx, before))
     window = int(ctx.wildcards["window"]) if stage is PRODUCTION else None
-    about: dict[str, Any] = {"earlier": earlier, "window": window, "seed": _seed(key)}
+    about: dict[str, Any] = {"earlier": earlier, "window": window, "seed": seed_of(key)}
     work = _work(ctx, pipeline, stage, task, wall_s=60.0 * ctx.runtime_min, **about)
     executed = execution.run(work, choose())
-    return _left(ctx, executed.result["status"], key, executed, work.workdir)
+    return left(ctx, executed.result["status"], key, executed, work.workdir)
 
 
 def _key(ctx: StepContext, pipeline: Pipeline, stage: StageFile, task: UpstreamStep) -> str:
@@ -174,7 +174,8 @@ def _key(ctx: StepContext, pipeline: Pipeline, stage: StageFile, task: UpstreamS
     return digest([sources, pipeline.windows, task.result["metadata"], length, place])
 
 
-def _seed(key: str) -> int:
+def seed_of(key: str) -> int:
+    """Seed of an execution, from all that it depends on."""
     return int(key[:12], 16) % LARGEST_SEED + 1
 
 
@@ -189,7 +190,7 @@ def _work(
     wall_s: float,
     seed: int,
 ) -> execution.Work:
-    inputs = _extracted(task.files["left"], ctx.workdir / "inputs" / stage.folder)
+    inputs = extracted(task.files["left"], ctx.workdir / "inputs" / stage.folder)
     return execution.Work(
         pipeline=pipeline,
         stage=stage,
@@ -207,13 +208,16 @@ def _work(
     )
 
 
-def _left(
+def left(
     ctx: StepContext, status: str, key: str, executed: execution.Executed | None, folder: Path | None
 ) -> StepResult:
-    """The outcome without clocks; what was measured with one goes into the files."""
+    """The outcome of an execution without clocks; what was measured with one goes into the files.
+
+    key: see `key` there; executed, folder: None where a stage before did not complete.
+    """
     empty = ctx.workdir / "empty"
     empty.mkdir(exist_ok=True)
-    archive = _packed(folder or empty, ctx.workdir / ARCHIVE_NAME)
+    archive = packed(folder or empty, ctx.workdir / ARCHIVE_NAME)
     document = executed.as_document() if executed else None
     path = ctx.workdir / EXECUTED_NAME
     atomic.write_json(path, document)
@@ -223,14 +227,16 @@ def _left(
     return StepResult(about, {"left": archive, "executed": path})
 
 
-def _packed(folder: Path, archive: Path) -> Path:
+def packed(folder: Path, archive: Path) -> Path:
+    """`archive`, made of what is in a folder."""
     with tarfile.open(archive, "w") as stream:
         for path in sorted(folder.iterdir()):
             stream.add(path, path.name)
     return archive
 
 
-def _extracted(archive: Path, folder: Path) -> Path:
+def extracted(archive: Path, folder: Path) -> Path:
+    """A new `folder` with what an archive holds; UserError for links out of it."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     with tarfile.open(archive) as stream:
@@ -241,11 +247,12 @@ def _extracted(archive: Path, folder: Path) -> Path:
     return folder
 
 
-def _unpacked(ctx: StepContext, before: Sequence[UpstreamStep]) -> Iterator[tuple[str, Path]]:
+def unpacked(ctx: StepContext, before: Sequence[UpstreamStep]) -> Iterator[tuple[str, Path]]:
+    """What earlier stages of a guest left, by the name under which a stage file finds it."""
     for one in before:
         stage = STAGES[PARTS.index(one.stage)]
         name = f"windows/{one.wildcards['window']}" if stage is PRODUCTION else stage.folder
-        yield name, _extracted(one.files["left"], ctx.workdir / "earlier" / name)
+        yield name, extracted(one.files["left"], ctx.workdir / "earlier" / name)
 
 
 def _copied(source: Path, target: Path) -> Path:
