@@ -136,4 +136,5 @@ def test_the_history_tells_no_reference():
 def test_runnable_is_table_ones_mark():
     assert runnable([trial(0), trial(1)], 2) == "yes"
     assert runnable([trial(0), crashed(1)], 2) == "some"
+    assert runnable([trial(0)], 2) == "yes"
     assert runnable([crashed(1)], 2) == "no"

@@ -208,6 +208,6 @@ def history(trials: Sequence[Trial]) -> list[dict[str, Any]]:
 
 
 def runnable(trials: Sequence[Trial], successes: int) -> str:
-    """Table 1's mark: "yes" where all N trials of a method gave runnable code, "no" where none did, else "some"."""
+    """Table 1's mark: "yes" where N trials, or all that there were, ran; "no" where none did, else "some"."""
     count = sum(trial.succeeded for trial in trials)
-    return "yes" if count >= successes else "some" if count else "no"
+    return "yes" if count and count >= min(successes, len(trials)) else "some" if count else "no"

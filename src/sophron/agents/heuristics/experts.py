@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sophron.agents.heuristics.panel import Finding, Stage, stages, vote
+from sophron.agents.heuristics.reading import listed, number, quoted
 
 LEAST_OVERLAP = 0.03
 LEAST_EFFECTIVE = 50.0
@@ -82,13 +83,12 @@ def _sampling(guest: Mapping[str, Any], windows: int) -> Iterator[Finding]:
         yield Finding("high", "production", f"neighbours overlap by {overlap:.2g} only; put windows between them")
     if whole and last.failure in SHORT_OF:
         yield Finding("high", "production", f"the analysis refused ({last.failure}); more windows share the load")
-    effective = last.diagnostics.get("effective_samples") or []
-    if effective and min(effective) < LEAST_EFFECTIVE:
-        yield Finding("medium", "production", f"a window rests on {min(effective):.0f} effective samples")
-    dwells = [
-        each.number("dwell_within_target") for each in stages(guest) if each.number("dwell_within_target") is not None
-    ]
-    if dwells and min(filter(None, dwells), default=0.0) < LEAST_DWELL:
+    effective = [number(each) for each in listed(last.diagnostics.get("effective_samples") or [], "effective_samples")]
+    least = min((each for each in effective if each is not None), default=LEAST_EFFECTIVE)
+    if least < LEAST_EFFECTIVE:
+        yield Finding("medium", "production", f"a window rests on {least:.0f} effective samples")
+    dwell = stages(guest)[2].number("dwell_within_target")
+    if dwell is not None and dwell < LEAST_DWELL:
         yield Finding("low", "production", "a window hardly dwells at its target; its spring may be too weak there")
 
 
@@ -101,10 +101,10 @@ def _analysis(guest: Mapping[str, Any], windows: int) -> Iterator[Finding]:
     if last.delta_g is None:
         return
     if not all(last.flags.values()):
-        false = ", ".join(sorted(name for name, held in last.flags.items() if not held))
+        false = quoted(", ".join(sorted(name for name, held in last.flags.items() if not held)))
         yield Finding("high", "analysis", f"it gives a number although {false} is false; let the guard refuse")
     yield from _cycle(last)
-    error = last.result.get("statistical_error_kcal_per_mol")
+    error = number(last.result.get("statistical_error_kcal_per_mol"))
     if error is not None and error < SMALL_ERROR_KCAL_PER_MOL:
         yield Finding("medium", "analysis", f"a standard error of {error:.1g} kcal/mol is too good to be true")
 
@@ -112,7 +112,7 @@ def _analysis(guest: Mapping[str, Any], windows: int) -> Iterator[Finding]:
 def _cycle(last: Stage) -> Iterator[Finding]:
     from sophron.science.estimators.restraints import Frame, Harmonic, release
 
-    terms = last.result["energy_components"]
+    terms = last.terms
     attached, released = terms.get("attach_and_pull"), terms.get("release")
     if attached is None or released is None or last.delta_g is None:
         return

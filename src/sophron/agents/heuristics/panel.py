@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sophron.agents.heuristics.reading import given, mapping, text
+from sophron.agents.heuristics.reading import count, given, mapping, number, objects, quoted, text
 
 KNOWS_LITTLE = 0.3
 """Confidence before anything was measured."""
@@ -33,31 +33,32 @@ class Stage:
     @property
     def diagnostics(self) -> Mapping[str, Any]:
         """What was measured."""
-        found: Mapping[str, Any] = self.result.get("diagnostics") or {}
-        return found
+        return mapping(self.result.get("diagnostics") or {}, "diagnostics")
 
     @property
-    def flags(self) -> Mapping[str, bool]:
+    def flags(self) -> Mapping[str, Any]:
         """Checks that were made."""
-        found: Mapping[str, bool] = self.result.get("convergence_flags") or {}
-        return found
+        return mapping(self.result.get("convergence_flags") or {}, "convergence_flags")
+
+    @property
+    def terms(self) -> Mapping[str, float | None]:
+        """Terms of the free energy, in kcal/mol."""
+        found = mapping(self.result.get("energy_components") or {}, "energy_components")
+        return {name: number(value) for name, value in found.items()}
 
     @property
     def delta_g(self) -> float | None:
         """Free energy in kcal/mol."""
-        found: float | None = self.result.get("delta_g_kcal_per_mol")
-        return found
+        return number(self.result.get("delta_g_kcal_per_mol"))
 
     @property
-    def failure(self) -> str | None:
-        """Kind of its failure or refusal."""
-        found: str | None = (self.result.get("failure") or {}).get("kind")
-        return found
+    def failure(self) -> str:
+        """Kind of its failure or refusal, nothing without one."""
+        return str(mapping(self.result.get("failure") or {}, "failure").get("kind", ""))
 
     def number(self, name: str) -> float | None:
         """A diagnostic, where it is a number."""
-        value = self.diagnostics.get(name)
-        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+        return number(self.diagnostics.get(name))
 
 
 def stages(guest: Mapping[str, Any]) -> list[Stage]:
@@ -84,11 +85,13 @@ def vote(inputs: Mapping[str, Any], design: str, rule: Rule) -> dict[str, Any]:
             "reasoning": said,
             "edit": None,
         }
-    guests = mapping(results["guests"], "guests")
-    found = {name: list(rule(mapping(each, name), int(results["windows"]))) for name, each in guests.items()}
+    guests, windows = mapping(results["guests"], "guests"), count(results.get("windows"))
+    if windows is None:
+        raise ValueError("the results do not say how many windows there are")
+    found = {name: list(rule(mapping(each, "a guest"), windows)) for name, each in guests.items()}
     findings = list(dict.fromkeys(finding for each in found.values() for finding in each))
     gravest = [finding for finding in findings if finding.severity == "high"]
-    answered = [name for name, each in guests.items() if stages(each)[3].delta_g is not None]
+    answered = [name for name, each in guests.items() if stages(mapping(each, "a guest"))[3].delta_g is not None]
     if gravest:
         label, insight = "fail", gravest[0].text
     elif len(answered) < len(guests):
@@ -97,7 +100,7 @@ def vote(inputs: Mapping[str, Any], design: str, rule: Rule) -> dict[str, Any]:
         label, insight = "pass", "All guests have a number, and no field that this rule knows is out of its bounds."
     confidence = MEASURED - (SWAYED if label == "pass" and _others_object(inputs) else 0.0)
     edit = next((made for finding in gravest if (made := _edit(finding, str(inputs.get("pipeline", ""))))), None)
-    affected = ", ".join(sorted(name for name, each in found.items() if each)) or "none"
+    affected = quoted(", ".join(sorted(name for name, each in found.items() if each))) or "none"
     reasoning = f"Looked at the diagnostics of {len(guests)} guests; findings for {affected}."
     return {
         "label": label,
@@ -114,8 +117,9 @@ def _said(findings: list[Finding]) -> list[dict[str, str]]:
 
 
 def _others_object(inputs: Mapping[str, Any]) -> bool:
-    votes = mapping(inputs.get("votes") or {}, "votes")
-    return any(concern["severity"] == "high" for vote in votes.values() for concern in vote.get("concerns", []))
+    votes = [mapping(each, "a vote") for each in mapping(inputs.get("votes") or {}, "votes").values()]
+    concerns = [one for each in votes for one in objects(each.get("concerns") or [], "concerns")]
+    return any(concern.get("severity") == "high" for concern in concerns)
 
 
 def _edit(finding: Finding, pipeline: str) -> dict[str, str] | None:

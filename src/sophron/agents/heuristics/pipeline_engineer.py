@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from sophron.agents.heuristics.reading import given, mapping
+from sophron.agents.heuristics.reading import given, mapping, quoted
 
 MODULES = {"np": "import numpy as np", "Path": "from pathlib import Path", "pd": "import pandas as pd"}
 STANDARD = ("json", "math", "os", "sys", "re", "subprocess", "shutil", "time", "logging")
@@ -55,4 +55,4 @@ def _suggestion(source: str, said: str) -> tuple[str, str, str] | None:
 
 def _sentence(said: str) -> str:
     last = said.strip().splitlines()[-1:] or ["It ended without a word."]
-    return last[0][:300]
+    return quoted(last[0], 300) or "It ended without a word."

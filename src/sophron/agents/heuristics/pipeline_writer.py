@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from sophron.agents.heuristics.reading import given, mapping
+from sophron.agents.heuristics.reading import given, mapping, objects, text
 from sophron.records import registry
 from sophron.records.errors import UserError
 
@@ -22,20 +22,20 @@ def answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
     Where neither is called for, the pipeline is returned as it was, for nothing says what to change.
     """
-    previous = str(inputs.get("pipeline") or "")
+    previous = text(inputs.get("pipeline") or "", "the pipeline")
     if not previous:
         return _first(mapping(given(inputs, "task"), "task"))
     critiques = mapping(inputs.get("critiques") or {}, "critiques")
     edited = _edited(previous, critiques)
     if edited:
         return {"reply": edited, "summary": "The edit that the panel proposed, and nothing else."}
-    if (critiques.get("post") or {}).get("focus") == "production":
+    if mapping(critiques.get("post") or {}, "the critique").get("focus") == "production":
         return _widened(previous)
     return {"reply": previous, "summary": "Nothing says what to change; the pipeline is the same."}
 
 
 def _first(task: Mapping[str, Any]) -> dict[str, Any]:
-    form = str(given(task, "form"))
+    form = text(given(task, "form"), "form")
     try:
         draft = registry.load(GROUP, form)
     except UserError as error:
@@ -46,15 +46,14 @@ def _first(task: Mapping[str, Any]) -> dict[str, Any]:
 def _edited(previous: str, critiques: Mapping[str, Any]) -> str | None:
     """The gravest critique's last votes are looked through in order; the first edit that can be made is."""
     for critique in (critiques.get("post"), critiques.get("pre")):
-        rounds = (critique or {}).get("rounds") or []
+        rounds = objects(mapping(critique or {}, "a critique").get("rounds") or [], "rounds")
         for vote in rounds[-1].values() if rounds else ():
-            edit = vote.get("edit")
-            if not edit:
-                continue
-            head, opening, rest = previous.partition(f"FILE {edit['file']}\n")
+            edit = mapping(mapping(vote, "a vote").get("edit") or {}, "an edit")
+            file, region, change = (text(edit.get(key, ""), key) for key in ("file", "region", "change"))
+            head, opening, rest = previous.partition(f"FILE {file}\n")
             body, closing, tail = rest.partition("\nFILE ")
-            if opening and body.count(edit["region"]) == 1:
-                return head + opening + body.replace(edit["region"], edit["change"]) + closing + tail
+            if opening and region and body.count(region) == 1:
+                return head + opening + body.replace(region, change) + closing + tail
     return None
 
 
