@@ -58,6 +58,13 @@ def test_what_is_not_mechanical_is_refused_whoever_asks(file, old, new, reason):
     assert file in refused.sentence
 
 
+def test_a_misspelt_read_of_the_length_may_be_spelt_right():
+    sound = dimers.pipeline()
+    wrong = sound.files["03_production.py"].replace("length_ps = ns_per_window()", "length_ps = ns_per_windwo()")
+    assert compare(wrong, sound.files["03_production.py"], early=False) is None
+    assert compare(sound.files["03_production.py"], wrong, early=False).reason is Refusal.PRODUCTION
+
+
 def test_one_refused_edit_refuses_all():
     good = Edit("01_prep.py", "from pathlib import Path\n", "import json\nfrom pathlib import Path\n")
     bad = Edit("01_prep.py", "PULL_LENGTH_A = 10.0", "PULL_LENGTH_A = 5.0")

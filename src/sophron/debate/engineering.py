@@ -230,7 +230,7 @@ def _swallowed(tree: ast.AST) -> Iterator[str]:
 
 Protected = tuple[Refusal, str, Callable[[ast.AST], Iterator[str]], bool]
 PROTECTED: tuple[Protected, ...] = (
-    (Refusal.PRODUCTION, f"it changes where {NS_PER_WINDOW} is read; production keeps its length", _production, False),
+    (Refusal.PRODUCTION, f"it no longer reads {NS_PER_WINDOW}; production keeps its length", _production, True),
     (Refusal.FLAG, "it changes a convergence flag; a flag says what was found", _writes(re.compile("flag")), False),
     (
         Refusal.UNCERTAINTY,
