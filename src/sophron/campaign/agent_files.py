@@ -17,6 +17,8 @@ from sophron.records.resources import resource
 from sophron.records.strict_yaml import parse
 
 FOLDER = "agents"
+EXPERTS = "experts"
+"""Folder below it where the members of a panel lie."""
 DEFAULT_BACKEND = "heuristic"
 RANKED = "ranked"
 """Any language model of the agent's rank may answer, whoever provides it."""
@@ -67,8 +69,8 @@ def chosen(spec: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def folders(root: Path | None) -> list[Path]:
     """Where definitions are looked for, the campaign's own first."""
-    own = [root / FOLDER] if root else []
-    return [*own, resource("workflow", "agents")]
+    tops = [*([root / FOLDER] if root else []), resource("workflow", "agents")]
+    return [folder for top in tops for folder in (top, top / EXPERTS)]
 
 
 def names(root: Path | None) -> list[str]:

@@ -131,5 +131,7 @@ def _text(votes: Votes, reputations: Mapping[str, float], *, silent: bool) -> st
         lines = [f"{expert} ({vote.label.value}, confidence {vote.confidence:g}): {vote.strategic_insight}"]
         concerns = sorted(vote.concerns, key=lambda each: -GRAVITY[each.severity])
         lines += [f"- {each.severity.value}, {each.focus.value}: {each.text}" for each in concerns]
+        if vote.edit:
+            lines.append(f"- edit of {vote.edit.file}: {vote.edit.region!r} to {vote.edit.change!r}")
         parts.append("\n".join(lines))
     return "\n\n".join(parts)

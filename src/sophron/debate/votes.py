@@ -49,6 +49,15 @@ class Concern:
 
 
 @dataclass(frozen=True)
+class Proposal:
+    """The one surgical edit that an expert proposes: in `file`, where it reads `region`, to read `change`."""
+
+    file: str
+    region: str
+    change: str
+
+
+@dataclass(frozen=True)
 class Vote:
     """An expert's vote. confidence: from 0 (weighs nothing) to 1; the rest as `agents/vote.schema.yaml` has it."""
 
@@ -57,6 +66,7 @@ class Vote:
     strategic_insight: str
     concerns: tuple[Concern, ...]
     reasoning: str
+    edit: Proposal | None = None
 
     @classmethod
     def read(cls, answer: Mapping[str, Any], source: Path) -> Self:
@@ -71,6 +81,7 @@ class Vote:
             strategic_insight=answer["strategic_insight"],
             concerns=tuple(concerns),
             reasoning=answer["reasoning"],
+            edit=Proposal(**answer["edit"]) if answer.get("edit") else None,
         )
 
     def as_answer(self) -> dict[str, Any]:

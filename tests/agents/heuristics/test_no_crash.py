@@ -17,7 +17,38 @@ FAILURE = {"kind": "verdict", "reasons": {"a": "criteria"}, "verdict": MISSED, "
 WORDS = "Viscosity of the Lennard-Jones liquid by Green-Kubo at density 0.84, temperature 0.7, cutoff 2.5"
 TURNS = [{"question": 3, "asked": "", "answered": "yes"}, {"question": 4, "asked": "", "answered": "no others"}]
 SMALL = {"viscosity": {**KINDS["viscosity"], "templates": KINDS["viscosity"]["templates"][1:2]}}
+STAGE = {
+    "status": "completed",
+    "delta_g_kcal_per_mol": -1.0,
+    "statistical_error_kcal_per_mol": 0.1,
+    "convergence_flags": {"mbar_overlap_above_0p03": True},
+    "energy_components": {"attach_and_pull": 0.5, "release": 0.5},
+    "diagnostics": {
+        "window_count": 8,
+        "minimum_overlap": 0.1,
+        "effective_samples": [60.0],
+        "release_target_a": 13.8,
+        "release_k_kcal_per_mol_a2": 1.0,
+        "temperature_k": 298.15,
+        "charge_sum_e": 0.0,
+        "charge_expected_e": 0.0,
+        "dwell_within_target": 0.5,
+    },
+}
+BENCHMARK = {"windows": 8, "guests": {"weak": {"stages": dict.fromkeys("1234", STAGE)}}, "scores": None}
+VOTES = {"sampling": {"concerns": [{"severity": "high", "focus": "production", "text": "x"}]}}
+EXPERT = {"mode": "post_benchmark", "results": BENCHMARK, "pipeline": "FILE 04_analysis.py", "votes": VOTES}
+EDIT = {"file": "04_analysis.py", "region": "x", "change": "y"}
+CRITIQUES = {"post": {"focus": "production", "rounds": [{"analysis": {"edit": EDIT}}]}}
 INPUTS = {
+    "analysis": EXPERT,
+    "force-field": EXPERT,
+    "sampling": EXPERT,
+    "pipeline-writer": {"task": {"form": "particles"}, "pipeline": "FILE 04_analysis.py\nx\n", "critiques": CRITIQUES},
+    "pipeline-engineer": {
+        "pipeline": "FILE 01_prep.py\nfrom pathlib import Path\n",
+        "failure": {"file": "01_prep.py", "said": "NameError: name 'np' is not defined"},
+    },
     "amend": {"spec": MELT, "stage": "green_kubo", "failure": FAILURE, "diagnosis": {}, "pitfalls": PITFALLS[:4]},
     "checkpoint-management": {
         "restarts": [{"step": "a", "file": "r", "bytes": 1, "order": 1, "valid": True}],
@@ -59,6 +90,9 @@ INPUTS = {
     },
     "verify": {"verdict": MISSED, "outcome": [{"result": {"refusal": "noise: x"}}], "criteria": [{"id": "error"}]},
 }
+OUTPUTS = {"analysis": "vote", "force-field": "vote", "sampling": "vote", "pipeline-writer": "pipeline"} | {
+    "pipeline-engineer": "engineer"
+}
 MODEL = Model("heuristic", "heuristic", "rules", 1)
 JUNK = st.one_of(
     st.none(),
@@ -99,7 +133,7 @@ def check(agent, inputs):
         failure = raised
     if failure is None:
         document = documents.Document(json.loads(response.text), agent)
-        assert documents.faults(document, f"agents/{agent}") == []
+        assert documents.faults(document, f"agents/{OUTPUTS.get(agent, agent)}") == []
     else:
         assert (failure.kind, failure.outcome) == ("rejected", "none")
     return failure is None

@@ -60,7 +60,7 @@ def residual(potential: LennardJones) -> float:
 def simulate(potential: LennardJones, temperature_k: float, sampling: Sampling) -> list[Run]:
     """Run every window forward, then every window backward; UserError where OpenMM is not installed."""
     all_windows = windows()
-    context = _context(potential, temperature_k, sampling.seed)
+    context = started(potential, temperature_k, sampling.seed, DISTANCES_A[0])
     order = list(range(len(all_windows)))
     ways: tuple[tuple[Literal["forward", "backward"], Sequence[int]], ...] = (
         ("forward", order),
@@ -69,14 +69,18 @@ def simulate(potential: LennardJones, temperature_k: float, sampling: Sampling) 
     runs = []
     for seeded, places in ways:
         for place in places:
-            distances = np.fromiter(_distances(context, all_windows[place], sampling), np.float64, sampling.samples)
+            distances = sampled(context, all_windows[place], sampling)
             coordinates = np.stack([distances, np.zeros_like(distances), np.zeros_like(distances)])
             runs.append(Run(place, reduced(all_windows, coordinates, temperature_k), coordinates[:1], seeded))
     return runs
 
 
+def sampled(context: Any, window: Window, sampling: Sampling) -> NDArray[np.float64]:
+    """Distances in Angstrom while `context` runs the window, from where it stands; shape (samples,)."""
+    return np.fromiter(_distances(context, window, sampling), np.float64, sampling.samples)
+
+
 def _distances(context: Any, window: Window, sampling: Sampling) -> Iterator[float]:
-    """Distances in Angstrom while the window is run, from where the one before has ended."""
     wall = window.wall or Wall(0.0, 0.0)
     context.setParameter("k", window.strength * window.frame.distance.k * K_TO_OPENMM)
     context.setParameter("target", window.frame.distance.target / ANGSTROM_PER_NM)
@@ -86,16 +90,20 @@ def _distances(context: Any, window: Window, sampling: Sampling) -> Iterator[flo
     integrator.step(EQUILIBRATION_STEPS)
     for _ in range(sampling.samples):
         integrator.step(sampling.steps)
-        yield _distance(context)
+        yield distance(context)
 
 
-def _distance(context: Any) -> float:
+def distance(context: Any) -> float:
+    """Distance of host and guest in Angstrom."""
     host, guest = context.getState(getPositions=True).getPositions(asNumpy=True)._value  # noqa: SLF001 - in nm
     return ANGSTROM_PER_NM * float(np.linalg.norm(guest - host))
 
 
-def _context(potential: LennardJones, temperature_k: float, seed: int) -> Any:
-    """Host and guest at the first target; all energies in one bond between them."""
+def started(potential: LennardJones, temperature_k: float, seed: int, start_a: float) -> Any:
+    """OpenMM's context with host and guest `start_a` Angstrom apart; all energies are in one bond between them.
+
+    UserError where OpenMM is not installed.
+    """
     openmm = _openmm()
     system = openmm.System()
     system.addParticle(0.0)
@@ -110,7 +118,7 @@ def _context(potential: LennardJones, temperature_k: float, seed: int) -> Any:
     integrator = openmm.LangevinMiddleIntegrator(temperature_k, FRICTION_PER_PS, TIME_STEP_PS)
     integrator.setRandomNumberSeed(seed)
     context = openmm.Context(system, integrator, openmm.Platform.getPlatformByName("Reference"))
-    context.setPositions(_placed(DISTANCES_A[0]))
+    context.setPositions(_placed(start_a))
     context.setVelocitiesToTemperature(temperature_k, seed)
     return context
 

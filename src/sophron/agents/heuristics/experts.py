@@ -1,0 +1,132 @@
+"""Rules of thumb of the three experts: known bounds on the diagnostics of a benchmark; of code they judge little.
+
+They read fields, no prose. Each bound has a source in its rule's docstring. Before a pipeline has run they know
+almost nothing, say so, and vote with little confidence.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sophron.agents.heuristics.panel import Finding, Stage, stages, vote
+from sophron.agents.heuristics.reading import listed, number, quoted
+
+LEAST_OVERLAP = 0.03
+LEAST_EFFECTIVE = 50.0
+MOST_CHARGE_E = 1e-3
+MOST_RESTRAINT_KCAL_PER_MOL = 0.1
+LEAST_DWELL = 0.1
+ROUNDING_KCAL_PER_MOL = 1e-6
+SMALL_ERROR_KCAL_PER_MOL = 0.01
+SHORT_OF = ("few_samples", "hysteresis", "blocks_differ")
+
+
+def force_field(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Warnings of preparation, sums of charges, and the restraints' energy at the start, which is zero.
+
+    Charges are renormalised to the integer of the metadata, and static restraints are placed where the complex lies
+    (attach-pull-release, 10.1021/acs.jctc.5b00405). Without such a field, nothing is claimed.
+    """
+    return vote(
+        inputs,
+        "parameters of one origin for host and guest, and ions that belong to their water (10.1002/jcc.10128)",
+        _force_field,
+    )
+
+
+def sampling(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Overlap, effective samples, dwell and refusals for want of samples, where the analysis used all windows.
+
+    Overlap of at least 0.03 between neighbours: 10.1007/s10822-015-9840-9. Fifty effective samples a window and starts
+    from both directions are the guards of `science.estimators.mbar`.
+    """
+    return vote(
+        inputs,
+        "attach-pull-release with windows started from both directions (10.1021/acs.jctc.5b00405)",
+        _sampling,
+    )
+
+
+def analysis(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Whether all windows were used, the cycle adds up, the release is that of its restraint, and guards refused.
+
+    Binding is minus the sum of attach, pull and release (10.1021/acs.jctc.5b00405); the release of a distance is an
+    integral of two numbers that stand in the diagnostics (10.1016/S0006-3495(97)78756-3), so it is made again.
+    """
+    return vote(
+        inputs,
+        "MBAR over all windows with guards that refuse, and an analytic release (10.1063/1.2978177)",
+        _analysis,
+    )
+
+
+def _force_field(guest: Mapping[str, Any], windows: int) -> Iterator[Finding]:
+    del windows
+    first = stages(guest)[0]
+    charge, expected = first.number("charge_sum_e"), first.number("charge_expected_e")
+    if first.diagnostics.get("force_field_warnings"):
+        yield Finding("high", "preparation", "preparation was warned; read its logs and correct the types it names")
+    if charge is not None and expected is not None and abs(charge - expected) > MOST_CHARGE_E:
+        yield Finding("high", "preparation", f"charges sum to {charge:g} e, not {expected:g} e; renormalise them")
+    restraint = first.number("restraint_energy_kcal_per_mol")
+    if restraint is not None and restraint > MOST_RESTRAINT_KCAL_PER_MOL:
+        sentence = (
+            f"static restraints start with {restraint:.2g} kcal/mol; place the dummy atoms where the complex lies"
+        )
+        yield Finding("medium", "preparation", sentence)
+
+
+def _sampling(guest: Mapping[str, Any], windows: int) -> Iterator[Finding]:
+    last = stages(guest)[3]
+    whole = last.diagnostics.get("window_count") == windows
+    overlap = last.number("minimum_overlap")
+    if whole and overlap is not None and overlap < LEAST_OVERLAP:
+        yield Finding("high", "production", f"neighbours overlap by {overlap:.2g} only; put windows between them")
+    if whole and last.failure in SHORT_OF:
+        yield Finding("high", "production", f"the analysis refused ({last.failure}); more windows share the load")
+    effective = [number(each) for each in listed(last.diagnostics.get("effective_samples") or [], "effective_samples")]
+    least = min((each for each in effective if each is not None), default=LEAST_EFFECTIVE)
+    if least < LEAST_EFFECTIVE:
+        yield Finding("medium", "production", f"a window rests on {least:.0f} effective samples")
+    dwell = stages(guest)[2].number("dwell_within_target")
+    if dwell is not None and dwell < LEAST_DWELL:
+        yield Finding("low", "production", "a window hardly dwells at its target; its spring may be too weak there")
+
+
+def _analysis(guest: Mapping[str, Any], windows: int) -> Iterator[Finding]:
+    last = stages(guest)[3]
+    used = last.diagnostics.get("window_count")
+    if isinstance(used, int) and used != windows:
+        sentence = f"it used {used} of {windows} windows; use every one"
+        yield Finding("high", "analysis", sentence, ("04_analysis.py", r"^(WINDOW_STRIDE_COUNT = )\d+$", r"\g<1>1"))
+    if last.delta_g is None:
+        return
+    if not all(last.flags.values()):
+        false = quoted(", ".join(sorted(name for name, held in last.flags.items() if not held)))
+        yield Finding("high", "analysis", f"it gives a number although {false} is false; let the guard refuse")
+    yield from _cycle(last)
+    error = number(last.result.get("statistical_error_kcal_per_mol"))
+    if error is not None and error < SMALL_ERROR_KCAL_PER_MOL:
+        yield Finding("medium", "analysis", f"a standard error of {error:.1g} kcal/mol is too good to be true")
+
+
+def _cycle(last: Stage) -> Iterator[Finding]:
+    from sophron.science.estimators.restraints import Frame, Harmonic, release
+
+    terms = last.terms
+    attached, released = terms.get("attach_and_pull"), terms.get("release")
+    if attached is None or released is None or last.delta_g is None:
+        return
+    wanted = -(attached + released) + (terms.get("symmetry") or 0.0)
+    if abs(wanted - last.delta_g) > ROUNDING_KCAL_PER_MOL:
+        off = last.delta_g - wanted
+        fix = ("04_analysis.py", r"-\(found\.difference - released\)", "-(found.difference + released)")
+        sentence = f"its number is {off:+.3g} kcal/mol off minus the sum of its terms; a sign or a leg is wrong"
+        yield Finding("high", "analysis", sentence, fix)
+    target, k = last.number("release_target_a"), last.number("release_k_kcal_per_mol_a2")
+    temperature_k = last.number("temperature_k")
+    if target is not None and k is not None and temperature_k is not None:
+        again = release(Frame(Harmonic(target, k)), temperature_k)
+        if abs(again - released) > 1e-3:
+            fix = ("04_analysis.py", r"-release\(", "release(")
+            sentence = f"the release of its restraint is {again:.3f} kcal/mol, not {released:.3f}; check its sign"
+            yield Finding("high", "analysis", sentence, fix)

@@ -1,0 +1,166 @@
+"""The host_guest kind: binding free energies by pipelines that an author designs, a panel argues over and trials try.
+
+Read by every verb at start-up, so it imports nothing heavy; what runs a stage is named, not imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sophron.debate.ablation import EXPERTS, METHODS, TURNS
+from sophron.interfaces.kind import AgentRule, Definition, Kind, Part, StageKind
+
+_GUEST, _WINDOW = ("trial", "guest"), ("trial", "guest", "window")
+_LEFT = {"left": "left.tar"}
+_EXECUTED = {**_LEFT, "executed": "executed.json"}
+_PIPELINE = {"pipeline": "pipeline.txt"}
+
+
+def ranges(definitions: Mapping[str, Definition]) -> dict[str, Sequence[str]]:
+    """Values of the wildcards. `training`, `held_out` and `experts` are none: rules ask for them as lists."""
+    trials, settings = definitions["trials"], definitions["tasks"]
+    training, held_out = list(trials["training"]), list(trials["held_out"])
+    panel = METHODS[trials["method"]].panel
+    return {
+        "guest": list(settings["guests"]),
+        "trial": [str(number) for number in range(trials["successes"] * trials["failures"])],
+        "window": [str(number) for number in range(trials["most_windows"])],
+        "attempt": [str(number) for number in range(trials["attempts"] + 1)],
+        "fix": [str(number) for number in range(max(1, trials["attempts"]))],
+        "turn": list(TURNS),
+        "training": training,
+        "held_out": held_out,
+        "experts": list(EXPERTS) if panel else [],
+    }
+
+
+def _votes(stem: str, *wildcards: str, bounded: bool) -> tuple[AgentRule, ...]:
+    names = (*wildcards, "turn")
+    return tuple(AgentRule(f"{stem}_{rule}", agent, names, bounded=bounded) for rule, agent in EXPERTS.items())
+
+
+def _part(
+    name: str,
+    wildcards: tuple[str, ...],
+    builds_on: tuple[str, ...],
+    *,
+    run: str,
+    schema: str = "",
+    outputs: Mapping[str, str] | None = None,
+    carried: tuple[str, ...] = (),
+) -> Part:
+    return Part(
+        name,
+        f"sophron.debate.{run}",
+        f"host_guest/{schema or name}",
+        wildcards,
+        outputs=outputs or {},
+        builds_on=builds_on,
+        carried=carried,
+    )
+
+
+def _execution(name: str, wildcards: tuple[str, ...], *before: str) -> Part:
+    """The step of a stage file; the same of the trial before is taken over where nothing it depends on has changed."""
+    return _part(
+        name,
+        wildcards,
+        ("tasks", "rehearse", *before),
+        run=f"steps:{name}",
+        schema="executed",
+        outputs=_EXECUTED,
+        carried=(name,),
+    )
+
+
+_PRE, _POST = _votes("pre", "trial", bounded=True), _votes("post", "trial", bounded=True)
+
+TRIALS = StageKind(
+    "trials",
+    depends_on=("tasks", "references", "discussion"),
+    partial=True,
+    run="sophron.debate.panel_steps:trials",
+    schema="host_guest/trials",
+    outputs={**_PIPELINE, "reputation": "reputation.json", "plot": "trials.svg"},
+    parts=(
+        _part("layer1", ("trial",), ("tasks", "write"), run="steps:looked_at", outputs=_PIPELINE),
+        _part(
+            "rehearse", ("trial", "attempt"), ("tasks", "layer1", "engineer"), run="steps:rehearse", outputs=_PIPELINE
+        ),
+        _part(
+            "screen",
+            ("trial",),
+            tuple(asked.rule for asked in _PRE),
+            run="panel_steps:screen",
+            schema="critique",
+            carried=("close",),
+        ),
+        _execution("prepare", _GUEST),
+        _execution("equilibrate", _GUEST, "prepare"),
+        _execution("produce", _WINDOW, "prepare", "equilibrate"),
+        _execution("analyse", _GUEST, "prepare", "equilibrate", "produce"),
+        _part(
+            "benchmark",
+            ("trial",),
+            ("references", "prepare", "equilibrate", "produce", "analyse"),
+            run="panel_steps:benchmark",
+        ),
+        _part(
+            "review",
+            ("trial",),
+            tuple(asked.rule for asked in _POST),
+            run="panel_steps:review",
+            schema="critique",
+            carried=("close",),
+        ),
+        _part(
+            "close",
+            ("trial",),
+            ("rehearse", "screen", "benchmark", "review"),
+            run="panel_steps:close",
+            carried=("close",),
+        ),
+    ),
+    agents=(
+        AgentRule("write", "pipeline-writer", ("trial",), bounded=True),
+        AgentRule("engineer", "pipeline-engineer", ("trial", "fix"), bounded=True),
+        *_PRE,
+        *_POST,
+    ),
+    builds_on=("close", "rehearse", "analyse"),
+)
+
+_DESIGN = _votes("design", bounded=False)
+
+KIND = Kind(
+    name="host_guest",
+    rules="host_guest.smk",
+    stages=(
+        StageKind(
+            "tasks",
+            depends_on=(),
+            run="sophron.debate.steps:tasks",
+            schema="host_guest/tasks",
+            wildcards=("guest",),
+            outputs=_LEFT,
+        ),
+        StageKind(
+            "references",
+            depends_on=(),
+            run="sophron.debate.steps:references",
+            schema="host_guest/references",
+            outputs={"references": "references.json"},
+        ),
+        StageKind(
+            "discussion",
+            depends_on=("tasks",),
+            run="sophron.debate.panel_steps:discussion",
+            schema="host_guest/discussion",
+            agents=_DESIGN,
+            builds_on=tuple(asked.rule for asked in _DESIGN),
+            optional=True,
+        ),
+        TRIALS,
+    ),
+    ranges=ranges,
+)

@@ -1,0 +1,45 @@
+"""The bibliography: method notes by DOI, in our own words, that design and author may cite and Layer-1 resolves."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from sophron.records import documents
+from sophron.records.resources import resource
+
+NAME = "literature.yaml"
+DOI = re.compile(r"10\.\d{4,9}/[^\s,;\"'<>\[\]]+")
+
+
+def load() -> list[dict[str, Any]]:
+    """The notes; UserError where the file is not valid."""
+    document = documents.load_yaml(resource("workflow", "agents", NAME))
+    documents.validate(document, "literature")
+    notes: list[dict[str, Any]] = document.data["notes"]
+    return notes
+
+
+def cited(text: str) -> list[str]:
+    """The DOIs in a text, in order, without what closes a sentence or a parenthesis."""
+    return [_trimmed(each) for each in DOI.findall(text)]
+
+
+def unresolved(text: str, notes: list[dict[str, Any]]) -> list[str]:
+    """The DOIs in a text that no note has."""
+    known = {note["doi"].lower() for note in notes}
+    return [doi for doi in cited(text) if doi.lower() not in known]
+
+
+def search(query: str, notes: list[dict[str, Any]], most: int = 8) -> list[dict[str, Any]]:
+    """The notes that share most words with `query`, best first, in their order where equal."""
+    words = set(re.findall(r"[a-z0-9-]{3,}", query.lower()))
+    ranked = [(len(words & set(re.findall(r"[a-z0-9-]{3,}", str(note).lower()))), note) for note in notes]
+    return [note for score, note in sorted(ranked, key=lambda each: -each[0]) if score][:most]
+
+
+def _trimmed(doi: str) -> str:
+    doi = doi.rstrip(".:")
+    while doi.endswith(")") and doi.count(")") > doi.count("("):
+        doi = doi[:-1].rstrip(".:")
+    return doi

@@ -1,0 +1,60 @@
+"""The screen kind: one pipeline over a library of guests, every step of it known before anything runs.
+
+Read by every verb at start-up, so it imports nothing heavy; what runs a stage is named, not imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sophron.interfaces.kind import Definition, Kind, StageKind
+
+_LEFT = {"left": "left.tar"}
+_EXECUTED = {**_LEFT, "executed": "executed.json"}
+
+
+def ranges(definitions: Mapping[str, Definition]) -> dict[str, Sequence[str]]:
+    """`guest`: names in the library; `window` counts those of the pipeline."""
+    return {
+        "guest": list(definitions["tasks"]["guests"]),
+        "window": [str(number) for number in range(definitions["produce"]["windows"])],
+    }
+
+
+def _execution(name: str, *before: str, wildcards: tuple[str, ...] = ("guest",)) -> StageKind:
+    return StageKind(
+        name,
+        depends_on=("tasks", *before),
+        run=f"sophron.debate.screening:{name}",
+        schema="screen/execution",
+        wildcards=wildcards,
+        outputs=_EXECUTED,
+    )
+
+
+KIND = Kind(
+    name="screen",
+    rules="screen.smk",
+    stages=(
+        StageKind(
+            "tasks",
+            depends_on=(),
+            run="sophron.debate.steps:tasks",
+            schema="host_guest/tasks",
+            wildcards=("guest",),
+            outputs=_LEFT,
+        ),
+        _execution("prepare"),
+        _execution("equilibrate", "prepare"),
+        _execution("produce", "prepare", "equilibrate", wildcards=("guest", "window")),
+        _execution("analyse", "prepare", "equilibrate", "produce"),
+        StageKind(
+            "rank",
+            depends_on=("analyse",),
+            run="sophron.debate.screening:rank",
+            schema="screen/rank",
+            outputs={"ranking": "ranking.csv"},
+        ),
+    ),
+    ranges=ranges,
+)
