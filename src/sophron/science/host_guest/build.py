@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from sophron.interfaces.kind import EngineFailure
 from sophron.records import documents
-from sophron.records.atomic import write_text
+from sophron.records.atomic import write_json, write_text
 from sophron.records.errors import UserError
 from sophron.science.host_guest import geometry, mol2, pdb
 from sophron.science.host_guest.geometry import Anchors
@@ -48,6 +48,30 @@ class Complex:
     renormalised_by_e: float
     type_changes: tuple[str, ...]
     warnings: tuple[str, ...]
+
+    def save(self, folder: Path) -> None:
+        """Describe it in `complex.json`, beside its Amber files in `folder`."""
+        described = asdict(self) | {"prmtop": self.prmtop.name, "coordinates": self.coordinates.name}
+        write_json(folder / "complex.json", described)
+
+    @classmethod
+    def load(cls, folder: Path) -> Complex:
+        """Read what `save` wrote; the folder may have been moved."""
+        each = documents.load_json(folder / "complex.json")
+        host, guest = each["anchors"]["host"], each["anchors"]["guest"]
+        return cls(
+            prmtop=folder / each["prmtop"],
+            coordinates=folder / each["coordinates"],
+            solvent=each["solvent"],
+            anchors=Anchors((host[0], host[1], host[2]), (guest[0], guest[1])),
+            host_atoms=each["host_atoms"],
+            atoms=each["atoms"],
+            host_heavy=tuple(each["host_heavy"]),
+            charge_sum_e=each["charge_sum_e"],
+            renormalised_by_e=each["renormalised_by_e"],
+            type_changes=tuple(each["type_changes"]),
+            warnings=tuple(each["warnings"]),
+        )
 
 
 def read_task(folder: Path) -> dict[str, Any]:

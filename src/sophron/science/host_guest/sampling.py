@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 COLUMNS = ("distance_a", "theta_deg", "beta_deg", "centre_a", "lock_deg", "potential_kcal_per_mol", "temperature_k")
 """Of a sample; centre_a: distance of G1 from the host's centre; lock_deg: angle D2-G1-G2."""
+LONGEST_SETTLING_PS = 10.0
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,10 @@ class Plan:
     time_step_ps: float = TIME_STEP_PS
 
     @classmethod
-    def of(cls, nanoseconds: float, interval: int = 250, settle_ps: float = 10.0) -> Plan:
-        """Samples for so many nanoseconds at the usual time step, at least one."""
+    def of(cls, nanoseconds: float, interval: int) -> Plan:
+        """Samples for so many nanoseconds at the usual time step, at least one; a tenth of it, up to 10 ps, settles."""
         steps = round(nanoseconds * 1000 / TIME_STEP_PS)
-        return cls(max(1, steps // interval), interval, round(settle_ps / TIME_STEP_PS))
+        return cls(max(1, steps // interval), interval, min(steps // 10, round(LONGEST_SETTLING_PS / TIME_STEP_PS)))
 
     @property
     def nanoseconds(self) -> float:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from sophron.records.atomic import write_bytes
 from sophron.science.estimators.mbar import LEAST_OVERLAP
 from sophron.science.estimators.neighbours import compare
 from sophron.science.host_guest.analysis import reduced
 from sophron.science.host_guest.apr import Window
 from sophron.science.host_guest.experiment import Experiment, at_distance
+from sophron.science.host_guest.relax import TIME_STEP_PS
 from sophron.science.host_guest.sampling import Engine, State, segment_seed
 
 if TYPE_CHECKING:
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
 WAYS: tuple[Literal["forward", "backward"], ...] = ("forward", "backward")
 WANTED_OVERLAP = 2 * LEAST_OVERLAP
 """Of short runs: they have seen less of each window than production will, and neither side of a slope."""
+LEAST_PS, MOST_PS = 2.0, 20.0
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,17 @@ class Short:
 
     samples: int = 20
     interval: int = 50
+
+    @classmethod
+    def of(cls, nanoseconds: float) -> Short:
+        """For windows that will be sampled so long: about a tenth of it, from 2 to 20 ps."""
+        picoseconds = min(max(100 * nanoseconds, LEAST_PS), MOST_PS)
+        return cls(samples=round(picoseconds / (2 * cls.interval * TIME_STEP_PS)))
+
+    @property
+    def picoseconds(self) -> float:
+        """Of each window and way: half for moving there, half for its samples."""
+        return 2 * self.samples * self.interval * TIME_STEP_PS
 
 
 @dataclass(frozen=True)
@@ -67,6 +83,24 @@ def seed_windows(engine: Engine, most: int, short: Short, seed: int) -> Seeded:
     backward, _ = walk.through(windows[::-1], states[-1])
     thin = tuple(place for place, overlap in enumerate(overlaps) if overlap < LEAST_OVERLAP)
     return Seeded(tuple(windows), {"forward": tuple(states), "backward": tuple(backward[::-1])}, thin)
+
+
+def save(seeded: Seeded, path: Path) -> None:
+    """Write the starts to an npz file."""
+    arrays = {
+        f"{way}_{what}": np.array([getattr(state, what) for state in states])
+        for way, states in seeded.starts.items()
+        for what in ("positions_a", "velocities")
+    }
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)  # type: ignore[arg-type]
+    write_bytes(path, buffer.getvalue())
+
+
+def load_start(path: Path, way: str, window: int) -> State:
+    """The start of one window that `save` wrote."""
+    with np.load(path) as kept:
+        return State(kept[f"{way}_positions_a"][window], kept[f"{way}_velocities"][window])
 
 
 def neighbour_overlaps(experiment: Experiment, samples: Sequence[NDArray[np.float64]]) -> list[float]:
