@@ -35,7 +35,7 @@ class Shape:
     pull_length: float = 12.0
     spring: float = 5.0
     angle_spring: float = 100.0
-    interval: int = 100
+    interval: int = 250
 
 
 def files(shape: Shape) -> dict[str, str]:

@@ -83,6 +83,7 @@ def equilibrate(built: Complex, begun: Relaxed, bath: Bath, picoseconds: float, 
     if begun.box_a is None:
         return warm
     barostat = openmm().MonteCarloBarostat(PRESSURE_BAR, bath.temperature_k, BAROSTAT_STEPS)
+    barostat.setRandomNumberSeed(bath.seed)
     system.addForce(barostat)
     return _run(system, warm, replace(bath, seed=bath.seed + 1), picoseconds, asked, barostat=barostat)
 
