@@ -60,7 +60,7 @@ def main() -> None:
         rows[name] = [one(found, index, args.data, "obc2") for index in range(len(found.guests))]
         if args.boxes:
             rows[name] += [one(found, found.training[0], args.data, water) for water in ("tip3p", "opc")]
-        print(name, "built", len(rows[name]))
+        print(name, "built", len(rows[name]), flush=True)
     every = [row for each in rows.values() for row in each]
     record(
         "host_guest_build",
