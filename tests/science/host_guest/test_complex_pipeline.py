@@ -1,6 +1,11 @@
 """Our pipeline for molecules: its text, and what its stages share."""
 
 import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -8,12 +13,13 @@ import pytest
 
 from sophron.science.estimators.cycle import Term
 from sophron.science.estimators.refusal import Reason, Refusal
+from sophron.science.estimators.restraints import rt
 from sophron.science.host_guest import analysis, complex_diagnostics, complex_pipeline, sampling, seeding
 from sophron.science.host_guest.analysis import Sampled
 from sophron.science.host_guest.build import Complex
 from sophron.science.host_guest.geometry import Anchors
 
-from .conftest import CHEM, ghost
+from .conftest import CHEM, T, ghost
 
 TASK = {"symmetry": {"equivalent_sites": 2, "locked_by_restraint": True}, "ph": 7.0}
 
@@ -43,6 +49,44 @@ def test_a_complex_is_read_as_it_was_saved(tmp_path):
     )
     made.save(tmp_path)
     assert Complex.load(tmp_path) == made
+
+
+def test_the_four_files_run_one_after_the_other(small_task, tmp_path):
+    """As the loop runs them, without its sandbox; too short for a number, and they say so."""
+    for name in ("sophron.science.host_guest.stage_file", "openmm", "parmed", "pymbar"):
+        pytest.importorskip(name, reason=f"{name} is not there")
+    shape = complex_pipeline.Shape(windows=7, strengths=(0.0, 0.3), spacing=0.5, pull_length=1.0, interval=25)
+    sources = complex_pipeline.files(shape)
+
+    def run(name, folder, earlier, window=0):
+        shutil.copytree(small_task, folder)
+        for link, target in earlier.items():
+            (folder / link).parent.mkdir(exist_ok=True)
+            (folder / link).symlink_to(target)
+        (folder / name).write_text(sources[name])
+        own = {"NS_PER_WINDOW": "0.004", "WINDOWS": "7", "SEED": "17", "PLATFORM": "CPU", "WINDOW": str(window)}
+        environment = os.environ | {f"SOPHRON_{key}": value for key, value in own.items()}
+        ended = subprocess.run(
+            [sys.executable, name], cwd=folder, env=environment, capture_output=True, text=True, check=False
+        )
+        assert ended.returncode == 0, ended.stderr
+        (path,) = folder.glob("stage_0?_result.json")
+        return json.loads(path.read_text())
+
+    first = run("01_prep.py", tmp_path / "s1", {})
+    assert first["diagnostics"]["atom_type_changes"] == ["N1 nz to n4"]
+    earlier = {"stage_01": tmp_path / "s1", "stage_02": tmp_path / "s2"}
+    second = run("02_equilibrate.py", tmp_path / "s2", {"stage_01": tmp_path / "s1"})
+    assert second["diagnostics"]["restraint_energy_kcal_per_mol"] == pytest.approx(0.0, abs=1e-9)
+    used = second["diagnostics"]["window_count"]
+    for window in range(7):
+        third = run("03_production.py", tmp_path / f"w{window}", earlier, window)
+        assert third["diagnostics"]["sampled_ns"] == pytest.approx(0.004 if window < used else 0.0)
+    windows = {f"windows/{window}": tmp_path / f"w{window}" for window in range(7)}
+    last = run("04_analysis.py", tmp_path / "s4", earlier | windows)
+    assert last["status"] == "refused"
+    assert last["failure"]["kind"] == "few_samples"
+    assert last["delta_g_kcal_per_mol"] is None
 
 
 class TestRuns:
@@ -122,6 +166,22 @@ class TestRefusals:
         found = analysis.binding(made, self.samples(made), TASK)
         assert found.reason is Reason.NO_OVERLAP
         assert found.windows == (1, 2)
+
+    def test_runs_that_are_too_short_are_refused_not_failed(self):
+        made = ghost(((0.5,), (4.0, 4.4)))
+        short = [replace(each, values=each.values[:, :5]) for each in self.samples(made)]
+        found = analysis.binding(made, short, TASK)
+        assert (found.reason, found.windows) == (Reason.FEW_SAMPLES, (0, 1, 2))
+
+    def test_what_is_left_of_the_host_is_felt_as_a_mean_force(self):
+        made = ghost(((0.5,), (4.0, 4.4)))
+        restraint = made.frame.distance
+        free = restraint.target + rt(T) / (restraint.k * restraint.target)
+        samples = self.samples(made)
+        samples[-1].values[0] += free - samples[-1].values[0].mean()
+        assert analysis.residual(made, samples) == pytest.approx(0.0, abs=1e-9)
+        samples[-1].values[0] -= 0.1
+        assert analysis.residual(made, samples) == pytest.approx(-0.2 * restraint.k)
 
     def test_implicit_solvent_predicts_nothing(self):
         made = ghost(((0.5,), (4.0, 4.4)))

@@ -11,7 +11,7 @@ import numpy as np
 from sophron.records.errors import UserError
 from sophron.science.estimators import corrections
 from sophron.science.estimators.cycle import Term, total
-from sophron.science.estimators.mbar import Estimate, Run, estimate
+from sophron.science.estimators.mbar import SHORTEST_RUN, Estimate, Run, estimate
 from sophron.science.estimators.refusal import Reason, Refusal
 from sophron.science.estimators.restraints import release, rt
 from sophron.science.host_guest import apr, forces
@@ -59,6 +59,10 @@ def binding(experiment: Experiment, sampled: Sequence[Sampled], task: Mapping[st
 
     Statistical and systematic uncertainty stay apart; the force field's own error is in neither.
     """
+    short = tuple(sorted({each.window for each in sampled if each.values.shape[1] < SHORTEST_RUN}))
+    if short:
+        sentence = f"{len(short)} windows have runs of fewer than {SHORTEST_RUN} samples; run longer."
+        return Refusal(Reason.FEW_SAMPLES, sentence, short)
     found = estimate(runs(experiment, sampled), experiment.temperature_k)
     if isinstance(found, Refusal):
         return found

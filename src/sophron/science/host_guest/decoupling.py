@@ -2,7 +2,7 @@
 
 From bound to free: restraints are turned on, charges and then sterics of the guest are turned off, the guest that
 feels nothing is released by an integral, and is turned on again in solvent alone (Boresch et al. 2003,
-10.1021/jp0217839). The alchemical system is openmmtools' (10.1021/ct4007049).
+10.1021/jp0217839). The alchemical system is openmmtools'.
 """
 
 from __future__ import annotations
