@@ -10,7 +10,7 @@ from sophron.interfaces.kind import EngineFailure
 from sophron.records.errors import UserError
 from sophron.science.host_guest import data, geometry, mol2, programs, relax, tasks
 from sophron.science.host_guest.build import build, diagnostics, read_task
-from sophron.science.host_guest.parametrise import ammonium_checked
+from sophron.science.host_guest.parametrise import ammonium_checked, gaff2_file, parametrise
 
 from .conftest import CHEM, from_smiles
 
@@ -28,7 +28,7 @@ def _installed():
 def test_a_complex_builds_and_minimises(small_task, tmp_path):
     built = build(small_task, tmp_path / "built")
     assert abs(built.charge_sum_e - 1) < 1e-6
-    assert built.type_changes == ("N1 nz to n4",)
+    assert built.type_changes == ()
     found = diagnostics(built, read_task(small_task))
     assert found["charge_expected_e"] == 1
     assert found["atoms"] == built.atoms
@@ -54,12 +54,16 @@ def test_anchors_that_are_not_there_are_named(small_task, tmp_path):
         build(small_task, tmp_path / "built")
 
 
-def test_an_ammonium_typed_otherwise_is_corrected_and_told():
-    guest = from_smiles("CC[NH3+]", "GST")
-    typed = replace(guest, atoms=tuple(replace(a, type="nz") if a.element == "N" else a for a in guest.atoms))
-    fixed, changes = ammonium_checked(typed, "guest")
-    assert changes == ["N1 nz to n4"]
-    assert [atom.type for atom in fixed.atoms if atom.element == "N"] == ["n4"]
+@pytest.mark.parametrize(("smiles", "meant"), [("CC[NH3+]", "nz"), ("C[NH2+]C", "ny"), ("C[NH+](C)C", "nx")])
+def test_an_ammonium_has_the_type_of_its_hydrogens(smiles, meant):
+    """The trap: a tertiary ammonium typed nz."""
+    guest = from_smiles(smiles, "GST")
+    for typed in {"n4", "nz", "nx"} - {meant}:
+        wrong = replace(guest, atoms=tuple(replace(a, type=typed) if a.element == "N" else a for a in guest.atoms))
+        fixed, changes = ammonium_checked(wrong, "guest")
+        assert changes == [f"N1 {typed} to {meant}"]
+        assert [atom.type for atom in fixed.atoms if atom.element == "N"] == [meant]
+    assert ammonium_checked(fixed, "guest") == (fixed, [])
 
 
 def test_an_ammonium_with_three_neighbours_is_refused():
@@ -67,6 +71,24 @@ def test_an_ammonium_with_three_neighbours_is_refused():
     typed = replace(guest, atoms=tuple(replace(a, type="nz") if a.element == "N" else a for a in guest.atoms))
     with pytest.raises(UserError, match="N1 has 3 neighbours and was typed nz, an ammonium"):
         ammonium_checked(typed, "guest")
+
+
+def test_parameters_that_gaff2_has_are_not_made_up(tmp_path):
+    """`parmchk2 -s gaff2` reads another force field in one call of four, at random."""
+    ring = from_smiles("C1CCC2CCCC2C1", "RNG")
+    found = set()
+    for turn in range(8):
+        folder = tmp_path / str(turn)
+        folder.mkdir()
+        made = parametrise(ring, "guest", 0, folder, "shipped")
+        types = {atom.type for atom in made.molecule.atoms}
+        assert "c5" in types
+        text = made.frcmod.read_text()
+        found.add(text)
+        known = [line.split()[0] for line in gaff2_file().read_text().splitlines()[1:90] if line.split()]
+        masses = text.partition("MASS")[2].partition("BOND")[0]
+        assert not {line.split()[0] for line in masses.splitlines() if line.split()} & set(known)
+    assert len(found) == 1
 
 
 def test_a_program_that_fails_says_so(tmp_path):

@@ -74,7 +74,7 @@ def test_the_four_files_run_one_after_the_other(small_task, tmp_path):
         return json.loads(path.read_text())
 
     first = run("01_prep.py", tmp_path / "s1", {})
-    assert first["diagnostics"]["atom_type_changes"] == ["N1 nz to n4"]
+    assert first["diagnostics"]["atom_type_changes"] == []
     earlier = {"stage_01": tmp_path / "s1", "stage_02": tmp_path / "s2"}
     second = run("02_equilibrate.py", tmp_path / "s2", {"stage_01": tmp_path / "s1"})
     assert second["diagnostics"]["restraint_energy_kcal_per_mol"] == pytest.approx(0.0, abs=1e-9)

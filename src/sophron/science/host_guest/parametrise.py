@@ -9,12 +9,14 @@ from typing import Literal
 from sophron.records.errors import UserError
 from sophron.science.host_guest import mol2
 from sophron.science.host_guest.mol2 import Molecule
-from sophron.science.host_guest.programs import call, warnings
+from sophron.science.host_guest.programs import call, find, warnings
 
 Charges = Literal["shipped", "am1bcc"]
-AMMONIUM = "n4"
-"""Nitrogen with four neighbours; antechamber also gives nx, ny and nz by their hydrogens, which copy its parameters
-where they are there at all, and has given nz to three neighbours."""
+AMMONIUM = ("n4", "nx", "ny", "nz", "n+")
+"""Types of a nitrogen with four neighbours, by how many of them are hydrogens; each has its own parameters in GAFF2.
+
+antechamber has given them to nitrogens with fewer neighbours, too.
+"""
 
 
 @dataclass(frozen=True)
@@ -59,14 +61,26 @@ def parametrise(molecule: Molecule, name: str, charge_e: int, folder: Path, char
     paths = folder / f"{name}_gaff2.mol2", folder / f"{name}.frcmod"
     final.write(paths[0])
     # After every change of types, or the new ones would lack their parameters.
-    said += call(folder, "parmchk2", "-i", paths[0].name, "-f", "mol2", "-o", paths[1].name, "-s", "gaff2")
+    said += call(folder, "parmchk2", "-i", paths[0].name, "-f", "mol2", "-o", paths[1].name, "-p", str(gaff2_file()))
     said += warnings(paths[1].read_text())
     missed = charge_e - checked.charge
     return Parametrised(final, paths[0], paths[1], charge_e, missed, tuple(changes), tuple(dict.fromkeys(said)))
 
 
+def gaff2_file() -> Path:
+    """The parameters of GAFF2 that AmberTools has; UserError where they are not where its programs look for them.
+
+    parmchk2 is given the file, not the name: in AmberTools 26.0.0 `-s gaff2` reads GAFF instead in one call of four, at
+    random, fills in for types that GAFF lacks, and says nothing. Energies of CB7 then differ by 75 kcal/mol.
+    """
+    path = find("parmchk2").parent.parent / "dat" / "leap" / "parm" / "gaff2.dat"
+    if not path.is_file():
+        raise UserError(f"{path} of AmberTools is not there; install it again: pip install 'sophron[chem]'")
+    return path
+
+
 def ammonium_checked(molecule: Molecule, name: str) -> tuple[Molecule, list[str]]:
-    """Nitrogen with four neighbours becomes `n4`, and each change is told.
+    """Nitrogens with four neighbours get the type of their hydrogens, and each change is told.
 
     UserError where a nitrogen with fewer neighbours has the type of an ammonium: no correction is evident.
     """
@@ -74,13 +88,14 @@ def ammonium_checked(molecule: Molecule, name: str) -> tuple[Molecule, list[str]
     for place, atom in enumerate(molecule.atoms):
         if atom.element != "N":
             continue
-        bonded = len(molecule.neighbours(place))
-        if bonded == 4 and atom.type != AMMONIUM:
-            atoms[place] = replace(atom, type=AMMONIUM)
-            changes.append(f"{atom.name} {atom.type} to {AMMONIUM}")
-        elif bonded < 4 and atom.type in {AMMONIUM, "nx", "ny", "nz", "n+"}:
+        beside = [molecule.atoms[each].element for each in molecule.neighbours(place)]
+        meant = AMMONIUM[beside.count("H")]
+        if len(beside) == 4 and atom.type != meant:
+            atoms[place] = replace(atom, type=meant)
+            changes.append(f"{atom.name} {atom.type} to {meant}")
+        elif len(beside) < 4 and atom.type in AMMONIUM:
             raise UserError(
-                f"{name}.mol2: {atom.name} has {bonded} neighbours and was typed {atom.type}, an ammonium; "
+                f"{name}.mol2: {atom.name} has {len(beside)} neighbours and was typed {atom.type}, an ammonium; "
                 "check the protonation state and the bond orders."
             )
     return replace(molecule, atoms=tuple(atoms)), changes
