@@ -26,12 +26,13 @@ def gathered(work: Path, name: str) -> dict[str, object]:
         sums = expectation.Floor(*(floor[key] for key in ("time_s", "misfit", "signal", "variance")))
     scans = [json.loads(path.read_text()) for path in work.glob(f"{name}-*.json") if path != floor_path]
     scans.sort(key=lambda one: (one["time_s"], one["seed"]))
-    for one in scans:
+    fitted = [one for one in scans if "rwp_percent" in one]  # a wrong phase may come to no fit at all
+    for one in fitted:
         one["true_fraction"] = of.truth.get(of.candidate, 0.0)
         one["background_over_truth"] = background_over_truth(one, one["time_s"])
         if floor is not None:
             one["expected_rwp_percent"] = sums.rwp_percent(one["time_s"], one["variables"])
-    by_time = [at_time([one for one in scans if one["time_s"] == time_s], time_s) for time_s in of.times_s]
+    by_time = [at_time([one for one in fitted if one["time_s"] == time_s], time_s) for time_s in of.times_s]
     found = {"title": of.title, "floor": floor, "by_time": [one for one in by_time if one], "scans": scans}
     return found if scans else {}
 
@@ -60,8 +61,7 @@ def thresholds(found: dict[str, dict[str, object]]) -> dict[str, float]:
     """What the seeds say of bounds.
 
     not_claimed_below: the most of scans that must not claim (controls, the ladder at low counts). claimed_from: half
-    way between that and the least of scans that must. misfit_percent: the geometric mean of the most with the right
-    main phase and the least with the wrong one.
+    way between that and the least of scans that must. most_misfit_right: of every scan with the right main phase.
     """
     ladder, control = found["ladder"]["scans"], found["control"]["scans"]
     of_controls = max(one["significance"] for one in control)
@@ -70,11 +70,8 @@ def thresholds(found: dict[str, dict[str, object]]) -> dict[str, float]:
     bounds = {"most_of_controls": of_controls, "most_of_early": early, "least_of_late": late}
     chance = max(of_controls, early)
     bounds |= {"not_claimed_below": chance, "claimed_from": (chance + late) / 2}
-    if "wrong_phase" in found:
-        right = max(one["misfit_percent"] for name in found if name != "wrong_phase" for one in found[name]["scans"])
-        wrong = min(one["misfit_percent"] for one in found["wrong_phase"]["scans"])
-        bounds |= {"most_misfit_right": right, "least_misfit_wrong": wrong, "misfit_percent": (right * wrong) ** 0.5}
-    return bounds
+    right = max(one["misfit_percent"] for one in ladder + control)
+    return bounds | {"most_misfit_right": right}
 
 
 def missed(found: dict[str, dict[str, object]]) -> list[str]:
