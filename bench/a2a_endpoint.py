@@ -97,7 +97,8 @@ def main() -> int:
         kills = [killed(endpoint, rng) for _ in range(args.kills)]
         endpoint.stop()
     load = [round(one, 1) for one in os.getloadavg()]
-    record("a2a_endpoint", {"load": load, "at_once": at_once, "seed": args.seed, "tasks_a_kill": A_KILL, "kills": kills})
+    about = {"load": load, "seed": args.seed, "tasks_a_kill": A_KILL}
+    record("a2a_endpoint", about | {"at_once": at_once, "kills": kills})
     lost = at_once["right"] != AT_ONCE or any(one["right"] != A_KILL for one in kills)
     return 1 if lost else 0
 
