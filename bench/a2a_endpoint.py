@@ -1,13 +1,15 @@
 """Many tasks at once at the endpoint of a packaged toy agent, and kills of its server at random moments.
 
 Each kill is `kill -9` on the server while tasks wait and work, at a moment drawn by seed; then it is started again.
-What must hold: every task that a caller knows of ends as completed, with its own answer.
+What must hold: every task that a caller knows of ends as completed, with its own answer. Wall times are those of a
+machine with the load that is given beside them.
 
     PYTHONPATH=tests/toy python bench/a2a_endpoint.py --kills 5
 """
 
 import argparse
 import asyncio
+import os
 import random
 import resource
 import sys
@@ -27,7 +29,7 @@ WAIT_S = 0.5
 
 
 def children_cpu_s() -> float:
-    """CPU seconds of processes that have ended."""
+    """CPU seconds of servers that have ended, without the processes of their tasks."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -89,12 +91,14 @@ def main() -> int:
         endpoint.start()
         at_once = asyncio.run(many(endpoint))
         endpoint.stop()
-        at_once["cpu_s"] = round(children_cpu_s(), 2)
+        at_once["server_cpu_s"] = round(children_cpu_s(), 2)
         endpoint.start()
         rng = random.Random(args.seed)
         kills = [killed(endpoint, rng) for _ in range(args.kills)]
         endpoint.stop()
-    record("a2a_endpoint", {"at_once": at_once, "seed": args.seed, "tasks_a_kill": A_KILL, "kills": kills})
+    load = [round(one, 1) for one in os.getloadavg()]
+    about = {"load": load, "seed": args.seed, "tasks_a_kill": A_KILL}
+    record("a2a_endpoint", about | {"at_once": at_once, "kills": kills})
     lost = at_once["right"] != AT_ONCE or any(one["right"] != A_KILL for one in kills)
     return 1 if lost else 0
 

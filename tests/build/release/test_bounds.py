@@ -18,6 +18,7 @@ from sophron.build.release.server import Serving, application
 from sophron.build.release.tokens import Tenants, token_digest
 
 URL = "http://toy"
+PATIENCE_S = 120
 
 
 @pytest.fixture
@@ -40,9 +41,10 @@ async def served(packed: package.Package, state: Path, **bounds):
 
 
 async def ended(of, identifier: str) -> dict:
-    """A task when it has ended."""
-    while state(task := await got(of, identifier)) in ("submitted", "working"):
-        await asyncio.sleep(0.1)
+    """A task when it has ended; TimeoutError where nobody works on it."""
+    async with asyncio.timeout(PATIENCE_S):
+        while state(task := await got(of, identifier)) in ("submitted", "working"):
+            await asyncio.sleep(0.1)
     return task
 
 

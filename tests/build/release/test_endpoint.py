@@ -279,7 +279,7 @@ def test_a_kill_in_the_middle_loses_no_task(killed):
 
     async def wait(until):
         of = await client(killed.url, "alice", "HTTP+JSON")
-        for _ in range(600):
+        for _ in range(3000):
             found = [await got(of, task) for task in tasks]
             if until([state(task) for task in found]):
                 return found
