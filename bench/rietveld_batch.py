@@ -117,6 +117,7 @@ def main() -> int:
         root = Path(folder) / "batch"
         make(root, args.patterns)
         alone = engine_alone(root, args.workers)
+        print(f"engine alone: {alone[0]:.1f} s wall, {alone[1]:.1f} s CPU", flush=True)
         whole = campaign(root, args.workers)
     result = {
         "patterns": args.patterns,
