@@ -12,7 +12,7 @@ from loopback_peer import Turn
 from sophron.agents import asking, prompt, step
 from sophron.agents.failures import AgentFailure
 from sophron.agents.step import AgentStep
-from sophron.campaign import agent_files
+from sophron.campaign import agent_files, amendment_journal
 from sophron.interfaces.rietveld import Background, Instrument, Pattern, Phase, Setup
 from sophron.records import documents, events
 from sophron.records.atomic import write_json
@@ -107,6 +107,13 @@ def test_the_rule_of_thumb_refines_in_the_sandbox_and_a_replay_gives_the_same_by
     assert again["backend"] == "heuristic"
     assert work.answer.read_bytes() == first
     assert len(list((work.root / "scratch" / "agents" / "refinement-salt").glob("session.*"))) >= 1
+    left = {work.answer.with_name(name) for name in ("answer.json", "trajectory.json", "model.json", "model.cif")}
+    assert set(amendment_journal._answers_of(work.root, ["refinement"])) == left
+    step.reask(work.root, work.step)
+    assert not any(path.exists() for path in left)
+    aside = work.folder / "set-aside" / "1"
+    assert (aside / "published-model.json").is_file()
+    assert (aside / "published-answer.json").read_bytes() == first
 
 
 def scripted(body):

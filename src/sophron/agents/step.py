@@ -143,11 +143,12 @@ def reask(root: Path, step: str) -> int:
     with FileLock(folder / "answer.lock"):
         number = len(list((folder / "set-aside").glob("[0-9]*"))) + 1
         kept = folder / "set-aside" / str(number)
+        names = (*results.REPORT_NAMES, *results.beside(root, step))
         for path in (folder / ANSWER_NAME, folder / KEY_NAME):
             atomic.move(path, kept / path.name)
         mailbox.withdraw(root, step)
         published = results.published(root, step)
-        for path in [] if published is None else [published, *map(published.with_name, results.REPORT_NAMES)]:
+        for path in [] if published is None else [published, *map(published.with_name, names)]:
             if path.exists():  # the report quotes it: without it, Snakemake would find nothing to do
                 atomic.move(path, kept / f"published-{path.name}")
         events.append(root, "sophron", "reasked", step=step, number=number)

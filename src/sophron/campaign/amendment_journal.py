@@ -240,13 +240,14 @@ def _verdicts_of(root: Path, spec: Spec, stages: list[str]) -> list[Path]:
 
 
 def _answers_of(root: Path, agents: list[str]) -> list[Path]:
-    """The answers of agent steps by rule, and the report, which quotes them."""
+    """The answers of agent steps by rule with what their tools left, and the report, which quotes them."""
     found: set[Path] = set()
     for rule in agents:
         for folder in (*(root / "records").glob(rule), *(root / "records").glob(f"{rule}-*")):
             answer = results.noted(root, folder.name)
             if answer is not None:
-                found.update([answer, *(answer.with_name(name) for name in results.REPORT_NAMES)])
+                names = (*results.REPORT_NAMES, *results.beside(root, folder.name))
+                found.update([answer, *(answer.with_name(name) for name in names)])
     return sorted(path for path in found if path.exists())
 
 

@@ -134,6 +134,12 @@ def answered(root: Path, spec: Spec, rule: str, wildcards: Wildcards) -> Finishe
     return Finished(step, wildcards, path, outcome, file_digest(path))
 
 
+def beside(root: Path, step: str) -> list[str]:
+    """Names of the files that an agent's tools left, which lie beside its answer."""
+    kept = record_folder(root, step) / "answer.json"
+    return [entry["file"] for entry in documents.load_json(kept).get("files", {}).values()] if kept.is_file() else []
+
+
 def _sharing(spec: Spec, name: str, wildcards: Wildcards) -> list[Wildcards]:
     return [
         other

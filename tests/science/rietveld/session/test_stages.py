@@ -199,7 +199,7 @@ def judged(left, checked, engine):
     ("keys", "value", "said"),
     [
         (("fit", "rwp_percent"), 5.0, "fit.rwp_percent is 5 in the report and"),
-        (("fit", "gof"), 1.0001, None),
+        (("refined", "parameters", 0, "esd"), 0.5, "the esd of"),
         (("fit", "rwp_engine"), "gsas2", "the R factor is of another engine"),
         (("engine",), "gsas2", "engine is gsas2, and it was rietx"),
         (("state",), 1, "the report speaks of state 1"),
@@ -223,7 +223,15 @@ def test_a_number_that_is_not_the_models_does_not_stand(left, judged, keys, valu
         part = part[key]
     part[keys[-1]] = value
     found = judged(report)
-    assert (said is None and len(found) <= 1) or any(said in one for one in found), found
+    assert any(said in one for one in found), found
+
+
+def test_standard_deviations_keep_two_digits(left, judged):
+    report = copy.deepcopy(left[1])
+    for one in report["refined"]["parameters"]:
+        if one["esd"] is not None:
+            one["esd"] *= 1.03
+    assert judged(report) == []
 
 
 def test_claims_need_the_recipe(left, judged):
