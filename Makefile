@@ -55,9 +55,9 @@ demo: $(VENV)/.installed-md ## Run campaigns/lj-liquid-viscosity to a verified v
 test: $(VENV)/.installed-dev ## Run the tests
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) $(PYTEST_ARGS)
 
-test-queues: $(VENV)/.installed-hpc ## Run the tests of executors and queues, on a private Slurm (as root; Debian: slurm-wlm munge)
-	$(BIN)/python -m pytest -m 'queues or not queues' tests/cross_backend tests/jobsteps tests/queues \
-		tests/snakemake_executor_plugin_* $(PYTEST_ARGS)
+test-queues: $(VENV)/.installed-hpc ## Run the tests of executors and queues, on a private Slurm (as root; Debian: slurm-wlm munge openssh-server)
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) -m 'queues or not queues' tests/cross_backend tests/jobsteps \
+		tests/queues tests/snakemake_executor_plugin_* $(PYTEST_ARGS)
 
 lint: $(VENV)/.installed-dev ## Check style, types, layers, rules and spelling
 	$(BIN)/ruff check

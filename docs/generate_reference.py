@@ -26,11 +26,15 @@ STAGES = {
     "viscosity": ("build", "relax", "equilibrate", "produce", "green_kubo", "shear", "rouse", "cross_check"),
     "conductivity": ("build", "equilibrate", "green_kubo_flux", "green_kubo", "mueller_plathe", "extrapolate"),
     "chain_conformation": ("build", "equilibrate", "sample", "compare"),
+    "rietveld": ("data", "refine", "compare"),
+    "agent_build": ("sample", "build"),
 }
 UNITS = {
     "viscosity": "Everything is in LJ units: sigma, epsilon, tau.",
     "conductivity": "Units are those of the spec: LAMMPS's `metal` or `lj`.",
     "chain_conformation": "Everything is in LJ units: sigma, epsilon, tau.",
+    "rietveld": "Angles are 2 theta in degrees, lengths in angstrom.",
+    "agent_build": "Rounds are counted from 1; what a dimension of the rubric is, its contract says.",
 }
 
 
@@ -44,6 +48,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "reference/viscosity.md": stages_page("viscosity"),
         "reference/conductivity.md": stages_page("conductivity"),
         "reference/chain_conformation.md": stages_page("chain_conformation"),
+        "reference/rietveld.md": stages_page("rietveld"),
+        "reference/agent_build.md": stages_page("agent_build"),
         "reference/agents.md": agents_page(),
         "reference/documents.md": documents_page(),
         "reference/pitfalls.md": pitfalls_page(),
@@ -111,8 +117,8 @@ def stages_page(kind: str) -> str:
 def documents_page() -> str:
     """All other schemas."""
     lines = ["# Other documents", "", "What else crosses a rule boundary, or is read by other programs."]
-    for path in sorted(SCHEMAS.glob("*.schema.yaml")):
-        name, schema = path.name.removesuffix(".schema.yaml"), load(path)
+    for path in [*sorted(SCHEMAS.glob("*.schema.yaml")), *sorted((SCHEMAS / "build").glob("*.schema.yaml"))]:
+        name, schema = path.relative_to(SCHEMAS).as_posix().removesuffix(".schema.yaml"), load(path)
         if name != "campaign":
             lines += ["", f"## {name}", "", schema.get("description", ""), "", *table(schema, schema)]
     return "\n".join(lines)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 CHECKOUT = Path(__file__).parents[1]
-DATA = ("workflow", "schemas", "profiles", "envs", "campaigns", "config")
+DATA = ("workflow", "schemas", "profiles", "envs", "campaigns", "contracts", "config")
 
 pytestmark = [
     pytest.mark.slow,

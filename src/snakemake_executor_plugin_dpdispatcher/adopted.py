@@ -1,6 +1,7 @@
 """What an earlier driver has handed out and left: which of it this workflow still wants, and which not."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ class Adopted:
         self.batches: list[Batch] = []
         self._by_target: dict[str, list[tuple[Batch, Task]]] = defaultdict(list)
         self._codes: dict[str, int] = {}  # ident -> exit code, of what ended while no driver watched
+        self._dag: Any = None
 
     def open(self, folder: Path) -> list[Batch]:
         """Read the open records below `folder`; the submissions. WorkflowError for another machine's."""
@@ -32,10 +34,8 @@ class Adopted:
 
     def look_over(self, dag: Any) -> None:
         """Note what has ended meanwhile; end what works on inputs that this workflow is about to make anew."""
-        for batch in self.batches:
-            self.site.bind(batch.submission, batch.root)
-            self._codes |= states.ended(self.site)
-        self._settle_complete_ones(dag)
+        self._dag = dag
+        self._settle_complete_ones(self.batches)
         count = sum(not task.settled for batch in self.batches for task in batch.tasks)
         if count:
             text = f"dpdispatcher: {count} jobs of an earlier run are taken up where they are still wanted."
@@ -60,13 +60,24 @@ class Adopted:
                 return batch, task
         return None
 
-    def _settle_complete_ones(self, dag: Any) -> None:
+    def look_again(self) -> list[Batch]:
+        """At the end of a run: the submissions of which all is known since.
+
+        A job may have made its outputs before the run began, and left its marker after that: no job asked for it.
+        """
+        late = [batch for batch in self.batches if not batch.is_settled]
+        self._settle_complete_ones(late)
+        return [batch for batch in late if batch.is_settled]
+
+    def _settle_complete_ones(self, open_ones: Sequence[Batch]) -> None:
         """What ended well, and was noted so far by Snakemake that it is not to run again, is nobody's concern."""
-        if not self.batches:
+        if not open_ones:
             return
-        unmade = set(dag.needrun_jobs())
-        complete = {target(job) for job in dag.jobs if job not in unmade}
-        for batch in self.batches:
+        unmade = set(self._dag.needrun_jobs())
+        complete = {target(job) for job in self._dag.jobs if job not in unmade}
+        for batch in open_ones:
+            self.site.bind(batch.submission, batch.root)
+            self._codes |= states.ended(self.site)
             for task in batch.tasks:
                 if self._codes.get(task.ident) == 0 and {step.target for step in task.steps} <= complete:
                     batch.settle(task, "done")

@@ -48,6 +48,11 @@ class Batch:
     root: str
     jobs: list[Any] = field(default_factory=list)
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether Snakemake knows how all its tasks ended."""
+        return all(task.settled for task in self.tasks)
+
     def job_of(self, task: Task) -> Any:
         """The scheduler job that runs `task`."""
         return next(job for job in self.jobs if any(one.errlog == f"{task.ident}.log" for one in job.job_task_list))

@@ -21,7 +21,7 @@ from snakemake_executor_plugin_dpdispatcher.site import Site, configuration, loa
 
 SUBMIT_PAUSES_S = (1, 2, 4, 8)  # between tries of one submit call
 MOST_IN_ARRAY = 1000  # Slurm's default MaxArraySize is 1001
-LAST_LINES_S = 5  # that a script may need for its last lines
+LAST_LINES_S = 20  # that a script may need for its last lines, on a busy node
 QUIET_S = 60.0  # between two warnings that the scheduler does not answer
 
 
@@ -82,7 +82,7 @@ class Dispatcher:
                 batch.submission.upload_jobs()  # makes the folder, which a kill may have left unmade
                 self._submit(batch)  # cut off by a kill: what has a receipt is not submitted again
             self._old.look_over(workflow.dag)
-            self._done = [batch for batch in self._old.batches if all(task.settled for task in batch.tasks)]
+            self._done = [batch for batch in self._old.batches if batch.is_settled]
         return self
 
     def take_up(self, job: Any) -> Handed | None:
@@ -231,11 +231,13 @@ class Dispatcher:
         batch = handed.batch
         with self.site.lock:
             batch.settle(handed.task, how)
-            if all(task.settled for task in batch.tasks):
+            if batch.is_settled:
                 self._done.append(batch)
 
     def finish(self) -> None:
         """Close what can be closed; the last scripts need a moment to end."""
+        with self.site.lock:
+            self._done += self._old.look_again()
         for _ in range(LAST_LINES_S):
             self.tidy()
             if not self._done:

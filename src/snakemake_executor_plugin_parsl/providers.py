@@ -4,6 +4,7 @@ from typing import Any
 
 from parsl.providers import LocalProvider, LSFProvider, PBSProProvider, SlurmProvider
 from parsl.providers.base import ExecutionProvider
+from parsl.providers.cluster_provider import ClusterProvider
 from snakemake_interface_common.exceptions import WorkflowError
 
 from snakemake_executor_plugin_parsl import environment
@@ -13,22 +14,25 @@ from snakemake_executor_plugin_parsl.slots import Block
 COMMAND_S = 60
 
 
-class _Clean:
-    """Runs the scheduler's commands without the driver's secrets: `sbatch` copies its environment into the job."""
+class _Clean(ClusterProvider):  # type: ignore[misc]
+    """Runs the scheduler's commands without the driver's secrets: `sbatch` copies its environment into the job.
+
+    It stands between a provider and Parsl's base class: LSFProvider calls `bsub` by the base class itself.
+    """
 
     def execute_wait(self, cmd: str, timeout: int | None = None) -> Any:
-        return super().execute_wait(environment.clean(cmd), timeout)  # type: ignore[misc]
+        return super().execute_wait(environment.clean(cmd), timeout)
 
 
-class Slurm(_Clean, SlurmProvider):  # type: ignore[misc]
+class Slurm(SlurmProvider, _Clean):  # type: ignore[misc]
     """Blocks are Slurm jobs."""
 
 
-class PBSPro(_Clean, PBSProProvider):  # type: ignore[misc]
+class PBSPro(PBSProProvider, _Clean):  # type: ignore[misc]
     """Blocks are PBS Pro jobs."""
 
 
-class LSF(_Clean, LSFProvider):  # type: ignore[misc]
+class LSF(LSFProvider, _Clean):  # type: ignore[misc]
     """Blocks are LSF jobs."""
 
 
@@ -75,22 +79,24 @@ def _pbspro(settings: Any, block: Block, queue: str | None, gpus: int, common: d
         account=settings.account,
         cpus_per_node=block.cores,
         select_options=":".join(select),
-        scheduler_options=settings.options,
+        # qsub hands nothing on unless told so; what it sees has been cleaned.
+        scheduler_options="\n".join(filter(None, [settings.options, "#PBS -V"])),
         **common,
     )
 
 
 def _lsf(settings: Any, block: Block, queue: str | None, gpus: int, common: dict[str, Any]) -> ExecutionProvider:
     lines = [settings.options]
-    # bsub copies the environment unless told otherwise.
-    lines += ["#BSUB -env none", *([f"#BSUB -M {block.memory_mb}MB"] if block.memory_mb else [])]
-    lines += [f"#BSUB -gpu num={gpus}"] if gpus else []
+    if block.memory_mb:
+        lines += [f"#BSUB -M {block.memory_mb}MB", f'#BSUB -R "rusage[mem={block.memory_mb}MB/job]"']
+    lines += [f'#BSUB -gpu "num={gpus}/host"'] if gpus else []
     return LSF(
         queue=queue,
         project=settings.account,
         cores_per_block=block.cores,
         cores_per_node=block.cores,
         request_by_nodes=False,
+        bsub_redirection=True,  # bsub reads the requests of a script that comes by standard input, of no other
         scheduler_options="\n".join(filter(None, lines)),
         **common,
     )

@@ -69,7 +69,12 @@ def test_what_a_profile_ships_is_installed_whole_and_its_scripts_can_be_started(
     for key, value in settings.items():
         if str(value).endswith(".py"):
             assert (target / value).stat().st_mode & 0o111, key
-    requested.limits(str(target))
+    assert requested.limits(str(target)).data["gpus"] == 0  # until somebody says that there are some
+
+
+def test_a_review_knows_the_wall_time_that_a_block_ships_with():
+    settings = YAML(typ="safe").load(resource("profiles", "parsl") / "config.v8+.yaml")
+    assert requested.limits("parsl").data["runtime_min"] == settings["parsl-walltime-min"]
 
 
 def test_each_line_of_a_profile_says_what_it_is_for():

@@ -89,7 +89,7 @@ def test_one_signed_campaign_runs_through_two_executors_and_is_compared(slurm, t
             text=True,
             capture_output=True,
             check=False,
-            timeout=280,
+            timeout=900,
         )
         assert done.returncode == 0, done.stdout + done.stderr
     made.complete()

@@ -34,7 +34,7 @@ def is_alive(pid: int) -> bool:
     return status.exists() and status.read_text().rpartition(")")[2].split()[0] not in "ZX"
 
 
-def await_end(pid: int, most_s: float = 10) -> bool:
+def await_end(pid: int, most_s: float = 60) -> bool:
     deadline = time.monotonic() + most_s
     while is_alive(pid) and time.monotonic() < deadline:
         time.sleep(0.05)

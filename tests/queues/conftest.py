@@ -14,7 +14,7 @@ import toy
 
 from sophron.records.resources import resource
 
-PATIENCE_S = 600
+PATIENCE_S = 900
 FAST = ["--slurm-init-seconds-before-status-checks", "4"]
 
 
@@ -39,16 +39,17 @@ class Slurm:
 
 @dataclass(frozen=True)
 class Queued:
-    """A signed campaign whose compute steps go to a queue."""
+    """A signed campaign whose compute steps go to a queue. snakemake: words that start it, after Python."""
 
     campaign: toy.Campaign
     profile: str
     words: tuple[str, ...] = ()
+    snakemake: tuple[str, ...] = ("-m", "snakemake")
 
     def start(self, *targets: str) -> subprocess.Popen:
         """Start `snakemake --profile`, in a process group of its own; what it says goes to `driver.log`."""
         root = self.campaign.root
-        command = [sys.executable, "-m", "snakemake", "--profile", str(resource("profiles", self.profile))]
+        command = [sys.executable, *self.snakemake, "--profile", str(resource("profiles", self.profile))]
         command += ["--nocolor", *self.words, "--", *targets]
         with (root / "driver.log").open("a") as log:
             return subprocess.Popen(command, cwd=root, stdout=log, stderr=subprocess.STDOUT, process_group=0)
@@ -73,7 +74,7 @@ class Queued:
         return (self.campaign.root / "driver.log").read_text()
 
 
-def wait_until(condition: Callable, patience_s: float = 300):
+def wait_until(condition: Callable, patience_s: float = PATIENCE_S):
     """What `condition` returns, as soon as it is true."""
     deadline = time.monotonic() + patience_s
     while not (found := condition()):
@@ -105,7 +106,7 @@ def slurm(private, monkeypatch):
 def of_campaign(slurm, tmp_path, monkeypatch):
     """Make a signed campaign of the test data, changed by (old, new) pairs, for a profile."""
 
-    def make(name: str, *changes: tuple[str, str], profile: str = "slurm", words=tuple(FAST)) -> Queued:
+    def make(name: str, *changes: tuple[str, str], profile: str = "slurm", words=tuple(FAST), **more) -> Queued:
         campaign = toy.campaign(tmp_path, monkeypatch, name)
         monkeypatch.setenv("PATH", f"{slurm.folder / 'bin'}{os.pathsep}{os.environ['PATH']}")
         (campaign.root / "Snakefile").write_text(
@@ -117,6 +118,6 @@ def of_campaign(slurm, tmp_path, monkeypatch):
         for old, new in changes:
             campaign.edit(old, new)
         campaign.sign()
-        return Queued(campaign, profile, words)
+        return Queued(campaign, profile, words, **more)
 
     return make

@@ -34,7 +34,7 @@ SlurmctldHost={host}(127.0.0.1)
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
-AuthInfo=socket={folder}/run/munge.sock
+AuthInfo=socket={folder}/run/munge.sock,cred_expire=30
 CredType=cred/munge
 SlurmctldPort={port}
 SlurmdPort={node_port}
@@ -110,7 +110,7 @@ def jobs(folder: Path, *states: str) -> list[str]:
     """Ids of the jobs in the given states (all that wait or run, where none is given)."""
     command = [folder / "bin" / "squeue", "--noheader", "--format=%i"]
     command += [f"--states={','.join(states)}"] if states else []
-    done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     return done.stdout.split()
 
 
@@ -193,7 +193,7 @@ def _daemon(folder: Path, name: str) -> None:
         raise RuntimeError(f"{name} does not start: {done.stderr}")
 
 
-def _wait_until_idle(folder: Path, patience_s: float = 20) -> None:
+def _wait_until_idle(folder: Path, patience_s: float = 60) -> None:
     deadline = time.monotonic() + patience_s
     while time.monotonic() < deadline:
         done = subprocess.run([folder / "bin" / "sinfo", "-h", "-o", "%T"], capture_output=True, text=True, check=False)

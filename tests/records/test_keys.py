@@ -19,6 +19,7 @@ CHILD = "import json, os; from sophron.records import keys; keys.recall(); print
 def withheld(monkeypatch):
     for name, value in PLANTED.items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setenv("SSH_AUTH_SOCK", "/tmp/planted-agent/socket")
     monkeypatch.setenv("KEYBOARD", "de")
     monkeypatch.setenv(keys.VARIABLE, "")  # so that monkeypatch takes it away again
     keys.withhold(["MY_MODELS_WORD"])
@@ -35,6 +36,7 @@ def test_a_local_step_has_them_again_and_passes_no_hint_on(withheld):
     found = json.loads(done.stdout)
     assert PLANTED.items() <= found.items()
     assert keys.VARIABLE not in found
+    assert "SSH_AUTH_SOCK" not in found  # nothing that a run starts signs
 
 
 def test_on_another_machine_there_are_none_and_nothing_breaks(withheld, monkeypatch):

@@ -5,6 +5,7 @@ import subprocess
 
 import psutil
 import pytest
+from dispatched_workflow import PATIENCE_S
 
 EACH = """
 N = {count}
@@ -109,10 +110,31 @@ def test_a_stopped_workflow_leaves_nothing_running(workflow):
     driver = workflow.begin()
     workflow.wait_for(lambda: len(workflow.runs("pids")) == 2)
     driver.send_signal(signal.SIGINT)
-    driver.wait(timeout=300)
+    driver.wait(timeout=PATIENCE_S)
     pids = [int(pid) for pid in workflow.runs("pids")]
     assert not any(psutil.pid_exists(pid) for pid in pids)
     assert not list(workflow.records.glob("*.jsonl"))
+
+
+def test_a_driver_that_is_asked_to_end_lets_its_jobs_finish_and_submits_no_other(workflow):
+    workflow.write("""
+rule second:
+    input: "first"
+    output: "second"
+    shell: "echo second >> runs; touch {output}"
+rule first:
+    output: "first"
+    shell: "echo first >> runs; sleep 4; touch {output}"
+""")
+    driver = workflow.begin()
+    workflow.wait_for(lambda: workflow.runs() == ["first"])
+    driver.send_signal(signal.SIGTERM)
+    driver.wait(timeout=PATIENCE_S)
+    assert (workflow.folder / "first").exists()
+    assert workflow.runs() == ["first"]
+    done = workflow.run()
+    assert done.returncode == 0, done.stderr
+    assert workflow.runs() == ["first", "second"]
 
 
 # A killed driver
@@ -134,8 +156,31 @@ def test_a_new_driver_takes_up_what_runs_and_what_has_ended(workflow):
     log = workflow.folder / "driver.log"
     workflow.wait_for(lambda: "taken up" in log.read_text() and "output: made/2" in log.read_text())
     (workflow.folder / "go").touch()
-    assert again.wait(timeout=300) == 0, log.read_text()
+    assert again.wait(timeout=PATIENCE_S) == 0, log.read_text()
     assert sorted(workflow.runs()) == ["0", "1", "2"]
+
+
+def test_a_job_that_has_made_its_outputs_and_not_yet_left_its_marker_is_settled_too(workflow):
+    workflow.write(each(2, "while [ {wildcards.i} = 1 ] && [ ! -e go ]; do sleep 0.2; done"))
+    commands = workflow.folder / "commands"
+    commands.mkdir()
+    hold = workflow.folder / "hold"
+    # The marker comes into being by this command, as other files do.
+    held = f"case $1 in *.DPDISP_DONE.new) while [ -e {hold} ]; do sleep 0.1; done;; esac"
+    (commands / "mv").write_text(f'#!/bin/sh\n{held}\nexec /bin/mv "$@"\n')
+    (commands / "mv").chmod(0o755)
+    workflow.env["PATH"] = f"{commands}:{workflow.env['PATH']}"
+    hold.touch()
+    killed(workflow, 2)
+    workflow.wait_for(lambda: list(workflow.records.rglob("*.DPDISP_DONE.new")))
+    again = workflow.begin("--rerun-incomplete")
+    log = workflow.folder / "driver.log"
+    workflow.wait_for(lambda: "1 jobs taken up, 0 submitted" in log.read_text())
+    hold.unlink()
+    (workflow.folder / "go").touch()
+    assert again.wait(timeout=PATIENCE_S) == 0, log.read_text()
+    assert sorted(workflow.runs()) == ["0", "1"]
+    assert not list(workflow.records.glob("*.jsonl"))
 
 
 def test_a_failure_that_nobody_watched_counts_as_a_try(workflow):
@@ -238,7 +283,7 @@ def test_keys_are_in_no_job_script_or_environment(workflow):
     driver = workflow.begin()
     workflow.wait_for((workflow.folder / "environment").exists)
     spool = workflow.spool()
-    assert driver.wait(timeout=300) == 0
+    assert driver.wait(timeout=PATIENCE_S) == 0
     seen = (workflow.folder / "environment").read_text()
     assert "HARMLESS=yes" in seen
     for text in (seen, spool):

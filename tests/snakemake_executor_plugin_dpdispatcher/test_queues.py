@@ -7,7 +7,7 @@ import time
 
 import private_sshd
 import pytest
-from dispatched_workflow import Workflow
+from dispatched_workflow import PATIENCE_S, Workflow
 
 pytestmark = pytest.mark.queues
 
@@ -54,7 +54,7 @@ def test_a_killed_driver_loses_and_repeats_nothing(queued):
     queued.wait_for(lambda: "jobs taken up" in log.read_text() or again.poll() is not None)
     print(f"taken up after {time.monotonic() - begun:.1f} s")
     assert ", 0 submitted" in log.read_text()
-    assert again.wait(timeout=300) == 0, log.read_text()
+    assert again.wait(timeout=PATIENCE_S) == 0, log.read_text()
     assert sorted(queued.runs(), key=int) == [str(i) for i in range(20)]
     settled = queued.records / "settled" / record.name
     assert settled.read_text().startswith(before)
@@ -68,7 +68,7 @@ def test_an_element_that_is_ended_from_outside_is_a_failure_of_its_own(queued, b
     queued.wait_for(lambda: (queued.folder / "made" / "0").exists() and "1" in queued.runs())
     queued.wait_for(lambda: len(squeue(queued.env)) > 0 and len(squeue(queued.env, "-o", "%i")) == 1)
     subprocess.run(["scancel", squeue(queued.env, "-o", "%i")[0]], env=queued.env, check=True)
-    assert driver.wait(timeout=300) == 0, (queued.folder / "driver.log").read_text()
+    assert driver.wait(timeout=PATIENCE_S) == 0, (queued.folder / "driver.log").read_text()
     assert "ended without a word" in (queued.folder / "driver.log").read_text()
     assert sorted(queued.runs()) == ["0", "1", "1"]
 
@@ -108,7 +108,7 @@ def test_keys_are_in_no_spool_of_slurm(queued, slurm):
     queued.wait_for((queued.folder / "environment").exists)
     folder = Path(slurm["SLURM_CONF"]).parent
     spooled = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
-    assert driver.wait(timeout=300) == 0
+    assert driver.wait(timeout=PATIENCE_S) == 0
     assert b"a-harmless-value" in spooled
     assert b"value-of-the-key" not in spooled
     assert "value-of-the-key" not in (queued.folder / "environment").read_text()
@@ -149,6 +149,6 @@ def test_jobs_go_through_ssh_and_are_taken_up_again(queued, remote, batch_type):
     log = queued.folder / "driver.log"
     queued.wait_for(lambda: "jobs taken up" in log.read_text() or again.poll() is not None)
     (queued.folder / "go").touch()
-    assert again.wait(timeout=300) == 0, log.read_text()
+    assert again.wait(timeout=PATIENCE_S) == 0, log.read_text()
     assert sorted(queued.runs()) == ["0", "1", "2"]
     assert "key_filename" not in queued.spool()

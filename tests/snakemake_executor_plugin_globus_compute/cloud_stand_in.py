@@ -5,9 +5,12 @@ GlobusComputeEngine with a local provider, and come back as its Result message. 
 tests: authentication, registering functions, the service's queues, limits and retries, and endpoints elsewhere.
 
 Run as: python cloud_stand_in.py FOLDER SNAKEMAKE-ARGUMENTS...
+An endpoint goes on when a run has ended: this one does for as many seconds as ENDPOINT_STAYS_S says.
 """
 
+import os
 import sys
+import time
 import uuid
 from concurrent.futures import Future
 from pathlib import Path
@@ -62,6 +65,7 @@ class CloudStandIn:
 
 def end_engines():
     """The endpoints' end."""
+    time.sleep(float(os.environ.get("ENDPOINT_STAYS_S", "0")))
     while ENGINES:
         ENGINES.pop().shutdown(block=False)
 

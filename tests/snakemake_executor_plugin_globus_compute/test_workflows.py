@@ -25,17 +25,18 @@ CPU, GPU = "6b7e1b0e-0000-4000-8000-000000000001", "6b7e1b0e-0000-4000-8000-0000
 GLOBUS = ("--executor", "globus-compute", "--jobs", "100", "--globus-compute-endpoints", f"cpu={CPU},gpu={GPU}")
 
 
-def start(folder: Path, *words: str) -> subprocess.Popen[bytes]:
+def start(folder: Path, *words: str, **more: str) -> subprocess.Popen[bytes]:
     command = [sys.executable, str(HERE / "cloud_stand_in.py"), str(folder.parent / "engines" / str(time.time_ns()))]
     command += step_workflows.command(*GLOBUS, *words)[3:]
     with (folder / "said").open("ab") as said:
-        return subprocess.Popen(
-            command, cwd=folder, env=step_workflows.environment(), stdout=said, stderr=said, start_new_session=True
-        )
+        # Whoever runs the tests in the background ignores SIGINT, and so would all that they start.
+        line = ["env", "--default-signal=INT", *command]
+        surroundings = step_workflows.environment(**more)
+        return subprocess.Popen(line, cwd=folder, env=surroundings, stdout=said, stderr=said, start_new_session=True)
 
 
 def run(folder: Path, *words: str) -> tuple[int, str]:
-    code = start(folder, *words).wait(timeout=240)
+    code = start(folder, *words).wait(timeout=step_workflows.PATIENCE_S)
     return code, (folder / "said").read_text()
 
 
@@ -97,6 +98,18 @@ def test_a_failed_step_is_told_and_an_unknown_class_is_refused(tmp_path):
     code, said = run(step_workflows.write(tmp_path / "v", text))
     assert code == 1
     assert "asks for an endpoint of class large" in said
+
+
+def test_a_cancelled_run_ends_its_steps_on_endpoints_that_go_on(tmp_path):
+    folder = step_workflows.write(tmp_path / "w", step_workflows.SLEEP.format(seconds=100))
+    driver = start(folder, ENDPOINT_STAYS_S="600")
+    step_workflows.wait_for(folder / "pids")
+    step = int((folder / "pids").read_text())
+    driver.send_signal(signal.SIGINT)
+    assert step_workflows.gone(step)
+    assert driver.poll() is None  # the endpoint is still there: the step ended by its lease
+    assert not (folder / "done").exists()
+    os.killpg(driver.pid, signal.SIGKILL)
 
 
 def test_a_step_of_a_killed_driver_ends_before_the_next_run_repeats_it(tmp_path):

@@ -93,6 +93,7 @@ rule named:
 SCRIPT = "with open(snakemake.output[0], 'w') as out:\n    out.write(f'{snakemake.params.n}\\n')\n"
 DIRECT = {"plain", "summed", "dir", "touched"}
 STEPS = {"bench", "g1", "named"}  # `named` uses a global variable of the Snakefile
+PATIENCE_S = 900  # for what a busy machine may take; how long it took is no part of a test
 SLEEP = "rule one:\n    output: 'done'\n    shell: 'echo $$ >> pids; sleep {seconds}; touch {{output}}'\n"
 
 
@@ -126,7 +127,7 @@ def start(folder: Path, *words: str, **more: str) -> subprocess.Popen[bytes]:
 
 def run(folder: Path, *words: str, **more: str) -> tuple[int, str]:
     """Exit code and words of a Snakemake run."""
-    code = start(folder, *words, **more).wait(timeout=240)
+    code = start(folder, *words, **more).wait(timeout=PATIENCE_S)
     return code, (folder / "said").read_text()
 
 
@@ -147,10 +148,26 @@ def ways(folder: Path) -> dict[str, bool]:
     return {rule: session == shell for rule, (session, shell) in found.items()}
 
 
-def wait_for(path: Path, most_s: float = 90) -> None:
+def wait_for(path: Path, most_s: float = PATIENCE_S) -> None:
     """Until a file is there."""
     deadline = time.monotonic() + most_s
     while not (path.exists() and path.read_text().strip()):
         if time.monotonic() > deadline:
             raise TimeoutError(str(path))
         time.sleep(0.1)
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process is there and not a zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def gone(pid: int, most_s: float = 60) -> bool:
+    """Whether a process ends in time."""
+    deadline = time.monotonic() + most_s
+    while is_alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return not is_alive(pid)

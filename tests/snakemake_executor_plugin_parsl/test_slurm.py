@@ -7,6 +7,9 @@ import time
 import private_slurm
 import pytest
 import step_workflows
+from snakemake.common.tests import TestWorkflowsLocalStorageBase
+
+from snakemake_executor_plugin_parsl import ExecutorSettings
 
 pytestmark = [
     pytest.mark.skipif(importlib.util.find_spec("parsl") is None, reason="parsl is not installed"),
@@ -28,6 +31,35 @@ def slurm(tmp_path_factory):
 def jobs(slurm: dict[str, str]) -> list[str]:
     command = ["squeue", "-h", "-t", "PD,R,CG", "-o", "%i"]
     return subprocess.run(command, env={**slurm}, capture_output=True, text=True, check=True).stdout.split()
+
+
+class TestConformance(TestWorkflowsLocalStorageBase):
+    """Snakemake's own cases."""
+
+    __test__ = True
+
+    @pytest.fixture(autouse=True)
+    def _queue(self, slurm, monkeypatch):
+        for name, value in slurm.items():
+            monkeypatch.setenv(name, value)
+
+    def get_executor(self):
+        return "parsl"
+
+    def get_executor_settings(self):
+        return ExecutorSettings(provider="slurm", cores=2, memory_mb=4000, walltime_min=10, address="127.0.0.1")
+
+
+@pytest.mark.slow
+def test_a_workflow_of_every_sort_gives_the_same_as_on_this_machine(tmp_path, slurm):
+    found = {}
+    for name, words in {"local": ("--cores", "2"), "slurm": PARSL}.items():
+        folder = step_workflows.write(tmp_path / name, step_workflows.EVERY_SORT)
+        code, said = step_workflows.run(folder, *words, **slurm)
+        assert code == 0, said
+        found[name] = step_workflows.results(folder)
+    # A block gets nothing of the driver's environment but what finds programs.
+    assert found["slurm"] == {name: text.replace("hush-hush", "none") for name, text in found["local"].items()}
 
 
 def test_many_steps_take_one_job_and_slurm_holds_no_secret(tmp_path, slurm):
@@ -55,7 +87,7 @@ def test_a_block_that_slurm_ends_costs_nothing_that_is_finished(tmp_path, slurm)
     step_workflows.wait_for(folder / "pids")
     (folder / "again").touch()
     subprocess.run(["scancel", *jobs(slurm)], env={**slurm}, check=True)
-    assert driver.wait(timeout=200) == 0, (folder / "said").read_text()
+    assert driver.wait(timeout=step_workflows.PATIENCE_S) == 0, (folder / "said").read_text()
     assert (folder / "firsts").read_text() == "1\n"
     assert len((folder / "pids").read_text().split()) == 2
 

@@ -3,7 +3,6 @@
 import importlib.util
 import os
 import signal
-import time
 from pathlib import Path
 
 import pytest
@@ -27,18 +26,6 @@ class TestConformance(TestWorkflowsLocalStorageBase):
 
     def get_executor_settings(self):
         return ExecutorSettings(cores=2)
-
-
-def is_alive(pid: int) -> bool:
-    status = Path(f"/proc/{pid}/stat")
-    return status.exists() and status.read_text().rpartition(")")[2].split()[0] not in "ZX"
-
-
-def gone(pid: int, most_s: float = 20) -> bool:
-    deadline = time.monotonic() + most_s
-    while is_alive(pid) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    return not is_alive(pid)
 
 
 def parent(pid: int) -> int:
@@ -116,8 +103,8 @@ def test_a_killed_worker_costs_its_step_one_more_run_and_no_retry(tmp_path):
     step_workflows.wait_for(folder / "pids")
     (step,) = pids(folder)
     os.kill(parent(parent(step)), signal.SIGKILL)  # step, server, worker
-    assert gone(step)
-    assert driver.wait(timeout=120) == 0
+    assert step_workflows.gone(step)
+    assert driver.wait(timeout=step_workflows.PATIENCE_S) == 0
     assert "lost its worker and is run again" in (folder / "said").read_text()
     assert len(pids(folder)) == 2
 
@@ -133,26 +120,37 @@ def test_after_the_driver_was_killed_the_same_line_ends_what_ran_and_repeats_onl
     driver.kill()
     driver.wait()
     (step,) = pids(folder)
-    assert is_alive(step)  # nobody told the block yet
+    assert step_workflows.is_alive(step)  # nobody told the block yet
     (folder / "again").touch()
     code, said = step_workflows.run(folder, *PARSL, "--rerun-incomplete", "--nolock")
     assert code == 0, said
     assert "Gave back the blocks of a driver that died" in said
-    assert not is_alive(step)
+    assert not step_workflows.is_alive(step)
     assert (folder / "firsts").read_text() == "1\n"
     assert len(pids(folder)) == 2
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT])
-def test_a_cancelled_run_ends_its_steps_and_blocks(tmp_path, number):
+def test_a_cancelled_run_ends_its_steps_and_blocks(tmp_path):
     folder = step_workflows.write(tmp_path / "w", step_workflows.SLEEP.format(seconds=100))
     driver = step_workflows.start(folder, *PARSL)
     step_workflows.wait_for(folder / "pids")
     (step,) = pids(folder)
-    driver.send_signal(number)
-    assert driver.wait(timeout=60) != 0
-    assert gone(step)
+    driver.send_signal(signal.SIGINT)
+    assert driver.wait(timeout=step_workflows.PATIENCE_S) != 0
+    assert step_workflows.gone(step)
     assert not (folder / "done").exists()
+    assert not list((folder / ".snakemake" / "parsl").glob("*.blocks"))
+
+
+def test_a_driver_that_is_asked_to_end_lets_its_steps_finish_and_begins_no_other(tmp_path):
+    following = "rule next:\n    input: 'done'\n    output: 'next'\n    shell: 'touch {output}'\n"
+    folder = step_workflows.write(tmp_path / "w", following + step_workflows.SLEEP.format(seconds=4))
+    driver = step_workflows.start(folder, *PARSL)
+    step_workflows.wait_for(folder / "pids")
+    driver.send_signal(signal.SIGTERM)
+    driver.wait(timeout=step_workflows.PATIENCE_S)
+    assert (folder / "done").exists()
+    assert not (folder / "next").exists()
     assert not list((folder / ".snakemake" / "parsl").glob("*.blocks"))
 
 

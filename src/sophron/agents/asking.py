@@ -18,6 +18,7 @@ from sophron.campaign.agent_files import RANKED, AgentFile, chosen
 from sophron.interfaces.model import Request, Response
 from sophron.records import registry
 from sophron.records.errors import UserError
+from sophron.sandbox import installation
 
 if TYPE_CHECKING:
     from sophron.agents.tools.mcp import Server
@@ -65,21 +66,29 @@ def toolbox(work: AgentStep) -> "Iterator[Toolbox | None]":
     from sophron.sandbox import grants
     from sophron.sandbox.choose import choose
 
-    scratch = work.root / "scratch" / "agents" / work.step
+    scratch = work.scratch
     scratch.mkdir(parents=True, exist_ok=True)
     given = grants.grant(work.agent.front.get("grants", {}), scratch, root=work.root)
-    servers = {name: _server(work.root, about) for name, about in work.agent.front.get("servers", {}).items()}
+    servers = {name: _server(work, about) for name, about in work.agent.front.get("servers", {}).items()}
     with Toolbox(scratch, work.files, choose(None), names, grant=given, servers=servers) as box:
         yield box
 
 
-def _server(root: Path, about: Mapping[str, Any]) -> "Server":
+def _server(work: AgentStep, about: Mapping[str, Any]) -> "Server":
     from sophron.agents.tools.mcp import Server
 
-    mounts = [root / path for path in about.get("mounts", [])]
+    root, seconds = work.root, work.agent.front["limits"]["seconds"]
+    mounts, env = [root / path for path in about.get("mounts", [])], {}
+    files = {f"{{{role}}}": str(path.absolute()) for role, path in work.files.items()}
     # It runs in its scratch folder: a word that names a file of the campaign is that file.
     command = [str(root / word) if (root / word).is_file() else word for word in about.get("command", [])]
-    return Server(command=command, url=about.get("url", ""), read_only=mounts)
+    command = [files.get(word, word) for word in command]
+    if command[:1] == [installation.NAME]:
+        command = [*installation.COMMAND, *command[1:]]
+        mounts, env = [*mounts, *installation.folders()], installation.environment()
+    # The step's own time bounds its server too: one answer may be a long computation.
+    times = {"timeout_s": seconds, "wall_s": seconds}
+    return Server(command=command, url=about.get("url", ""), read_only=mounts, env=env, **times)
 
 
 def missing(root: Path | None, agent: AgentFile, who: Mapping[str, Any]) -> str | None:

@@ -50,6 +50,11 @@ def folders(root: Path, agent: AgentFile) -> dict[str, Path]:
     return {role: root / role for role in wanted if (root / role).is_dir()}
 
 
+def files(agent: AgentFile, inputs: Inputs) -> dict[str, Path]:
+    """The files among gathered inputs that are for the agent's tools alone."""
+    return {role: inputs[role] for role, about in agent.front["inputs"].items() if about["kind"] == "file"}
+
+
 def for_rule(root: Path, spec: Spec, rule: str, wildcards: Wildcards) -> Inputs:
     """The inputs of one step of `rule`, as its function in the registry gathers them.
 

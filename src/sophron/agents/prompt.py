@@ -55,6 +55,8 @@ def _parts(agent: AgentFile, inputs: Mapping[str, Any]) -> Iterator[Part]:
         value = inputs.get(role)
         if isinstance(value, Path) and value.is_dir():
             yield Text(f"(a folder: your tools read it as `{role}/...`)")
+        elif isinstance(value, Path) and agent.front["inputs"][role]["kind"] == "file":
+            yield Text(f"(a file: your tools have it as `{role}`)")
         elif isinstance(value, Path):
             yield _image(value)
         else:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sophron.agents import guards, mailbox
+from sophron.agents import guards, left, mailbox
 from sophron.agents.conversation import Answered, Tools, converse
 from sophron.agents.failures import AgentFailure
 from sophron.agents.prompt import request
@@ -16,7 +16,7 @@ from sophron.records import atomic, documents, events
 from sophron.records.canonical import digest, file_digest
 from sophron.records.locks import FileLock
 
-ANSWER_NAME, KEY_NAME = "answer.json", "answer.key.json"
+ANSWER_NAME, KEY_NAME, LEFT = "answer.json", "answer.key.json", "left"
 Ask = Callable[[Request], Response]
 
 
@@ -41,6 +41,11 @@ class AgentStep:
         return results.record_folder(self.root, self.step)
 
     @property
+    def scratch(self) -> Path:
+        """Where its tools may write."""
+        return self.root / "scratch" / "agents" / self.step
+
+    @property
     def input_digests(self) -> dict[str, str]:
         """Role -> digest of what the agent was told."""
         return {role: _told(role, value) for role, value in sorted(self.inputs.items())}
@@ -63,10 +68,12 @@ def run(work: AgentStep, ask: Ask, *, tools: Tools | None = None, again: bool = 
         kept, key = work.folder / ANSWER_NAME, digest([work.digest, work.input_digests])
         if again or not _is_kept(work.folder, key):
             answered = _answered(work, ask, tools)
-            document = _document(work, answered)
+            document = _document(work, answered) | _left(work)
             documents.validate(documents.Document(document, work.answer), "agent-answer")
             atomic.write_json(kept, document)
             atomic.write_json(work.folder / KEY_NAME, {"key": key, "answer": file_digest(kept)})
+        for entry in documents.load_json(kept).get("files", {}).values():
+            atomic.place(work.folder / LEFT / entry["file"], work.answer.with_name(entry["file"]))
         atomic.place(kept, work.answer)
         results.publish(work.root, work.step, work.answer)
 
@@ -75,7 +82,23 @@ def _is_kept(folder: Path, key: str) -> bool:
     note, kept = folder / KEY_NAME, folder / ANSWER_NAME
     if not note.is_file() or not kept.is_file():
         return False
-    return bool(documents.load_json(note) == {"key": key, "answer": file_digest(kept)})
+    files = documents.load_json(kept).get("files", {}).values()
+    whole = all(_is_whole(folder / LEFT / entry["file"], entry["sha256"]) for entry in files)
+    return whole and bool(documents.load_json(note) == {"key": key, "answer": file_digest(kept)})
+
+
+def _is_whole(path: Path, sha256: str) -> bool:
+    return path.is_file() and file_digest(path) == sha256
+
+
+def _left(work: AgentStep) -> dict[str, Any]:
+    """What the tools left, copied beside the answer's record: the next conversation begins in the same scratch."""
+    found = {}
+    for name, path in work.agent.front.get("keeps", {}).items():
+        kept = work.folder / LEFT / Path(path).name
+        atomic.write_bytes(kept, left.read(work.scratch, name, path))
+        found[name] = {"file": kept.name, "sha256": file_digest(kept)}
+    return {"files": found} if found else {}
 
 
 def _answered(work: AgentStep, ask: Ask, tools: Tools | None) -> Answered:
@@ -97,7 +120,7 @@ def _answered(work: AgentStep, ask: Ask, tools: Tools | None) -> Answered:
 def faults(work: AgentStep, answer: Any) -> list[str]:
     """What speaks against an answer: its schema, then what the schema cannot say."""
     document = documents.Document(answer, Path("answer"))
-    found = documents.faults(document, f"agents/{work.agent.front['output']}")
+    found = documents.faults(document, work.agent.schema_name)
     return found or guards.faults(work.agent.name, work.inputs, answer)
 
 

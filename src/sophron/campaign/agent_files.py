@@ -42,10 +42,16 @@ class AgentFile:
         """Name of the agent."""
         return str(self.front["name"])
 
+    @property
+    def schema_name(self) -> str:
+        """What answers are validated against: `schemas/<output>` beside the definition, else the installed schema."""
+        own = self.path.absolute().parent / "schemas" / self.front["output"]
+        return str(own) if Path(f"{own}.schema.yaml").is_file() else f"agents/{self.front['output']}"
+
     @cached_property
     def schema(self) -> Mapping[str, Any]:
         """JSON Schema of its answer."""
-        content: Mapping[str, Any] = documents.schema(f"agents/{self.front['output']}")
+        content: Mapping[str, Any] = documents.schema(self.schema_name)
         return content
 
     def digest(self, models: Mapping[str, Any]) -> str:
@@ -80,8 +86,11 @@ def find(root: Path | None, name: str) -> AgentFile:
     raise UserError(f'there is no agent "{name}"; known are {", ".join(names(root))}')
 
 
-def load(path: Path, root: Path | None = None) -> AgentFile:
-    """Read and check one definition. UserError with file, line and key."""
+def load(path: Path, root: Path | None = None, *, of_any_name: bool = False) -> AgentFile:
+    """Read and check one definition. UserError with file, line and key.
+
+    of_any_name: where a folder and not a file's name says which agent it is (an agent under development).
+    """
     text = path.read_text(encoding="utf-8")
     if not text.startswith(FENCE) or FENCE not in text[len(FENCE) :]:
         raise UserError(f"{path}:1: has no front matter; begin with a line `---`, keys, and a line `---`")
@@ -89,7 +98,7 @@ def load(path: Path, root: Path | None = None) -> AgentFile:
     data, lines = parse(f"\n{head}".encode(), str(path))
     document = documents.Document(data, path, lines)
     documents.validate(document, "agent")
-    if data["name"] != path.stem:
+    if not of_any_name and data["name"] != path.stem:
         raise UserError(f"{document.where(['name'])}: the agent must be called as its file, {path.stem}")
     _check_places(document, prompt)
     if "grants" in data:

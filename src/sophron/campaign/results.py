@@ -129,7 +129,8 @@ def answered(root: Path, spec: Spec, rule: str, wildcards: Wildcards) -> Finishe
     answer = documents.load_json(path)
     if answer.get("agent_digest") != agent_steps.digest_of(root, spec, rule):
         raise Refused(f"{path}: is the answer of another agent than the signed one; move it away: snakemake")
-    outcome = {"status": "done", "reason": None, "result": answer["answer"], "files": {}, "inputs": {}}
+    kept = answer.get("files", {})
+    outcome = {"status": "done", "reason": None, "result": answer["answer"], "files": kept, "inputs": {}}
     return Finished(step, wildcards, path, outcome, file_digest(path))
 
 

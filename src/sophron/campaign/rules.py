@@ -71,6 +71,17 @@ class RuleView:
         """One output file of all steps of a stage."""
         return self._paths(stage, self.spec.stage(stage).outputs[output])
 
+    def before(self, stage: str, wildcard: str) -> Callable[[Any], list[str]]:
+        """Input function: the outcome of `stage` for the value before this one's; nothing unless it is `sequential`."""
+        values = self.values(wildcard)
+        sequential = bool(self.spec.definition(stage)["sequential"])
+
+        def outcome(wildcards: Any) -> list[str]:
+            place = values.index(getattr(wildcards, wildcard))
+            return [f"{RESULTS}/{stage}/{values[place - 1]}/outcome.json"] if sequential and place else []
+
+        return outcome
+
     def values(self, wildcard: str) -> list[str]:
         """What a wildcard may be."""
         return list(self.spec.ranges[wildcard])

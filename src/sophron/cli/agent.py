@@ -179,7 +179,7 @@ def _run(args: argparse.Namespace) -> int:
         raise Refused(f"{name}: the agent {agent.name} is not the one that the rule names; use the rule as it is")
     override = asking.allowed_override(args.agents or os.environ.get(BACKEND_VARIABLE))
     inputs = gather.for_rule(root, spec, args.rule, wildcards)
-    files = gather.folders(root, agent)
+    files = gather.folders(root, agent) | gather.files(agent, inputs)
     work = step.AgentStep(root, name, agent, args.digest, inputs | files, Path.cwd() / args.answer, files)
     ask = asking.gateway(work, approval.record["envelope"], spec.data, override)
     try:

@@ -36,6 +36,7 @@ Group = Literal[
 ]
 
 Geometry = Literal["bragg_brentano", "debye_scherrer", "transmission"]
+Radiation = Literal["xray", "neutron"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +64,7 @@ class Instrument:
 
     polarization: share of the beam polarised in the plane (0.5: none); radius_mm: of the goniometer; profile_u to _y
     as in Group; axial: S/L = H/L of axial divergence; absorption: mu t (flat specimen) or mu r (capillary), None for a
-    thick specimen or no absorption.
+    thick specimen or no absorption; radiation: of one wavelength for neutrons, which have no polarization.
     """
 
     wavelengths_angstrom: tuple[float, ...]
@@ -80,6 +81,7 @@ class Instrument:
     profile_y: float = 0.0
     axial: float = 0.0
     absorption: float | None = None
+    radiation: Radiation = "xray"
 
 
 @dataclass(frozen=True)
@@ -177,6 +179,7 @@ class Capabilities:
     backgrounds: Mapping[str, int]
     geometries: frozenset[Geometry]
     wavelengths: int
+    radiations: frozenset[Radiation] = frozenset({"xray"})
 
 
 class RietveldEngine(ABC):

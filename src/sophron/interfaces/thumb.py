@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
+
+from sophron.interfaces.model import ToolAnswer
 
 
 class RuleOfThumb(Protocol):
@@ -17,3 +20,47 @@ class RuleOfThumb(Protocol):
     def __call__(self, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
         """Answer from the inputs alone."""
         ...
+
+
+@dataclass(frozen=True)
+class Use:
+    """A tool that a rule of thumb wants used. tool: its name as a model sees it."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One turn that is over: what was wanted in it, and what each tool answered."""
+
+    uses: tuple[Use, ...]
+    answers: tuple[ToolAnswer, ...]
+
+
+Script = Callable[[Mapping[str, Any]], Generator[Sequence[Use], Sequence[ToolAnswer], Mapping[str, Any]]]
+
+
+@dataclass(frozen=True)
+class ToolUser:
+    """A rule of thumb that uses tools before it answers; in the registry in place of a plain one.
+
+    script: generator function of the inputs that yields the tools it wants used in a turn, is sent what they answered,
+    and returns its answer. It has no state: for every turn it is run again over the exchanges so far.
+    """
+
+    script: Script
+
+    def proceed(self, inputs: Mapping[str, Any], exchanges: Sequence[Exchange]) -> tuple[Use, ...] | Mapping[str, Any]:
+        """What it wants used next, or its answer. ValueError where the exchanges are not those that it asked for."""
+        running = self.script(inputs)
+        try:
+            wanted = tuple(next(running))
+            for past in exchanges:
+                if past.uses != wanted:
+                    raise ValueError("the conversation is not the one that this rule of thumb would have led")
+                wanted = tuple(running.send(past.answers))
+        except StopIteration as end:
+            answer: Mapping[str, Any] = end.value
+            return answer
+        return wanted

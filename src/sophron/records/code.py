@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent
-SUFFIXES = (".py", ".smk", ".yaml", ".j2", ".lmp")
-FOLDERS = ("interfaces", "records", "campaign", "science", "agents", "sandbox", "cli", "schemas", "workflow")
+SUFFIXES = (".cif", ".py", ".smk", ".yaml", ".j2", ".lmp")
+FOLDERS = ("interfaces", "records", "campaign", "science", "agents", "build", "debate", "sandbox", "cli", "schemas", "workflow")
 ENTRY_NAMES = ("Snakefile",)
 
 

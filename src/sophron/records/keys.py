@@ -1,6 +1,7 @@
 """Keys stay with the driver: no job inherits one from its environment, and local steps are given them from memory.
 
 Executors hand the driver's whole environment to a queue, which keeps it in its spool: `sbatch --export=ALL` does.
+The way to the user's ssh agent goes for good: on the same machine a step could have it sign an approval.
 """
 
 import json
@@ -14,13 +15,17 @@ VARIABLE = "SOPHRON_KEYS"
 
 KEY_NAME = re.compile(r"API_?KEY$|AUTH_TOKEN$|PASSPHRASE$", re.IGNORECASE)
 PRIVATE_KEY = "PRIVATE KEY-----"
+AGENT = ("SSH_AUTH_SOCK", "SSH_AGENT_PID")
 
 
 def withhold(names: Iterable[str] = ()) -> None:
-    """Move all keys from this process's environment into its memory. names: variables that hold one in any case.
+    """Move all keys from this process's environment into its memory, and forget the ssh agent.
 
-    The memory is an anonymous file of this process; it is gone with it, and only its user may open it.
+    names: variables that hold a key in any case. The memory is an anonymous file of this process; it is gone with it,
+    and only its user may open it.
     """
+    for name in AGENT:
+        os.environ.pop(name, None)
     always = set(names)
     found = {name: value for name, value in os.environ.items() if name in always or _is_key(name, value)}
     if not found:

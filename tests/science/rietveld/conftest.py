@@ -9,6 +9,7 @@ import pytest
 
 from sophron.interfaces.rietveld import Background, Cycle, Instrument, Phase, Setup
 from sophron.science.rietveld import pattern, recipe
+from sophron.science.rietveld.gsas2_engine import Gsas2
 from sophron.science.rietveld.refinement import Refinement
 from sophron.science.rietveld.rietx_engine import Rietx
 
@@ -19,6 +20,16 @@ LIMIT_S = 300.0
 @pytest.fixture(scope="session")
 def engine() -> Iterator[Rietx]:
     found = Rietx()
+    lack = found.missing()
+    if lack is not None:
+        pytest.skip(lack)
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="session")
+def gsas2() -> Iterator[Gsas2]:
+    found = Gsas2()
     lack = found.missing()
     if lack is not None:
         pytest.skip(lack)

@@ -8,7 +8,7 @@ import pytest
 from sophron.interfaces.rietveld import Background, Freed, Instrument, Pattern, Phase, Request, Setup, State
 from sophron.records import registry
 from sophron.records.errors import UserError
-from sophron.science.rietveld.capability import check_request, check_setup
+from sophron.science.rietveld.capability import check_pair, check_request, check_setup
 from sophron.science.rietveld.rietx_engine import Rietx
 
 HAS = Rietx().capabilities()
@@ -38,6 +38,14 @@ def test_zero_and_displacement():
     check_request(free("scale", "zero"), replace(STATE, moved=("scale", "zero")), "rietx", HAS)
 
 
+def test_the_pair_is_one_predicate_for_requests_and_for_trajectories():
+    check_pair(["zero"], ["zero", "cell"])
+    with pytest.raises(UserError, match="hold displacement"):
+        check_pair(["displacement"], ["zero"])
+    with pytest.raises(UserError, match="free one of them"):
+        check_pair(["displacement", "cell", "zero"], [])
+
+
 def test_what_an_engine_lacks():
     assert refused(free("absorption")).startswith("rietx cannot refine absorption: it takes")
     assert '"wavelength" is nothing that can be free' in refused(free("wavelength"))
@@ -60,6 +68,8 @@ def test_what_an_engine_lacks():
         (replace(SETUP, instrument=Instrument((1.5,), radius_mm=0)), "no radius"),
         (replace(SETUP, instrument=Instrument((1.5,), polarization=2)), "no share"),
         (replace(SETUP, instrument=Instrument((1.5,), axial=float("inf"))), "instrument.axial: inf is not finite"),
+        (replace(SETUP, instrument=Instrument((1.5,), radiation="electron")), "has no electron"),
+        (replace(SETUP, instrument=Instrument((1.5405, 1.5443), radiation="neutron")), "neutrons of one wavelength"),
         (replace(SETUP, background=Background(start=float("nan"))), "background.start: nan"),
         (replace(SETUP, phases=()), "phases: there is none"),
         (replace(SETUP, phases=SETUP.phases * 2), "each its own"),

@@ -1,4 +1,4 @@
-"""Broken inputs, 200 in all: each is read or refused in one sentence, and none of them hangs."""
+"""Broken inputs: each is read or refused in one sentence, and none of them hangs. bench/rietveld_fuzz.py has more."""
 
 import string
 import time
@@ -72,13 +72,26 @@ HEADS = [
 ]
 
 
-@settings(QUICK, max_examples=40)
-@given(
+other_formats = given(
     st.tuples(st.sampled_from(HEADS), st.lists(numbers, max_size=90).map(" ".join)).map("".join),
     st.binary(max_size=300),
-    st.sampled_from([".xra", ".raw", ".xrdml", ".gsas", ".uxd", ".brml", ".cif"]),
+    st.sampled_from([".xra", ".raw", ".xrdml", ".gsas", ".uxd", ".brml", ".cif", ".gpx"]),
 )
+
+
+@settings(QUICK, max_examples=40)
+@other_formats
 def test_other_formats(engine, tmp_path, head, tail, suffix):
+    check_format(engine, tmp_path, head, tail, suffix)
+
+
+@settings(QUICK, max_examples=10)
+@other_formats
+def test_other_formats_with_gsas2(gsas2, tmp_path, head, tail, suffix):
+    check_format(gsas2, tmp_path, head, tail, suffix)
+
+
+def check_format(engine, tmp_path, head, tail, suffix):
     path = tmp_path / f"fuzzed{suffix}"
     path.write_bytes(head.encode() + tail)
     found = outcome(lambda: pattern.read(path, engine))
@@ -106,11 +119,21 @@ def damaged(cif, changes):
 @settings(QUICK, max_examples=40)
 @given(st.lists(damage, min_size=1, max_size=3))
 def test_broken_cif(engine, examples, changes):
+    check_cif(engine, examples, changes)
+
+
+@settings(QUICK, max_examples=15)
+@given(st.lists(damage, min_size=1, max_size=3))
+def test_broken_cif_with_gsas2(gsas2, examples, changes):
+    check_cif(gsas2, examples, changes)
+
+
+def check_cif(engine, examples, changes):
     cif = damaged((examples / "fluorapatite.cif").read_text(), changes)
     x = np.arange(20.0, 40.0, 0.1)
     setup = Setup(Pattern("flat", x, x + 100), (Phase("FAP", cif),), Instrument((1.5406,)), Background(count=2))
     found = outcome(lambda: engine.start(setup, limit_s=20))
-    assert not isinstance(found, str) or "FAP" in found or found.startswith("rietx, start: ")
+    assert not isinstance(found, str) or "FAP" in found or found.startswith(f"{engine.name}, start: ")
 
 
 instruments = st.builds(
@@ -124,6 +147,16 @@ instruments = st.builds(
 @settings(QUICK, max_examples=30)
 @given(instruments, st.none() | st.tuples(st.floats(), st.floats()))
 def test_wrong_instruments_and_limits(engine, examples, instrument, limits):
+    check_setup(engine, examples, instrument, limits)
+
+
+@settings(QUICK, max_examples=15)
+@given(instruments, st.none() | st.tuples(st.floats(), st.floats()))
+def test_wrong_instruments_and_limits_with_gsas2(gsas2, examples, instrument, limits):
+    check_setup(gsas2, examples, instrument, limits)
+
+
+def check_setup(engine, examples, instrument, limits):
     cif = (examples / "fluorapatite.cif").read_text()
     x = np.arange(20.0, 40.0, 0.1)
     setup = Setup(Pattern("flat", x, x + 100), (Phase("FAP", cif),), instrument, Background(count=2), limits)
@@ -133,6 +166,14 @@ def test_wrong_instruments_and_limits(engine, examples, instrument, limits):
 
 
 def test_a_phase_that_is_no_crystal_says_so(engine):
+    check_no_crystal(engine)
+
+
+def test_a_phase_that_is_no_crystal_says_so_with_gsas2(gsas2):
+    check_no_crystal(gsas2)
+
+
+def check_no_crystal(engine):
     x = np.arange(20.0, 40.0, 0.1)
     setup = Setup(Pattern("flat", x, x + 100), (Phase("FAP", "data_nothing\n"),), Instrument((1.5406,)))
     with pytest.raises(UserError, match="phase FAP: the CIF cannot be read"):

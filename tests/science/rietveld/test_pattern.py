@@ -76,3 +76,16 @@ def test_deviations_have_to_be_above_zero():
     sigma[7] = np.nan
     with pytest.raises(UserError, match="the standard deviation of point 8 is not finite"):
         check(Pattern("given", ANGLES, ANGLES, sigma))
+
+
+def test_zeros_that_fill_a_file_are_no_counts(tmp_path):
+    """After hundreds of counts a zero is none; after few it is one."""
+    path = tmp_path / "filled.xy"
+    path.write_text(text({len(ANGLES) - 2: f"{ANGLES[-2]:.3f} 0", len(ANGLES) - 1: f"{ANGLES[-1]:.3f} 0"}))
+    found = read(path, Rietx())
+    assert found.two_theta_deg == pytest.approx(ANGLES[:-2])
+    assert found.intensity.size == ANGLES.size - 2
+    path.write_text("\n".join(f"{angle:.3f} {number % 3}" for number, angle in enumerate(ANGLES)))
+    assert read(path, Rietx()).intensity[-1] == (ANGLES.size - 1) % 3
+    path.write_text("\n".join(f"{angle:.3f} {(number + 1) % 2}" for number, angle in enumerate(ANGLES)))
+    assert read(path, Rietx()).intensity.size == ANGLES.size

@@ -1,10 +1,22 @@
 """The backend of rules of thumb: no language model, no network, no cost; every answer names it as what it is."""
 
 import json
+from collections.abc import Iterator, Mapping
 from importlib.metadata import version
+from typing import Any
 
-from sophron.interfaces.model import Model, ModelBackend, ModelFailure, Request, Response, Text, Usage
-from sophron.interfaces.thumb import RuleOfThumb
+from sophron.interfaces.model import (
+    Model,
+    ModelBackend,
+    ModelFailure,
+    Request,
+    Response,
+    Text,
+    ToolAnswer,
+    ToolCall,
+    Usage,
+)
+from sophron.interfaces.thumb import Exchange, RuleOfThumb, ToolUser, Use
 from sophron.records import registry
 from sophron.records.errors import UserError
 
@@ -27,24 +39,53 @@ class Heuristic(ModelBackend):
         return 0
 
     def complete(self, request: Request, model: Model) -> Response:
-        """Apply the rule to the request's inputs. ModelFailure where there is none, or where they do not fit it."""
+        """Apply the rule to the request's inputs, and to what tools answered so far.
+
+        ModelFailure where there is none, or where they do not fit it.
+        """
         del model
         rule = _rule(request.agent)
         try:
-            answer = dict(rule(request.inputs))
+            said = _said(rule, request)
         except (KeyError, ValueError) as error:
             reason = str(error) if isinstance(error, ValueError) else f"the key {error} is missing"
             message = f'the rule of thumb of "{request.agent}" cannot use its inputs: {reason}'
             raise ModelFailure("rejected", message, outcome="none") from None
-        written = json.dumps(answer, ensure_ascii=False, allow_nan=False)
         named = f"rules of thumb {version('sophron')}"
-        return Response((Text(written),), "end", Usage(), self.name, named, {"answer": answer})
+        if isinstance(said, tuple):
+            calls = tuple(
+                ToolCall(f"use-{request.turn}-{number}", use.tool, dict(use.arguments))
+                for number, use in enumerate(said, 1)
+            )
+            return Response(calls, "tool", Usage(), self.name, named)
+        written = json.dumps(said, ensure_ascii=False, allow_nan=False)
+        return Response((Text(written),), "end", Usage(), self.name, named, {"answer": said})
 
 
-def _rule(agent: str) -> RuleOfThumb:
+def _rule(agent: str) -> RuleOfThumb | ToolUser:
     try:
-        rule: RuleOfThumb = registry.load(GROUP, agent)
+        rule: RuleOfThumb | ToolUser = registry.load(GROUP, agent)
     except UserError as error:
         reason = f'there is no rule of thumb for the agent "{agent}"; choose another backend ({error})'
         raise ModelFailure("rejected", reason, outcome="none") from None
     return rule
+
+
+def _said(rule: RuleOfThumb | ToolUser, request: Request) -> tuple[Use, ...] | dict[str, Any]:
+    """Tools to use, or the answer."""
+    if not isinstance(rule, ToolUser):
+        return dict(rule(request.inputs))
+    said = rule.proceed(request.inputs, list(_exchanges(request)))
+    return said if isinstance(said, tuple) else dict(said)
+
+
+def _exchanges(request: Request) -> Iterator[Exchange]:
+    """The turns so far in which tools were used."""
+    for asked, told in zip(request.messages[1::2], request.messages[2::2], strict=True):
+        uses = tuple(Use(part.name, _arguments(part.arguments)) for part in asked.parts if isinstance(part, ToolCall))
+        if uses:
+            yield Exchange(uses, tuple(part for part in told.parts if isinstance(part, ToolAnswer)))
+
+
+def _arguments(arguments: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    return {} if arguments is None else dict(arguments)

@@ -16,6 +16,7 @@ class Reason(StrEnum):
     HYSTERESIS = "hysteresis"
     SITES_UNEQUAL = "sites_unequal"
     CYCLE_OPEN = "cycle_open"
+    NO_PREDICTION = "no_prediction"
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import get_args
 
@@ -30,7 +31,7 @@ def check_request(request: Request, state: State, engine: str, has: Capabilities
             raise UserError(f"values: {value} for {shown(name)} is not finite; give a number")
     if not request.limit_s > 0 or request.cycles < 1:
         raise UserError(f"a cycle of {request.cycles} iterations in {request.limit_s:g} s is none; give at least one")
-    _check_trap({freed.group for freed in request.free}, set(state.moved))
+    check_pair((freed.group for freed in request.free), state.moved)
 
 
 def _check_group(group: str, engine: str, has: Capabilities) -> None:
@@ -41,16 +42,19 @@ def _check_group(group: str, engine: str, has: Capabilities) -> None:
         raise UserError(f"{engine} cannot refine {group}: {why}; hold it")
 
 
-def _check_trap(free: set[Group], moved: set[Group]) -> None:
-    """Both shift lines, by a constant and by cos(theta): together they fit better, and the cell goes wrong.
+def check_pair(free: Iterable[Group], moved: Iterable[Group]) -> None:
+    """UserError where zero and displacement are both free, or one is after the other was.
 
-    Fluorapatite: a lower Rwp and a cell that is hundreds of ppm off. One after the other comes to the same.
+    Both shift lines, by a constant and by cos(theta): together they fit better, and the cell goes wrong. Fluorapatite:
+    a lower Rwp and a cell that is hundreds of ppm off. One after the other comes to the same. free: in this cycle;
+    moved: on the way to it. Who judges a finished trajectory asks this of each of its cycles.
     """
-    pair = {"zero", "displacement"}
-    if pair <= free:
+    now, before = set(free), set(moved)
+    if {"zero", "displacement"} <= now:
         raise UserError("zero and displacement are both free: Rwp falls while the cell goes wrong; free one of them")
-    for late, early in (("zero", "displacement"), ("displacement", "zero")):
-        if late in free and early in moved:
+    pairs: tuple[tuple[Group, Group], ...] = (("zero", "displacement"), ("displacement", "zero"))
+    for late, early in pairs:
+        if late in now and early in before:
             raise UserError(
                 f"{late} is free after {early} was: the two together make the cell wrong while Rwp falls; "
                 f"hold {late}, or roll back to a state from before {early}"
@@ -77,7 +81,19 @@ def _check_instrument(instrument: Instrument, engine: str, has: Capabilities) ->
             raise UserError(f"instrument.{key}: {value} is not finite; give a number")
     if instrument.geometry not in has.geometries:
         raise UserError(f"instrument.geometry: {engine} has no {shown(instrument.geometry)}; use another engine")
+    if instrument.radiation not in has.radiations:
+        raise UserError(f"instrument.radiation: {engine} has no {shown(instrument.radiation)}; use another engine")
+    _check_lines(instrument, engine, has)
+    if not instrument.radius_mm > 0:
+        raise UserError(f"instrument.radius_mm: {instrument.radius_mm:g} is no radius; give millimetres above 0")
+    if not 0 <= instrument.polarization <= 1:
+        raise UserError(f"instrument.polarization: {instrument.polarization:g} is no share; give 0 to 1")
+
+
+def _check_lines(instrument: Instrument, engine: str, has: Capabilities) -> None:
     lines = instrument.wavelengths_angstrom
+    if instrument.radiation == "neutron" and len(lines) != 1:
+        raise UserError(f"instrument.wavelengths_angstrom: {len(lines)} lines; neutrons of one wavelength have 1")
     if not 1 <= len(lines) <= has.wavelengths:
         raise UserError(f"instrument.wavelengths_angstrom: {len(lines)} lines; {engine} takes 1 to {has.wavelengths}")
     for line in lines:
@@ -88,10 +104,6 @@ def _check_instrument(instrument: Instrument, engine: str, has: Capabilities) ->
             )
     if len(lines) == 2 and not lines[0] < lines[1] < 1.02 * lines[0]:
         raise UserError("instrument.wavelengths_angstrom: not a doublet; give K-alpha 1 first, then K-alpha 2")
-    if not instrument.radius_mm > 0:
-        raise UserError(f"instrument.radius_mm: {instrument.radius_mm:g} is no radius; give millimetres above 0")
-    if not 0 <= instrument.polarization <= 1:
-        raise UserError(f"instrument.polarization: {instrument.polarization:g} is no share; give 0 to 1")
 
 
 def _check_background(background: Background, engine: str, has: Capabilities) -> None:

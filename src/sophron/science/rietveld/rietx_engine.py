@@ -40,6 +40,7 @@ class Rietx(ExternalEngine):
             backgrounds={"chebyshev": 36},
             geometries=frozenset({"bragg_brentano", "debye_scherrer", "transmission"}),
             wavelengths=2,
+            radiations=frozenset({"xray", "neutron"}),
         )
 
     def _make(self) -> EngineProcess:

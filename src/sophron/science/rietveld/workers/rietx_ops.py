@@ -18,12 +18,13 @@ from rietx.schemas.instrument import (
     EmissionLine,
     Geometry,
     Instrument,
+    NeutronSource,
     ProfileTCHZ,
     Source,
 )
 from rietx.schemas.structure import PreferredOrientation
 
-from sophron.science.rietveld.workers import rietx_names, rietx_result
+from sophron.science.rietveld.workers import rietx_memo, rietx_names, rietx_result
 from sophron.science.rietveld.workers.serve import Refusal, first_sentence, serve
 
 U_TO_B = 8 * math.pi**2
@@ -71,9 +72,6 @@ def _phase(phase: dict[str, Any]) -> Any:
 
 def _instrument(given: dict[str, Any]) -> Any:
     kind = given["geometry"]
-    lines = [EmissionLine(wavelength=value) for value in given["wavelengths_angstrom"]]
-    if len(lines) == 2:
-        lines[1].weight.value = given["ratio"]
     profile = ProfileTCHZ()
     for letter in "uvwxy":
         getattr(profile, letter).value = given[f"profile_{letter}"]
@@ -81,15 +79,24 @@ def _instrument(given: dict[str, Any]) -> Any:
     if given["absorption"] is not None:
         geometry[ABSORPTION.get(kind, "mu_t")] = given["absorption"]
     try:
-        instrument = Instrument(source=Source(lines=lines), geometry=Geometry(**geometry), profile=profile)
+        instrument = Instrument(source=_source(given), geometry=Geometry(**geometry), profile=profile)
     except ValidationError as error:
         said = "; ".join(first_sentence(one["msg"].removeprefix("Value error, "), 160) for one in error.errors())
         raise Refusal(f"instrument: {said}; correct it") from None
-    instrument.source.polarization.value = given["polarization"]
     instrument.zero_shift.value = given["zero_deg"]
     instrument.geometry.sample_displacement.value = given["displacement_mm"]
     instrument.geometry.axial_sl.value = instrument.geometry.axial_hl.value = given["axial"]
     return instrument
+
+
+def _source(given: dict[str, Any]) -> Any:
+    if given["radiation"] == "neutron":
+        return NeutronSource(wavelength=given["wavelengths_angstrom"][0])
+    source = Source(lines=[EmissionLine(wavelength=value) for value in given["wavelengths_angstrom"]])
+    if len(source.lines) == 2:
+        source.lines[1].weight.value = given["ratio"]
+    source.polarization.value = given["polarization"]
+    return source
 
 
 def _background(given: dict[str, Any], before: Any = None) -> Any:
@@ -194,4 +201,5 @@ def read_pattern(path: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    rietx_memo.install()
     serve({"start": start, "refine": refine, "calculate": calculate, "read_pattern": read_pattern})

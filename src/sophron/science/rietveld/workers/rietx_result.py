@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 
 from sophron.science.rietveld.workers import rietx_names
-from sophron.science.rietveld.workers.serve import first_sentence
+from sophron.science.rietveld.workers.serve import finite, first_sentence
 
 ANGSTROM_IN_NM = 0.1
 U_TO_B = rietx_names.U_TO_B
@@ -30,7 +30,7 @@ def fit(result: Any, refinement: Any) -> dict[str, Any]:
     """The fit of the interface, without its name."""
     statistics = result.statistics
     variables = statistics.n_free_parameters
-    said: dict[str, Any] = _finite(
+    said: dict[str, Any] = finite(
         {
             "rwp_percent": 100 * statistics.rwp,
             "rp_percent": 100 * statistics.rp,
@@ -55,15 +55,6 @@ def fit(result: Any, refinement: Any) -> dict[str, Any]:
         }
     )
     return said
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no NaN: what is not a number is said to be unknown."""
-    if isinstance(value, dict):
-        return {key: _finite(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(one) for one in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _parameters(result: Any, structure: Any) -> list[dict[str, Any]]:

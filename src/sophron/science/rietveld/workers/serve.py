@@ -23,6 +23,10 @@ class Refusal(Exception):
     """What was asked cannot be: one sentence for the user."""
 
 
+class Failure(Exception):
+    """The engine failed; what it said, in one sentence."""
+
+
 def serve(operations: Mapping[str, Callable[..., Any]]) -> None:
     """Answer requests `{"do": name, "limit_s": seconds, "with": arguments}` until standard input ends.
 
@@ -38,23 +42,35 @@ def serve(operations: Mapping[str, Callable[..., Any]]) -> None:
         asked = json.loads(line)
         # The default action ends this process whatever it is doing, also where nobody is left to stop it.
         signal.alarm(math.ceil(asked["limit_s"]) + GRACE_S)
-        _say(answers, _answer(operations[asked["do"]], asked["with"]))
+        _say(answers, answer(operations[asked["do"]], asked["with"]))
         signal.alarm(0)
 
 
-def _answer(operation: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+def answer(operation: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """What the operation came to: `ok`, `refused` or `failed`."""
     try:
         return {"ok": operation(**arguments)}
     except Refusal as refusal:
         return {"refused": first_sentence(str(refusal))}
+    except Failure as failure:
+        return {"failed": first_sentence(str(failure))}
     except Exception as error:  # noqa: BLE001 - whatever an engine raises is an answer
         traceback.print_exc()
         return {"failed": f"{type(error).__name__}: {first_sentence(str(error))}"}
 
 
-def _say(answers: Any, answer: Mapping[str, Any]) -> None:
-    answers.write(json.dumps(answer) + "\n")
+def _say(answers: Any, said: Mapping[str, Any]) -> None:
+    answers.write(json.dumps(said) + "\n")
     answers.flush()
+
+
+def finite(value: Any) -> Any:
+    """JSON has no NaN: what is not a number is said to be unknown."""
+    if isinstance(value, dict):
+        return {key: finite(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def first_sentence(text: str, most: int = 300) -> str:

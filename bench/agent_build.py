@@ -1,0 +1,75 @@
+"""A build by rules of thumb from a blank agent: iterations to each pass under P-strict, and the cases held out.
+
+pip install 'sophron[xrd,agents]'; SOPHRON_XRD_DATA=... python bench/agent_build.py FOLDER [ITERATIONS]; the same
+line goes on after a kill. It is a test of the machinery, and says nothing about models.
+"""
+
+import sys
+import time
+from pathlib import Path
+
+from record import record
+
+from sophron.build import contract, loop, ways
+from sophron.build.records import CHANGE
+from sophron.records.resources import resource
+
+ITERATIONS = 9
+
+
+def line(build: loop.Build, verdict: dict) -> dict[str, object]:
+    """One iteration: what was met, what was missed, what was changed before it."""
+    change = build.records.document(verdict["iteration"], CHANGE)
+    return {
+        "iteration": verdict["iteration"],
+        "tiers": verdict["tiers"],
+        "met": verdict["met"],
+        "wanted": verdict["wanted"],
+        "p_strict": verdict["p_strict"],
+        "missed": [f"{one['case']} {one['code']}" for one in verdict["misses"]],
+        "change": change["rationale"],
+        "rolled_back": change["refusal"],
+    }
+
+
+def figures(build: loop.Build) -> dict[str, object]:
+    """Rwp and cell deviations of the last agent's reports, and the scores of each held-out case."""
+    found = {}
+    for case, card in build.records.held_out.cards().items():
+        run = build.records.held_out.run(case, build.contract.references[case])
+        fit = (run.report or {}).get("fit") or {}
+        found[case] = {
+            "passed": card["passed"],
+            "scores": {one["code"]: one["score"] for one in card["dimensions"]},
+            "rwp_percent": fit.get("rwp_percent"),
+            "claimed": [one["name"] for one in (run.report or {}).get("phases", []) if one["claimed"]],
+        }
+    return found
+
+
+def main() -> int:
+    folder = Path(sys.argv[1]).absolute()
+    most = int(sys.argv[2]) if len(sys.argv) > 2 else ITERATIONS
+    found = contract.load(resource("contracts", "rietveld-snr"))
+    build = loop.begin(folder, found, most)
+    begun = time.monotonic()
+    result = loop.drive(build, ways.Rehearsal(folder, found), lambda action: print(action, flush=True))
+    verdicts = build.records.verdicts()
+    passes = [one["iteration"] for one in verdicts if one["p_strict"]]
+    record(
+        "agent_build",
+        {
+            "contract": {"name": found.name, "version": found.version, "digest": found.digest},
+            "handles": {part: dict(who) for part, who in found.handles.items()},
+            "iterations": [line(build, one) for one in verdicts],
+            "passes_in_iteration": passes,
+            "held_out": figures(build),
+            "result": dict(result),
+            "wall_s_of_this_call": round(time.monotonic() - begun, 1),
+        },
+    )
+    return 0 if result["saturated"] and all(result["held_out"].values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

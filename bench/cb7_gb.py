@@ -1,0 +1,114 @@
+"""CB7's training guests by attach-pull-release in OBC2: which guards are met, and what is refused and why.
+
+    python bench/cb7_gb.py DATA WORK [--guest CODE]... [--ns NS] [--windows N] [--seed N]
+
+DATA: the folder with `sampl4_cb7`; WORK: kept between calls, so that a stopped bench goes on where it was, within a
+window too; NS: sampling of a window, both directions together. The free energies in OBC2 test the machinery; they are
+never compared with experiment, and no prediction is printed.
+"""
+
+import argparse
+import time
+from pathlib import Path
+from typing import Any
+
+from record import record
+
+from sophron.records import documents
+from sophron.records.atomic import write_json
+from sophron.science.estimators.refusal import Refusal
+from sophron.science.host_guest import analysis, data, experiment, relax, sampling, seeding, tasks
+from sophron.science.host_guest.build import build, read_task
+
+NAME = "sampl4-cb7"
+
+
+def prepared(found: data.Benchmark, code: str, folder: Path, args: argparse.Namespace) -> experiment.Experiment:
+    """Built, relaxed and seeded once."""
+    if (folder / "experiment" / "starts.npz").is_file():
+        return experiment.Experiment.load(folder / "experiment")
+    inputs = folder / "inputs"
+    inputs.mkdir(parents=True, exist_ok=True)
+    tasks.write(found, found.guests.index(code), args.data, inputs, "obc2")
+    task = read_task(inputs)
+    built = build(inputs, folder / "built")
+    begun, _ = relax.minimise(built, relax.start(built), "CPU")
+    bath = relax.Bath(task["temperature_k"], args.seed)
+    relaxed = relax.equilibrate(built, begun, bath, max(2.0, 100 * args.ns), "CPU")
+    locked = task["symmetry"]["locked_by_restraint"]
+    made = experiment.prepare(built, relaxed, experiment.Protocol(), bath.temperature_k, locked=locked)
+    engine = sampling.Engine(made, asked="CPU")
+    seeded = seeding.seed_windows(engine, args.windows, seeding.Short.of(args.ns), args.seed)
+    made = made.with_windows(seeded.windows)
+    made.save(folder / "experiment")
+    seeding.save(seeded, folder / "experiment" / "starts.npz")
+    return made
+
+
+def one(found: data.Benchmark, code: str, args: argparse.Namespace) -> dict[str, Any]:
+    """One guest: every guard's figure, or the reason of the refusal."""
+    folder = args.work / code
+    made = prepared(found, code, folder, args)
+    engine = sampling.Engine(made, asked="CPU")
+    plan = sampling.Plan.of(args.ns / len(seeding.WAYS), 100)
+    sampled = []
+    for place, window in enumerate(made.windows):
+        for number, way in enumerate(seeding.WAYS):
+            start = seeding.load_start(folder / "experiment" / "starts.npz", way, place)
+            where = folder / "windows" / f"{place}_{way}"
+            seed = args.seed + 2 * place + number
+            values = sampling.run(engine, window, start, plan, seed=seed, folder=where)
+            sampled.append(analysis.Sampled(place, way, values))
+    answer = analysis.binding(made, sampled, read_task(folder / "inputs"))
+    row: dict[str, Any] = {
+        "guest": code,
+        "windows": len(made.windows),
+        "ns_per_window": args.ns,
+        "least_neighbour_overlap": round(min(overlaps(made, sampled)), 3),
+        "residual_force_kcal_per_mol_a": round(analysis.residual(made, sampled), 2),
+    }
+    if isinstance(answer, Refusal):
+        return row | {"refused": answer.reason.value, "sentence": answer.sentence}
+    measured = answer.estimate
+    return row | {
+        "guards": "met",
+        "least_overlap": round(min(measured.overlaps), 3),
+        "least_effective_samples": round(min(measured.effective_samples)),
+        "block_difference_kcal_per_mol": round(measured.block_difference, 2),
+        "hysteresis_kcal_per_mol": None if measured.hysteresis is None else round(measured.hysteresis, 2),
+        "statistical_error_kcal_per_mol": round(answer.total.statistical, 2),
+        "prediction": "none: implicit solvent",
+    }
+
+
+def overlaps(made: experiment.Experiment, sampled: list[analysis.Sampled]) -> list[float]:
+    """Of neighbours by themselves, from the forward samples."""
+    return seeding.neighbour_overlaps(made, [each.values for each in sampled if each.seeded == "forward"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("work", type=Path)
+    parser.add_argument("--guest", action="append")
+    parser.add_argument("--ns", type=float, default=1.0)
+    parser.add_argument("--windows", type=int, default=48)
+    parser.add_argument("--seed", type=int, default=2014)
+    args = parser.parse_args()
+    found = data.benchmark(NAME)
+    codes = args.guest or [found.guests[index] for index in found.training]
+    rows = []
+    for code in codes:
+        path = args.work / code / f"row_{args.ns:g}.json"
+        if not path.is_file():
+            wall, cpu = time.monotonic(), time.process_time()
+            row = one(found, code, args)
+            row["wall_s"], row["cpu_s"] = round(time.monotonic() - wall), round(time.process_time() - cpu)
+            write_json(path, row)
+        rows.append(documents.load_json(path))
+        print(rows[-1])
+    record("cb7_gb", {"ns_per_window": args.ns, "solvent": "obc2, machinery only", "guests": rows})
+
+
+if __name__ == "__main__":
+    main()

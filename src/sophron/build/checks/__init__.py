@@ -1,0 +1,1 @@
+"""Computed checks of the rubric of Rietveld refinement (AgentBuild, table II): pure functions of one run."""

@@ -1,0 +1,114 @@
+"""The curriculum: graded cases, P-strict, and the tiers that it opens one by one (AgentBuild, section II-C)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sophron.records.documents import Document, Key, validate
+from sophron.records.errors import UserError
+
+SCHEMA = "build/curriculum"
+Scores = Mapping[str, Mapping[str, int]]
+"""Case -> dimension -> score, of one iteration."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A sample and its reference. source: name in the registry of samples, with its parameters; reference: file."""
+
+    name: str
+    about: str
+    source: str
+    parameters: Mapping[str, Any]
+    reference: str
+
+
+@dataclass(frozen=True)
+class Curriculum:
+    """All cases. tiers: names of cases that each adds, from easy to hard; held_out: never active."""
+
+    title: str
+    cases: Mapping[str, Case]
+    tiers: tuple[tuple[str, tuple[str, ...]], ...]
+    held_out: tuple[str, ...]
+    reference_schema: str = ""
+
+    def active(self, tiers: int) -> tuple[str, ...]:
+        """The cases of the first `tiers` tiers, all of which an iteration runs."""
+        return tuple(case for _, cases in self.tiers[:tiers] for case in cases)
+
+
+@dataclass(frozen=True)
+class Miss:
+    """A score below its threshold; score None where the case has none."""
+
+    case: str
+    code: str
+    score: int | None
+    threshold: int
+
+
+def misses(scores: Scores, active: Sequence[str], thresholds: Mapping[str, int]) -> list[Miss]:
+    """All that keeps one iteration from P-strict, by case and dimension; a score that is not there is a miss."""
+    found = []
+    for case in active:
+        for code, threshold in thresholds.items():
+            score = scores.get(case, {}).get(code)
+            if score is None or score < threshold:
+                found.append(Miss(case, code, score, threshold))
+    return found
+
+
+def p_strict(scores: Scores, active: Sequence[str], thresholds: Mapping[str, int]) -> bool:
+    """Whether, in this one iteration, every active case meets every threshold. Without a case: no."""
+    return bool(active) and not misses(scores, active, thresholds)
+
+
+def tiers_open(curriculum: Curriculum, passed: Sequence[bool]) -> int:
+    """How many tiers are active after iterations that passed under P-strict or not, in their order.
+
+    A tier is added by the event that the suite before it passed, and never taken back.
+    """
+    return min(1 + sum(passed), len(curriculum.tiers))
+
+
+def is_saturated(curriculum: Curriculum, passed: Sequence[bool]) -> bool:
+    """Whether the last tier has passed too, as many passes as there are tiers: each pass opens one, or closes all."""
+    return sum(passed) >= len(curriculum.tiers)
+
+
+def read(document: Document) -> Curriculum:
+    """The curriculum that a document states; UserError with file and key where it cannot be one."""
+    validate(document, SCHEMA)
+    data = document.data
+    cases = {name: _case(name, one) for name, one in data["cases"].items()}
+    _check_places(document, cases)
+    tiers = tuple((tier["name"], tuple(tier["cases"])) for tier in data["tiers"])
+    held_out = tuple(data.get("held_out", []))
+    return Curriculum(data["title"], cases, tiers, held_out, data.get("reference_schema", ""))
+
+
+def _case(name: str, data: Mapping[str, Any]) -> Case:
+    source = data["source"]
+    return Case(name, data["about"], source["name"], source.get("parameters", {}), data["reference"])
+
+
+def _check_places(document: Document, cases: Mapping[str, Case]) -> None:
+    """Every case has one place: a tier, or among those held out."""
+    tiers: list[tuple[list[Key], Sequence[str]]] = [
+        (["tiers", number, "cases"], tier["cases"]) for number, tier in enumerate(document.data["tiers"])
+    ]
+    tiers.append((["held_out"], document.data.get("held_out", [])))
+    seen: set[str] = set()
+    for at, names in tiers:
+        for name in names:
+            if name not in cases:
+                raise UserError(f'{document.where(at)}: there is no case "{name}"; known are {", ".join(cases)}')
+            if name in seen:
+                raise UserError(f"{document.where(at)}: the case {name} has a place already; a case has one")
+            seen.add(name)
+    for name in cases:
+        if name not in seen:
+            raise UserError(f"{document.where(['cases', name])}: is in no tier and not held out; put it into one")

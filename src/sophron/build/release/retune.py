@@ -1,0 +1,61 @@
+"""Tune a built agent again for another model: the same contract, one more entry of the trail, the same endpoint."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from sophron.build.release import aud as auds
+from sophron.build.release import endpoint, gather
+from sophron.build.release import trail as trails
+from sophron.build.release.gather import Source
+from sophron.build.release.package import TOOLS, servers
+from sophron.build.release.trail import Trail
+from sophron.records import documents
+from sophron.records.errors import UserError
+
+Rerun = Callable[[Mapping[str, Any]], Source]
+"""Runs the build again with these handles, part -> who plays it, and says where its records lie."""
+
+
+def retune(folder: Path, agent: Mapping[str, Any], rerun: Rerun) -> Trail:
+    """Build again with `agent` (backend and model) as the agent's model, all other parts as they were.
+
+    The trail gets one entry, tagged with the new handle (AgentBuild, II-D). UserError where nothing would change,
+    where the rerun asked another model or used another contract, and where its agent would change what callers see.
+    """
+    before = trails.load(folder)
+    handles = dict(before.entries[-1]["models"])
+    if agent.items() <= handles["agent"].items():
+        raise UserError(f"{folder}: the agent was built for {_told(agent)} already; name another model")
+    handles["agent"] = dict(agent)
+    source = rerun(handles)
+    asked = documents.load_json(source.build / gather.BUILD)["handles"]
+    for part, who in handles.items():
+        if not who.items() <= asked.get(part, {}).items():
+            raise UserError(
+                f"{source.build / gather.BUILD}: {part} was {_told(asked.get(part, {}))}, a retune asks {_told(who)}; "
+                "run it again with that"
+            )
+    _check_endpoint(before, source)
+    return gather.add(folder, source)
+
+
+def _check_endpoint(before: Trail, source: Source) -> None:
+    """Before anything is added: the interface is what outlives a model."""
+    inventory = servers(before.folder / "contract" / TOOLS)
+    new = sorted(source.build.glob(f"iterations/*/{gather.VERDICT}"), key=lambda path: int(path.parent.name))
+    if not new:
+        raise UserError(f"{source.build}: no iteration of it has a verdict; run the build to its end first")
+    stated = [
+        endpoint.contract_bytes(auds.load(folder, inventory), before.data["agent"], before.data["about"])
+        for folder in (before.aud, new[-1].parent / "aud")
+    ]
+    if stated[0] != stated[1]:
+        raise UserError(
+            f"{new[-1].parent / 'aud'}: its inputs or its answer differ from those of the agent before; a retune "
+            "changes what is inside and nothing that callers rely on"
+        )
+
+
+def _told(who: Mapping[str, Any]) -> str:
+    return " ".join(str(value) for value in who.values()) or "nobody"

@@ -1,0 +1,126 @@
+"""The actions of `sophron build` that make an agent: a contract made and checked, a build rehearsed and looked at."""
+
+import argparse
+import getpass
+from pathlib import Path
+from typing import Any
+
+EXAMPLES = """\
+  sophron build new my-contract --domain 'electron diffraction'    every file that people author, to be filled in
+  sophron build check my-contract                                 is it whole, and could its blank agent be asked
+  sophron build rehearse rietveld-snr my-build --iterations 9     the loop with rules of thumb, without any model
+  sophron build status my-build                                   what each iteration came to
+"""
+NAMES = ("new", "check", "rehearse", "status")
+
+
+def add_actions(actions: Any) -> None:
+    """Arguments of each."""
+    new = actions.add_parser("new", help="make a contract to start from")
+    new.add_argument("folder", type=Path, metavar="DIR", help="the new folder")
+    new.add_argument("--domain", required=True, help="what the agent is for, a few words")
+    new.add_argument("--author", default="", help="who answers for the contract (default: your login name)")
+    check = actions.add_parser("check", help="check a contract")
+    check.add_argument("folder", type=Path, metavar="DIR", help="folder of the contract, or the name of a shipped one")
+    rehearse = actions.add_parser(
+        "rehearse", help="run the loop with rules of thumb; the same line goes on after a kill"
+    )
+    rehearse.add_argument("contract", help="folder of the contract, or the name of a shipped one")
+    rehearse.add_argument("folder", type=Path, metavar="DIR", help="folder of the build")
+    rehearse.add_argument("--iterations", type=int, default=9, help="iterations at most (default: 9)")
+    status = actions.add_parser("status", help="what each iteration of a build came to")
+    status.add_argument("folder", type=Path, metavar="DIR", help="folder of the build")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run one action."""
+    return {"new": _new, "check": _check, "rehearse": _rehearse, "status": _status}[args.action](args)
+
+
+def _found(name: str) -> Path:
+    """The folder of a contract: as it is named, or the shipped one."""
+    from sophron.build import contract
+
+    return Path(name) if Path(name).is_dir() else contract.find(name, Path.cwd())
+
+
+def _new(args: argparse.Namespace) -> int:
+    from sophron.build import scaffold
+
+    made = scaffold.create(args.folder, args.domain, args.author or getpass.getuser())
+    print(f"{args.folder} holds {len(made)} files.")
+    print(f"""Next, in {args.folder}:
+  rubric.yaml, curriculum.yaml, references/, knowledge/     yours to write: they are the scientific claim
+  sophron build check {args.folder}""")
+    return 0
+
+
+def _check(args: argparse.Namespace) -> int:
+    from sophron.build import aud, confined, contract
+
+    found = contract.load(_found(str(args.folder)))
+    aud.check(found.blank, found)
+    helpers = [path for name, path in aud.files(found.blank).items() if name.endswith(".py")]
+    fault = confined.imported(helpers, found.blank)
+    if fault:
+        from sophron.records.errors import UserError
+
+        raise UserError(f"{found.blank}: a helper cannot be imported in the sandbox: {fault}; correct it")
+    graded = found.curriculum
+    print(f"{found.name} {found.version}: {found.rubric.title}")
+    print(f"  {len(found.rubric.dimensions)} dimensions, {len(found.rubric.asked)} of them with a say of the judge")
+    for number, (name, cases) in enumerate(graded.tiers, start=1):
+        print(f"  tier {number}, {name}: {', '.join(cases)}")
+    print(f"  held out: {', '.join(graded.held_out) or 'nothing'}")
+    opened = sorted(one.name for one in found.boundary.surfaces if found.boundary.may_change(one))
+    print(f"  the build may change: {', '.join(opened)}")
+    print(f"  digest {found.digest}")
+    return 0
+
+
+def _rehearse(args: argparse.Namespace) -> int:
+    """Exit code 0 where the last tier passed and so did every case held out, else 1."""
+    from sophron.build import contract, loop, ways
+    from sophron.build.state import Action
+    from sophron.records.errors import UserError
+
+    if args.iterations < 1:
+        raise UserError(f"--iterations {args.iterations}: a build has at least one")
+    found = contract.load(_found(args.contract))
+    folder = args.folder.absolute()
+    build = loop.begin(folder, found, args.iterations)
+
+    def tell(action: Action) -> None:
+        words = [action.doing, str(action.iteration or ""), action.case, action.reason]
+        print(" ".join(word for word in words if word), flush=True)
+
+    result = loop.drive(build, ways.Rehearsal(folder, found), tell)
+    print(_told(folder))
+    return 0 if result["saturated"] and all(result["held_out"].values()) else 1
+
+
+def _status(args: argparse.Namespace) -> int:
+    print(_told(args.folder))
+    return 0
+
+
+def _told(folder: Path) -> str:
+    """A line an iteration: tiers, thresholds met, what was missed, what was changed and why."""
+    from tabulate import tabulate
+
+    from sophron.build import records
+    from sophron.records.errors import UserError
+
+    found = records.Records(folder)
+    if not (folder / records.BUILD).is_file():
+        raise UserError(f"{folder}: holds no build; make one with: sophron build rehearse CONTRACT {folder}")
+    rows = []
+    for verdict in found.verdicts():
+        change = found.document(verdict["iteration"], records.CHANGE) or {}
+        missed = ", ".join(f"{one['case']} {one['code']}" for one in verdict["misses"]) or "nothing"
+        how = "P-strict" if verdict["p_strict"] else verdict["skipped"] or f"missed: {missed}"
+        met = f"{verdict['met']}/{verdict['wanted']}"
+        rows.append([verdict["iteration"], verdict["tiers"], met, change["rationale"] or "as before", how])
+    cards = found.held_out.cards()
+    held = [f"held out: {case} {'passes' if card['passed'] else 'fails'}" for case, card in cards.items()]
+    return "\n".join([tabulate(rows, ["iteration", "tiers", "met", "change", "came to"], tablefmt="plain"), *held])

@@ -1,0 +1,137 @@
+"""From samples of all windows to a binding free energy, or to the reason why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from sophron.records.errors import UserError
+from sophron.science.estimators import corrections
+from sophron.science.estimators.cycle import Term, total
+from sophron.science.estimators.mbar import SHORTEST_RUN, Estimate, Run, estimate
+from sophron.science.estimators.refusal import Reason, Refusal
+from sophron.science.estimators.restraints import release, rt
+from sophron.science.host_guest import apr, forces
+from sophron.science.host_guest.experiment import Experiment
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Way = Literal["forward", "backward"]
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """Samples of one window from one start. values: shape (columns, samples), `sampling.COLUMNS`."""
+
+    window: int
+    seeded: Way | None
+    values: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Binding:
+    """A standard binding free energy in kcal/mol (1 mol/l), its legs, and what MBAR measured."""
+
+    total: Term
+    legs: tuple[Term, ...]
+    estimate: Estimate
+
+
+def reduced(experiment: Experiment, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Reduced energies of samples in all windows, shape (windows, samples); the site's wall in those that have one."""
+    walls = forces.energies(experiment.site, values[3], values[4]) / rt(experiment.temperature_k)
+    plain = [replace(window, wall=None) for window in experiment.windows]
+    walled = np.array([window.wall is not None for window in experiment.windows])
+    return np.asarray(apr.reduced(plain, values[:3], experiment.temperature_k) + np.outer(walled, walls))
+
+
+def runs(experiment: Experiment, sampled: Sequence[Sampled]) -> list[Run]:
+    """What MBAR needs; distance, theta and beta count for how slowly a run forgets."""
+    return [Run(each.window, reduced(experiment, each.values), each.values[:3], each.seeded) for each in sampled]
+
+
+def binding(experiment: Experiment, sampled: Sequence[Sampled], task: Mapping[str, Any]) -> Binding | Refusal:
+    """Attach, pull, release, equivalent sites and protonation, by a task's metadata, or why there is no number.
+
+    Statistical and systematic uncertainty stay apart; the force field's own error is in neither.
+    """
+    short = tuple(sorted({each.window for each in sampled if each.values.shape[1] < SHORTEST_RUN}))
+    if short:
+        sentence = f"{len(short)} windows have runs of fewer than {SHORTEST_RUN} samples; run longer."
+        return Refusal(Reason.FEW_SAMPLES, sentence, short)
+    found = estimate(runs(experiment, sampled), experiment.temperature_k)
+    if isinstance(found, Refusal):
+        return found
+    legs = [
+        -Term("attach and pull", found.difference, found.error, found.systematic),
+        -Term("release", release(experiment.frame, experiment.temperature_k)),
+    ]
+    symmetry = _symmetry(experiment, sampled, found, task["symmetry"])
+    if isinstance(symmetry, Refusal):
+        return symmetry
+    legs.append(symmetry)
+    protonation = task.get("protonation")
+    if protonation:
+        legs.append(Term("protonation", _protonated(task, protonation, experiment.temperature_k)))
+    return Binding(total("binding", legs), tuple(legs), found)
+
+
+def _symmetry(
+    experiment: Experiment, sampled: Sequence[Sampled], found: Estimate, symmetry: Mapping[str, Any]
+) -> Term | Refusal:
+    """-RT ln n where a lock kept the guest to one of n equivalent sites; else by what the unrestrained window saw."""
+    sites, locked = symmetry["equivalent_sites"], symmetry["locked_by_restraint"]
+    samples = [
+        each.values[4][:: max(1, round(inefficiency))]
+        for each, inefficiency in zip(sampled, found.inefficiencies, strict=True)
+        if each.window == 0
+    ]
+    angles = np.concatenate(samples)
+    if sites > 1 and locked and experiment.site.lock is None:
+        raise UserError(
+            "task_metadata.json: symmetry.locked_by_restraint is true and no lock was simulated; prepare again."
+        )
+    if sites > 2 and not locked:
+        sentence = f"which of {sites} equivalent sites the guest was in is not known; lock it to one."
+        return Refusal(Reason.SITES_UNEQUAL, sentence)
+    turned = int((angles < 90.0).sum()) if sites == 2 and not locked else 0
+    visits = [angles.size - turned, turned, *[0] * sites][:sites]
+    term = corrections.symmetry(visits, experiment.temperature_k)
+    return term if isinstance(term, Refusal) else Term("symmetry", term)
+
+
+def prediction(experiment: Experiment, found: Binding) -> Binding | Refusal:
+    """The same, or the refusal of it where the model cannot predict: it tests the machinery, and no more.
+
+    OBC2 overbinds cations in these hosts by 20 kcal/mol and more, so that its numbers may look converged and be wrong.
+    """
+    if not experiment.implicit:
+        return found
+    sentence = "the solvent is implicit (OBC2), which tests the machinery and predicts nothing; take tip3p or opc."
+    return Refusal(Reason.NO_PREDICTION, sentence)
+
+
+def residual(experiment: Experiment, sampled: Sequence[Sampled]) -> float:
+    """How steep the free energy still is where the guest is released, in kcal/mol/Angstrom: zero when it is free.
+
+    Mean force of the distance's restraint in the last window, less what the Jacobian and it alone would give.
+    """
+    last = len(experiment.windows) - 1
+    distances = np.concatenate([each.values[0] for each in sampled if each.window == last])
+    restraint = experiment.frame.distance
+    free = restraint.target + rt(experiment.temperature_k) / (restraint.k * restraint.target)
+    return float(2 * restraint.k * (distances.mean() - free))
+
+
+def _protonated(task: Mapping[str, Any], protonation: Mapping[str, Any], temperature_k: float) -> float:
+    return corrections.protonation(
+        task["ph"],
+        protonation["pka"],
+        temperature_k,
+        simulated_protonated=protonation["simulated_protonated"],
+        pka_bound=protonation.get("bound_pka"),
+    )

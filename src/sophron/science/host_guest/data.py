@@ -1,0 +1,124 @@
+"""The SAMPL benchmarks: fetched from their public repositories, or taken from a folder, and checked byte by byte.
+
+The project ships none of these files. Measured free energies are fetched apart, so that they need never lie where
+generated code or an agent can read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sophron.records import documents
+from sophron.records.atomic import write_bytes
+from sophron.records.errors import UserError
+
+SOURCES = Path(__file__).parent / "sources.yaml"
+RAW = "https://raw.githubusercontent.com"
+PATIENCE_S = 60.0
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """One host with its guests, as `sources.yaml` describes it.
+
+    guests: codes in the order that indices count; training: indices; symmetry: as in task metadata; remarks: of
+    guests, what their files are known to contradict; files, references: path -> sha256.
+    """
+
+    name: str
+    layout: str
+    folder: str
+    host: str
+    guests: tuple[str, ...]
+    training: tuple[int, ...]
+    temperature_k: float
+    ph: float
+    ionic_strength_molar: float
+    symmetry: Mapping[str, Any]
+    remarks: Mapping[str, str]
+    files: Mapping[str, str]
+    address: str
+    references: Mapping[str, str]
+    references_address: str
+
+    @property
+    def held_out(self) -> tuple[int, ...]:
+        """Indices of the guests that are not for training."""
+        return tuple(index for index in range(len(self.guests)) if index not in self.training)
+
+
+def benchmark(name: str) -> Benchmark:
+    """A benchmark by its name; UserError where there is none of it."""
+    known = documents.load_yaml(SOURCES).data
+    if name not in known:
+        raise UserError(f"there is no benchmark {name}; take one of {', '.join(sorted(known))}.")
+    each = known[name]
+    return Benchmark(
+        name=name,
+        layout=each["layout"],
+        folder=each["folder"],
+        host=each["host"],
+        guests=tuple(each["guests"]),
+        training=tuple(each["training"]),
+        temperature_k=each["temperature_k"],
+        ph=each["ph"],
+        ionic_strength_molar=each["ionic_strength_molar"],
+        symmetry=each["symmetry"],
+        remarks=each.get("remarks", {}),
+        files=each["files"],
+        address=_address(each),
+        references=each["references"]["files"],
+        references_address=_address(each["references"]),
+    )
+
+
+def fetch(found: Benchmark, folder: Path, server: str = RAW) -> Path:
+    """Bring the files of host and guests to `<folder>/<benchmark's folder>`, without measured values; that folder.
+
+    UserError where a file cannot be had, or is not the pinned one.
+    """
+    return _fetched(found.files, found.address, folder / found.folder, server)
+
+
+def fetch_references(found: Benchmark, folder: Path, server: str = RAW) -> Path:
+    """Bring the files of measured values to `<folder>/<benchmark's folder>`; as `fetch`."""
+    return _fetched(found.references, found.references_address, folder / found.folder, server)
+
+
+def check(found: Benchmark, folder: Path) -> None:
+    """UserError where a file below `folder` is not the pinned one; missing ones are met when they are read."""
+    for name, digest in found.files.items():
+        path = folder / found.folder / name
+        if path.is_file() and _sha256(path.read_bytes()) != digest:
+            raise UserError(f"{path} is not the file of the benchmark (sha256 differs); fetch it again.")
+
+
+def _fetched(files: Mapping[str, str], address: str, target: Path, server: str) -> Path:
+    for name, digest in files.items():
+        path = target / name
+        if path.is_file() and _sha256(path.read_bytes()) == digest:
+            continue
+        url = f"{server}/{address}/{name}"
+        try:
+            with urllib.request.urlopen(url, timeout=PATIENCE_S) as answer:  # noqa: S310 - https, or a test's own
+                data = answer.read()
+        except (urllib.error.URLError, TimeoutError) as error:
+            raise UserError(f"{url} cannot be fetched ({error}); name a folder that holds the files.") from error
+        if _sha256(data) != digest:
+            raise UserError(f"{url} is not the pinned file (sha256 differs); do not use it, and report this.")
+        write_bytes(path, data)
+    return target
+
+
+def _address(each: Mapping[str, Any]) -> str:
+    return f"{each['repository']}/{each['commit']}/{each['root']}"
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

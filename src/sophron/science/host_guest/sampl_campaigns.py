@@ -1,0 +1,66 @@
+"""Campaigns of the SAMPL benchmarks in three sizes, with the splits of MDForge (table 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sophron.science.host_guest import data
+from sophron.science.host_guest.build import Solvent
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+TEMPLATE = Path(__file__).parent / "templates" / "sampl.campaign.yaml.j2"
+
+
+@dataclass(frozen=True)
+class Size:
+    """training: guests at most; ns: of a window; runtime_min: of a production step; trials, successes: of the loop."""
+
+    name: str
+    solvent: Solvent
+    platform: str
+    training: int
+    held_out: int
+    ns: float
+    runtime_min: int
+    successes: int
+
+
+SIZES = (
+    Size("smoke", "obc2", "CPU", training=1, held_out=1, ns=0.02, runtime_min=20, successes=1),
+    Size("bench", "obc2", "CPU", training=4, held_out=10, ns=1.0, runtime_min=120, successes=2),
+    Size("full", "tip3p", "CUDA", training=4, held_out=10, ns=5.0, runtime_min=720, successes=5),
+)
+"""smoke: minutes, machinery only; bench: hours on two cores, machinery only; full: a queue with graphics processors."""
+
+
+def draft(benchmark: str, size: Size) -> str:
+    """The `campaign.yaml` of a benchmark in one size."""
+    found = data.benchmark(benchmark)
+    code = [each.lower() for each in found.guests]
+    return _template().render(
+        benchmark=found,
+        size=size,
+        campaign=benchmark if size.name == "full" else f"{benchmark}-{size.name}",
+        guests=code,
+        training=[code[index] for index in found.training[: size.training]],
+        held_out=[code[index] for index in found.held_out[: size.held_out]],
+    )
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,  # noqa: S701 - YAML, not HTML
+    )
+    return environment.from_string(TEMPLATE.read_text())

@@ -1,0 +1,116 @@
+"""The SAMPL benchmarks as systems of a campaign: tasks without measured values, and these for the benchmark alone."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sophron.records import documents
+from sophron.records.errors import UserError
+from sophron.science.estimators.restraints import rt
+from sophron.science.host_guest import data, tasks
+from sophron.science.host_guest.data import Benchmark
+
+KJ_PER_KCAL = 4.184
+INPUTS = ("host.mol2", "guest.mol2", "complex.pdb")
+CLIP_TABLE = "CBClip.txt"
+
+
+@dataclass(frozen=True)
+class MoleculeTask:
+    """metadata: as `schemas/debate/task_metadata.schema.yaml` has it; files: canonical name -> file."""
+
+    metadata: Mapping[str, Any]
+    files: Mapping[str, Path] = field(default_factory=dict)
+
+
+class Sampl:
+    """Settings: `benchmark` (sampl4-cb7, sampl4-oah, sampl5-cbclip), `solvent`, and `data`, a folder with the files.
+
+    Without `data`, files are fetched from their public repositories and checked.
+    """
+
+    form = "molecules"
+
+    def guests(self, settings: Mapping[str, Any]) -> Sequence[str]:
+        """Codes in the order of the benchmark, in lower case."""
+        return [code.lower() for code in _benchmark(settings).guests]
+
+    def names(self, settings: Mapping[str, Any]) -> Sequence[str]:
+        """Codes of guests and host."""
+        return [*self.guests(settings), _benchmark(settings).host.lower()]
+
+    def task(self, settings: Mapping[str, Any], guest: str, folder: Path) -> MoleculeTask:
+        """The task of one guest, its files below `folder`."""
+        found = _benchmark(settings)
+        source = Path(settings["data"]) if "data" in settings else folder / "fetched"
+        if "data" not in settings:
+            data.fetch(found, source)
+        data.check(found, source)
+        target = folder / guest
+        target.mkdir(parents=True, exist_ok=True)
+        tasks.write(found, self.guests(settings).index(guest), source, target, settings["solvent"])
+        metadata = documents.load_json(target / "task_metadata.json")
+        # A name would tell a pipeline, or a model that wrote it, which published value to look for.
+        metadata["task"] = f"{found.name} {self.guests(settings).index(guest)}"
+        return MoleculeTask(metadata, {name: target / name for name in INPUTS})
+
+    def references(self, settings: Mapping[str, Any]) -> Mapping[str, float]:
+        """Guest -> measured standard binding free energy in kcal/mol."""
+        found = _benchmark(settings)
+        if "data" in settings:
+            return _measured(found, Path(settings["data"]) / found.folder)
+        with tempfile.TemporaryDirectory() as folder:
+            return _measured(found, data.fetch_references(found, Path(folder)))
+
+
+SAMPL = Sampl()
+
+
+def _benchmark(settings: Mapping[str, Any]) -> Benchmark:
+    for key in ("benchmark", "solvent"):
+        if key not in settings:
+            raise UserError(f'the settings of a SAMPL benchmark lack "{key}"; add it')
+    return data.benchmark(settings["benchmark"])
+
+
+def _measured(found: Benchmark, folder: Path) -> dict[str, float]:
+    if found.layout == "taproom":
+        return {code.lower(): _of_measurement(folder / code / "measurement.yaml") for code in found.guests}
+    constants = _constants(folder, len(found.guests))
+    unit = rt(found.temperature_k)
+    return {code.lower(): -unit * math.log(each) for code, each in zip(found.guests, constants, strict=True)}
+
+
+def _of_measurement(path: Path) -> float:
+    """Taproom gives kJ/mol."""
+    try:
+        value = re.search(r"delta_G:\s*(-?[0-9.]+)\s*kJ/mol", path.read_text())
+    except FileNotFoundError:
+        raise UserError(f"{path} is not there; take a data folder that holds the measured values.") from None
+    if value is None:
+        raise UserError(f"{path} has no delta_G in kJ/mol; take the file of the benchmark.")
+    return float(value[1]) / KJ_PER_KCAL
+
+
+def _constants(folder: Path, guests: int) -> list[float]:
+    """Association constants in l/mol: the mean of both titrations of each guest (Yin et al. 2017)."""
+    table, derived = folder / CLIP_TABLE, folder / "guests.csv"
+    if table.is_file():
+        rows = [line.split() for line in table.read_text().splitlines() if line.strip()]
+        found = [0.5 * (float(row[0]) + float(row[1])) for row in rows]
+    elif derived.is_file():
+        unit = rt(298.15)
+        with derived.open(newline="") as lines:
+            found = [math.exp(-float(row["dG_exp_kcal_mol"]) / unit) for row in csv.DictReader(lines)]
+    else:
+        raise UserError(f"{table} is not there; take a data folder that holds the measured values.")
+    if len(found) != guests:
+        raise UserError(f"{folder} holds {len(found)} measured values for {guests} guests; take the pinned file.")
+    return found

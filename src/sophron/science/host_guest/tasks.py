@@ -1,0 +1,168 @@
+"""Tasks from a benchmark's files: host.mol2, guest.mol2, complex.pdb and task_metadata.json, and what was odd in them.
+
+Charges come from the partial charges, never from a file's word for them; anchors from Taproom's files where there are
+any. A measured value is never read here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sophron.records.atomic import write_json, write_text
+from sophron.records.errors import UserError
+from sophron.science.host_guest import mol2
+from sophron.science.host_guest.build import Solvent
+from sophron.science.host_guest.data import Benchmark
+from sophron.science.host_guest.mol2 import Atom, Molecule
+
+HOST_RESIDUE, GUEST_RESIDUE = "1", "2"
+
+
+@dataclass(frozen=True)
+class Guest:
+    """A guest with its host and their complex. pdb: text; anchors: as in task metadata, empty: none are published.
+
+    remarks: what its files contradict, and what was done about it.
+    """
+
+    code: str
+    host: Molecule
+    guest: Molecule
+    pdb: str
+    anchors: dict[str, list[str]]
+    remarks: tuple[str, ...]
+
+
+def read(found: Benchmark, index: int, folder: Path) -> Guest:
+    """Read one guest of a benchmark below `folder`; UserError where a file is missing or contradicts itself."""
+    reader = {"taproom": _taproom, "solvated": _solvated}[found.layout]
+    return reader(found, found.guests[index], folder / found.folder)
+
+
+def write(found: Benchmark, index: int, folder: Path, target: Path, solvent: Solvent) -> tuple[str, ...]:
+    """Write one task into `target`; the remarks on its files."""
+    one = read(found, index, folder)
+    one.host.write(target / "host.mol2")
+    one.guest.write(target / "guest.mol2")
+    write_text(target / "complex.pdb", one.pdb)
+    task: dict[str, Any] = {
+        "task": f"{found.name}-{one.code}",
+        "temperature_k": found.temperature_k,
+        "host_charge_e": one.host.integer_charge("host.mol2"),
+        "guest_charge_e": one.guest.integer_charge("guest.mol2"),
+        "symmetry": dict(found.symmetry),
+        "ph": found.ph,
+        "ionic_strength_molar": found.ionic_strength_molar,
+        "solvent": solvent,
+    }
+    if one.anchors:
+        task["anchors"] = one.anchors
+    write_json(target / "task_metadata.json", task)
+    return one.remarks
+
+
+def formula(molecule: Molecule) -> str:
+    """Elements and counts in Hill's order, without the charge."""
+    counts = Counter(atom.element for atom in molecule.atoms)
+    order = [each for each in ("C", "H") if each in counts] + sorted(set(counts) - {"C", "H"})
+    return "".join(f"{each}{counts[each] if counts[each] > 1 else ''}" for each in order)
+
+
+def _taproom(found: Benchmark, code: str, folder: Path) -> Guest:
+    host, guest = mol2.read(folder / f"{found.host}.mol2"), mol2.read(folder / code / f"{code}.mol2")
+    pose = folder / code / f"{found.host}-{code}-p.pdb"  # the name in guest.yaml lacks the pose
+    described, frame = _yaml(folder / code / "guest.yaml"), _yaml(folder / "host-p.yaml")
+    remarks = list(_charges(host, guest, described["net_charge"]))
+    if code in found.remarks:
+        remarks.append(found.remarks[code])
+    anchors = {
+        "host": [f":{HOST_RESIDUE}@{_atom(frame, name)}" for name in ("H1", "H2", "H3")],
+        "guest": [f":{GUEST_RESIDUE}@{_atom(described, name)}" for name in ("G1", "G2")],
+    }
+    try:
+        text = pose.read_text()
+    except FileNotFoundError:
+        raise UserError(f"{pose} is not there; take a data folder that holds it.") from None
+    return Guest(code, host, guest, text, anchors, tuple(remarks))
+
+
+def _charges(host: Molecule, guest: Molecule, said: str) -> list[str]:
+    """Where charges do not sum to their integer, and where guest.yaml says another one."""
+    remarks = []
+    for what, molecule in (("host", host), ("guest", guest)):
+        meant = molecule.integer_charge(what)
+        if abs(molecule.charge - meant) > mol2.CHARGE_QUANTUM:
+            off = f"the charges sum to {molecule.charge:.4f} e"
+            remarks.append(f"{what}.mol2: {off}; they are renormalised to {meant} e")
+    stated, meant = round(float(said.removesuffix("e"))), guest.integer_charge("guest")
+    if stated != meant:
+        remarks.append(f"guest.yaml says {stated:+d} e and the charges say {meant:+d} e; the charges are believed")
+    return remarks
+
+
+def _solvated(found: Benchmark, code: str, folder: Path) -> Guest:
+    """From the published topology and coordinates in water; only host and guest are kept.
+
+    Molecules are read off ParmEd's atoms: a topology that ParmEd slices and saves cannot be read again.
+    """
+    import parmed
+
+    paths = [folder / f"CBC-{code}" / f"CBC-{code}.{suffix}" for suffix in ("prmtop", "rst7")]
+    stripped = [folder / code / name for name in ("dry.prmtop", "dry.rst7")]
+    there = next((pair for pair in (paths, stripped) if all(path.is_file() for path in pair)), None)
+    if there is None:
+        raise UserError(f"{paths[0]} and {paths[1].name} are not there; take a data folder that holds them.")
+    whole = parmed.load_file(str(there[0]), xyz=str(there[1]))
+    parts = [residue for residue in whole.residues if len(residue.atoms) > 10]
+    host, guest = (_molecule(each) for each in sorted(parts, key=lambda each: each.name != found.host))
+    remarks = [*_charges(host, guest, f"{guest.integer_charge('guest')}e")]
+    if code in found.remarks:
+        remarks.append(found.remarks[code])
+    return Guest(code, host, guest, _pdb(host, guest), {}, tuple(remarks))
+
+
+def _molecule(residue: Any) -> Molecule:
+    """One residue of ParmEd's. Its bond orders are lost in a topology; antechamber judges them from the shape."""
+    places = {id(atom): place for place, atom in enumerate(residue.atoms)}
+    atoms = tuple(Atom(atom.name, (atom.xx, atom.xy, atom.xz), atom.type, atom.charge) for atom in residue.atoms)
+    pairs = {
+        (places[id(bond.atom1)], places[id(bond.atom2)])
+        for atom in residue.atoms
+        for bond in atom.bonds
+        if id(bond.atom1) in places and id(bond.atom2) in places
+    }
+    return Molecule(residue.name, atoms, tuple((first, second, "1") for first, second in sorted(pairs)))
+
+
+def _pdb(host: Molecule, guest: Molecule) -> str:
+    lines, number = [], 0
+    for place, molecule in ((HOST_RESIDUE, host), (GUEST_RESIDUE, guest)):
+        for atom in molecule.atoms:
+            number += 1
+            x, y, z = atom.position_a
+            lines.append(
+                f"ATOM  {number:5d} {atom.name:^4s} {molecule.residue:<3s}  {place:>4s}    "
+                f"{x:8.3f}{y:8.3f}{z:8.3f}  1.00  0.00          {atom.element:>2s}"
+            )
+    return "\n".join([*lines, "END", ""])
+
+
+def _yaml(path: Path) -> dict[str, Any]:
+    """Taproom's YAML; its aliases hold colons that no quotes protect, so only what is needed is read."""
+    try:
+        text = path.read_text()
+    except FileNotFoundError:
+        raise UserError(f"{path} is not there; take a data folder that holds it.") from None
+    aliases = dict(re.findall(r"^\s*-\s+([DGH]\d):\s*\"?(:\S+?)\"?\s*$", text, re.MULTILINE))
+    charge = re.search(r"^net_charge:\s*(\S+)", text, re.MULTILINE)
+    if charge is None:
+        raise UserError(f"{path} has no net_charge; take the file of the benchmark.")
+    return {"net_charge": charge[1], "aliases": aliases}
+
+
+def _atom(described: dict[str, Any], name: str) -> str:
+    return str(described["aliases"][name]).partition("@")[2]

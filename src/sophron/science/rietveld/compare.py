@@ -1,0 +1,72 @@
+"""Stage compare: all patterns of a campaign side by side, and one parameter of them as the answer or as a series."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sophron.interfaces.kind import EngineFailure, StepContext, StepResult, UpstreamStep
+from sophron.science.figures import BLUE, saved_figure
+
+NORMAL = 1.959964
+"""Half-width of a 95 % interval in standard errors."""
+
+
+def run(ctx: StepContext) -> StepResult:
+    """The parameter of the definition from every pattern; EngineFailure where one did not refine it. Draws it.
+
+    One pattern gives an answer. Several give a series and no single value: what they have in common is a model of its
+    own, which nobody stated.
+    """
+    steps = ctx.upstream["refine"]
+    name = ctx.definition["parameter"]
+    rows = [_row(step, name) for step in steps]
+    value: float | None = rows[0]["value"] if len(rows) == 1 else None
+    error: float | None = rows[0]["esd"] if len(rows) == 1 else None
+    ends = (None, None) if value is None or error is None else (value - NORMAL * error, value + NORMAL * error)
+    path = ctx.workdir / "series.svg"
+    _draw(path, rows, name)
+    result: dict[str, Any] = {
+        "value": value,
+        "standard_error": error,
+        "interval_low": ends[0],
+        "interval_high": ends[1],
+        "units": ctx.definition["units"],
+        "refusal": None if len(rows) == 1 else f"series: {len(rows)} patterns give {name} as a series, not one value",
+        "patterns": len(rows),
+        "reports_that_stand": sum(step.result["stands"] for step in steps),
+        "largest_rwp_percent": max(row["rwp_percent"] for row in rows),
+        "engine": rows[0]["engine"],
+        "rows": rows,
+    }
+    return StepResult(result, {"series_plot": path}, {"numpy": np.__version__})
+
+
+def _row(step: UpstreamStep, name: str) -> dict[str, Any]:
+    found = step.result["parameters"].get(name)
+    if found is None:
+        raise EngineFailure(f"{step.wildcards['pattern']}: {name} was not refined; see its report for why")
+    return {
+        "pattern": step.wildcards["pattern"],
+        "value": found["value"],
+        "esd": found["esd"],
+        "esd_counting": found["esd_counting"],
+        "rwp_percent": step.result["rwp_percent"],
+        "gof": step.result["gof"],
+        "engine": step.result["engine"],
+        "stands": step.result["stands"],
+        "claimed": sorted(one["name"] for one in step.result["phases"] if one["claimed"]),
+    }
+
+
+def _draw(path: Path, rows: Sequence[dict[str, Any]], name: str) -> None:
+    with saved_figure(path) as figure:
+        axes = figure.subplots()
+        at = np.arange(len(rows))
+        errors = [row["esd"] or 0.0 for row in rows]
+        axes.errorbar(at, [row["value"] for row in rows], errors, fmt="o", color=BLUE, markersize=4, capsize=2)
+        axes.set_xticks(at, [row["pattern"] for row in rows] if len(rows) <= 20 else [""] * len(rows))
+        axes.set_ylabel(name)

@@ -1,0 +1,116 @@
+"""Stage refine: what an agent reported, recomputed from the model that it left; a report is not believed."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
+from sophron.interfaces.rietveld import Cycle, Request, RietveldEngine
+from sophron.records import documents, registry
+from sophron.records.atomic import write_json, write_text
+from sophron.records.errors import UserError
+from sophron.science.rietveld import checking, plots, refined_cif
+from sophron.science.rietveld.data import REGISTRY
+from sophron.science.rietveld.refinement import save_curves
+from sophron.science.rietveld.session import model_files, sample
+from sophron.science.rietveld.session.looking import worst_windows
+from sophron.science.rietveld.session.numbers import fit_numbers, significance
+
+RULE = "refinement"
+"""The agent rule whose answer this stage takes up."""
+
+LIMIT_S = 600.0
+
+
+def run(ctx: StepContext) -> StepResult:
+    """One more cycle from the agent's model with what it had free: the numbers of the report have to come out again.
+
+    EngineFailure where there is no model, or where that cycle does not end well. What does not stand is a result.
+    """
+    (answer,) = ctx.upstream[RULE]
+    given = sample.load(ctx.one("data").files["sample"])
+    engine: RietveldEngine = registry.load(REGISTRY, given.engine)()
+    try:
+        pattern, state, kept = model_files.read(answer.files["model"], given.pattern)
+        cycle = engine.refine(pattern, state, Request(kept["free"], kept["equal"], limit_s=LIMIT_S))
+    except UserError as error:
+        raise EngineFailure(f"the model that the agent left: {error}") from None
+    finally:
+        engine.close()
+    if cycle.fit is None:
+        raise EngineFailure(f"one more cycle from the reported model {cycle.ended}: {cycle.reason}")
+    trajectory = documents.load_json(answer.files["trajectory"])
+    recipe = ctx.definition["recipe"]
+    found = checking.Checked(answer.result, cycle, kept, given, recipe, float(ctx.definition["tolerance"]))
+    differences = [*found.differences(), *checking.of_trajectory(answer.result, trajectory)]
+    files = _files(ctx.workdir, cycle, given, answer.files["trajectory"])
+    write_json(files["report"], dict(answer.result))
+    return StepResult(_result(cycle, found, differences, trajectory), files, {given.engine: cycle.state.version})
+
+
+def _result(
+    cycle: Cycle, found: checking.Checked, differences: list[str], trajectory: Mapping[str, Any]
+) -> dict[str, Any]:
+    fit = found.fit
+    calls = trajectory["calls"]
+    seen = [one["plot"] for one in calls if one["plot"] is not None]
+    cycles = [one for one in calls if one["ended"] is not None]
+    numbers: dict[str, Any] = dict(fit_numbers(fit))
+    claimed = [one for one in found.report["phases"] if one["claimed"] and one["role"] == "candidate"]
+    least = min((significance(fit, one["name"]) or 0.0 for one in claimed if one["in_model"]), default=None)
+    return {
+        **numbers,
+        "variables": fit.variables,
+        "observations": fit.observations,
+        "stands": not differences,
+        "differences": differences,
+        "engine": fit.rwp.engine,
+        "engine_version": cycle.state.version,
+        "converged": cycle.ended == "converged",
+        "weights": found.kept["weights"],
+        "largest_move_over_esd": found.largest_move(),
+        "impurities_claimed": len(claimed),
+        "least_claimed_significance": least,
+        "calls": len(calls),
+        "plots_seen": len(seen),
+        "whole_plots_seen": sum(one["whole"] for one in seen),
+        "cycles": len(cycles),
+        "cycles_failed": sum(not one["ok"] for one in cycles),
+        "engine_s": cycle.wall_s,
+        "phases": found.phases(),
+        "parameters": {
+            one.name: {"value": one.value, "esd": one.esd, "esd_counting": one.esd_counting} for one in fit.parameters
+        },
+    }
+
+
+def _files(workdir: Path, cycle: Cycle, given: sample.Sample, trajectory: Path) -> dict[str, Path]:
+    fit = cycle.fit
+    if fit is None:
+        raise EngineFailure("there is no fit to keep")
+    names = {
+        "structure": "structure.cif",
+        "curves": "curves.npz",
+        "pattern_plot": "pattern.png",
+        "window_plot": "window.png",
+        "report": "report.json",
+        "trajectory": "trajectory.json",
+    }
+    files = {key: workdir / name for key, name in names.items()}
+    refined = {one.name: one for one in fit.parameters}
+    there = {one.name for one in fit.phases}
+    cifs = [
+        refined_cif.refined(one.phase.name, one.phase.cif, cycle.state.values, refined)
+        for one in given.phases
+        if one.phase.name in there
+    ]
+    write_text(files["structure"], "\n".join(cifs))
+    save_curves(files["curves"], fit.curves)
+    plots.pattern_png(fit, files["pattern_plot"])
+    worst = worst_windows(fit)[0]
+    plots.pattern_png(fit, files["window_plot"], (worst["low_deg"], worst["high_deg"]))
+    shutil.copyfile(trajectory, files["trajectory"])
+    return files

@@ -1,0 +1,136 @@
+"""What speaks against a fit, as typed findings, and what a plot shows in one sentence: rules of thumb, all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sophron.interfaces.rietveld_fit import Fit
+
+CORRELATED = 0.95
+UNEXPLAINED_ESD = 6.0
+FROM_TICK_DEG = 0.3
+RUN_POINTS = 400
+TILTED_ESD = 0.25
+LARGEST_U, SMALLEST_U = 0.1, 0.0
+"""Angstrom^2: an atom of a stable solid is within."""
+
+LARGEST_SHIFT = 0.1
+"""Over its esd: what moves less has converged (McCusker 1999, 10.1107/S0021889898009856)."""
+
+
+def reading(shown: Mapping[str, float | None]) -> str:
+    """What a plot shows where it was made, from its own numbers."""
+    largest, at = shown["largest_difference_esd"] or 0.0, shown["largest_difference_deg"] or 0.0
+    spread = shown["root_mean_square_esd"] or 0.0
+    side = "above" if largest > 0 else "below"
+    quality = "as counting statistics want" if spread < 1.3 else "more than counting statistics want"
+    return (
+        f"the difference spreads by {spread:.2f} esd, {quality}; "
+        f"its largest, {abs(largest):.1f} esd {side} the model, is at {at:.2f} degrees"
+    )
+
+
+def of(fit: Fit, values: Mapping[str, float]) -> list[dict[str, Any]]:
+    """All findings, those that make the model wrong before those that make it incomplete."""
+    return [
+        *_displacements(values),
+        *_occupancies(values),
+        *_correlations(fit),
+        *_unconverged(fit),
+        *_background(fit),
+        *_unexplained(fit),
+    ]
+
+
+def _finding(code: str, message: str, at_deg: float | None = None, parameter: str | None = None) -> dict[str, Any]:
+    return {"code": code, "message": message, "at_deg": at_deg, "parameter": parameter}
+
+
+def _displacements(values: Mapping[str, float]) -> list[dict[str, Any]]:
+    wrong = [name for name, one in values.items() if name.startswith("u_iso/") and not SMALLEST_U <= one <= LARGEST_U]
+    return [
+        _finding("U_OUT_OF_RANGE", f"{name} is {values[name]:.3g} angstrom^2; hold u_iso of this atom", None, name)
+        for name in wrong
+    ]
+
+
+def _occupancies(values: Mapping[str, float]) -> list[dict[str, Any]]:
+    wrong = [name for name, one in values.items() if name.startswith("occupancy/") and not -0.01 <= one <= 1.01]
+    return [
+        _finding("OCCUPANCY_OUT_OF_RANGE", f"{name} is {values[name]:.3g}; hold the occupancy", None, name)
+        for name in wrong
+    ]
+
+
+def _correlations(fit: Fit) -> list[dict[str, Any]]:
+    # Coefficients of one polynomial are correlated by nature; nothing is read from them.
+    strong = [
+        one
+        for one in fit.correlations
+        if abs(one.value) > CORRELATED and not (one.first.startswith("back") and one.second.startswith("back"))
+    ]
+    return [
+        _finding(
+            "CORRELATED",
+            f"{one.first} and {one.second} are correlated by {one.value:.3f}; hold one of them",
+            None,
+            one.second,
+        )
+        for one in strong
+    ]
+
+
+def _unconverged(fit: Fit) -> list[dict[str, Any]]:
+    shift = fit.largest_shift_over_esd
+    if shift is None or shift <= LARGEST_SHIFT:
+        return []
+    return [_finding("NOT_CONVERGED", f"the largest shift is {shift:.2g} esd; refine again")]
+
+
+def _background(fit: Fit) -> list[dict[str, Any]]:
+    """Where far from all reflections the difference leans to one side over many points, the background is wrong."""
+    x, over = fit.curves.two_theta_deg, _over(fit)
+    free = _distance(fit) > FROM_TICK_DEG
+    found = []
+    for first in range(0, x.size - RUN_POINTS + 1, RUN_POINTS):
+        part = slice(first, first + RUN_POINTS)
+        here = over[part][free[part]]
+        if here.size > RUN_POINTS // 4 and abs(float(here.mean())) > max(TILTED_ESD, 4 / np.sqrt(here.size)):
+            middle = float(x[part].mean())
+            found.append(
+                _finding("BACKGROUND", f"the background is off about {middle:.0f} degrees; add coefficients", middle)
+            )
+    return found[:3]
+
+
+def _unexplained(fit: Fit) -> list[dict[str, Any]]:
+    """Counts above the model that no reflection is near to: another phase, or a line of the tube."""
+    over = _over(fit)
+    width = 7
+    summed = np.convolve(over, np.ones(width), "same") / np.sqrt(width)
+    summed[_distance(fit) <= FROM_TICK_DEG] = 0.0
+    at = int(np.argmax(summed))
+    if summed[at] < UNEXPLAINED_ESD:
+        return []
+    angle = float(fit.curves.two_theta_deg[at])
+    said = f"counts at {angle:.2f} degrees, {summed[at]:.1f} esd above the model, belong to no phase; zoom in"
+    return [_finding("UNEXPLAINED_PEAK", said, round(angle, 3))]
+
+
+def _over(fit: Fit) -> np.ndarray[Any, np.dtype[np.float64]]:
+    found: np.ndarray[Any, np.dtype[np.float64]] = (fit.curves.observed - fit.curves.calculated) / fit.curves.sigma
+    return found
+
+
+def _distance(fit: Fit) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Degrees from each point to the nearest Bragg position."""
+    x = fit.curves.two_theta_deg
+    ticks = np.sort(np.concatenate([np.asarray(at, dtype=float) for at in fit.curves.ticks_deg.values()]))
+    if ticks.size == 0:
+        return np.full(x.size, np.inf)
+    right = np.clip(np.searchsorted(ticks, x), 1, ticks.size - 1) if ticks.size > 1 else np.zeros(x.size, dtype=int)
+    near: np.ndarray[Any, np.dtype[np.float64]] = np.minimum(np.abs(x - ticks[right]), np.abs(x - ticks[right - 1]))
+    return near

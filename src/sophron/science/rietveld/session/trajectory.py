@@ -1,0 +1,96 @@
+"""The record of a session: every call in order and every state, written whole after each call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sophron.interfaces.rietveld import Freed
+from sophron.records.atomic import write_json
+
+NAME = "trajectory.json"
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A picture that was shown. Ends in degrees 2 theta; sha256: of the PNG; file: below the session's folder."""
+
+    low_deg: float
+    high_deg: float
+    whole: bool
+    sha256: str
+    file: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a tool came to. hint: why not, or what to look at next; details: plain data beside the numbers.
+
+    ended, free: of a cycle; decision: what was decided.
+    """
+
+    hint: str
+    ok: bool = True
+    numbers: Mapping[str, float | None] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)
+    plot: Plot | None = None
+    decision: str | None = None
+    free: tuple[Freed, ...] | None = None
+    ended: str | None = None
+
+
+@dataclass(frozen=True)
+class StateEntry:
+    """A state as the trajectory has it."""
+
+    number: int
+    parent: int | None
+    label: str
+    call: int
+    phases: tuple[str, ...]
+    weights: str
+    variables: int
+    rwp_percent: float | None
+    gof: float | None
+
+
+class Trajectory:
+    """Appends calls to `folder/trajectory.json` (`schemas/rietveld/trajectory.schema.yaml`)."""
+
+    def __init__(self, folder: Path, about: Mapping[str, str]) -> None:
+        self._path = folder / NAME
+        self._about = dict(about)
+        self.calls: list[dict[str, Any]] = []
+        self.states: list[StateEntry] = []
+
+    @property
+    def next_call(self) -> int:
+        """Number of the call that is not written yet."""
+        return len(self.calls) + 1
+
+    def append(self, tool: str, arguments: Mapping[str, Any], answer: Answer, state: int | None, version: str) -> None:
+        """Write down one call. version: of the engine, where it is known by now."""
+        self._about["engine_version"] = version
+        call = {
+            "number": self.next_call,
+            "tool": tool,
+            "arguments": dict(arguments),
+            "ok": answer.ok,
+            "hint": answer.hint,
+            "numbers": dict(answer.numbers),
+            "plot": None if answer.plot is None else asdict(answer.plot),
+            "decision": answer.decision,
+            "free": None if answer.free is None else freed_data(answer.free),
+            "ended": answer.ended,
+            "state": state,
+        }
+        self.calls.append(call)
+        states = [{**asdict(one), "phases": list(one.phases)} for one in self.states]
+        write_json(self._path, {**self._about, "calls": self.calls, "states": states})
+
+
+def freed_data(free: Sequence[Freed]) -> list[dict[str, Any]]:
+    """What is free as plain data."""
+    return [asdict(one) for one in free]

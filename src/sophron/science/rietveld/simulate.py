@@ -1,0 +1,48 @@
+"""Stage simulate: a powder pattern whose truth is known, instead of one that was measured."""
+
+from __future__ import annotations
+
+from sophron.interfaces.kind import StepContext, StepResult
+from sophron.interfaces.rietveld import RietveldEngine
+from sophron.records import registry
+from sophron.records.atomic import write_json, write_text
+from sophron.records.errors import UserError, shown
+
+FILES = {"sample": "sample.json", "pattern": "pattern.xy", "truth": "truth.json"}
+"""Outputs of the stage."""
+
+
+def run(ctx: StepContext) -> StepResult:
+    """Poisson counts of the scan that the wildcard `scan` names, from the step's seed.
+
+    `sample.json` is what a refinement is given, `pattern.xy` the counts alone, `truth.json` what went in. UserError
+    for a series, a scan or an engine that there is not.
+    """
+    from sophron.science.rietveld.simulated import generate, sample, series
+
+    definition, scan = ctx.definition, ctx.wildcards["scan"]
+    if scan not in definition["scans"]:
+        raise UserError(f'simulate.definition.scans: there is no "{shown(scan)}"; add it with its seconds')
+    engine: RietveldEngine = registry.load("sophron.rietveld_engines", definition["engine"])()
+    try:
+        truth = generate.truth(engine, series.series(definition["series"]))
+    finally:
+        engine.close()
+    time_s = definition["scans"][scan]
+    pattern = generate.scan(truth, time_s, ctx.seed)
+    files = {name: ctx.workdir / file for name, file in FILES.items()}
+    write_json(files["sample"], sample.data(truth.series, pattern, definition["engine"]))
+    lines = (f"{x:.4f} {y:.0f}" for x, y in zip(pattern.two_theta_deg, pattern.intensity, strict=True))
+    write_text(files["pattern"], "\n".join((f"# {pattern.name}", *lines)) + "\n")
+    went_in = {"cell_angstrom": truth.cell_angstrom, "weight_fractions": truth.weight_fractions}
+    write_json(files["truth"], {"simulated": True, "title": pattern.name, "seed": ctx.seed, **went_in})
+    result = {
+        "simulated": True,
+        "title": pattern.name,
+        "series": truth.series.name,
+        "count_time_s": time_s,
+        "seed": ctx.seed,
+        "points": int(pattern.intensity.size),
+        "counts": int(pattern.intensity.sum()),
+    }
+    return StepResult(result, files, {definition["engine"]: truth.engine_version})

@@ -1,0 +1,94 @@
+"""A rule of thumb that uses tools: the same conversation, budget, audit and replay as a model."""
+
+import pytest
+
+from sophron.agents import models
+from sophron.agents.audit import Audit
+from sophron.agents.backends.heuristic import Heuristic
+from sophron.agents.backends.replay import Replay
+from sophron.agents.budget import Cap, Caps
+from sophron.agents.conversation import converse
+from sophron.agents.failures import AgentFailure
+from sophron.agents.gateway import Gateway
+from sophron.agents.ledger import Ledger
+from sophron.agents.redact import Redactor
+from sophron.interfaces.model import Message, Request, Text, Tool, ToolAnswer
+from sophron.interfaces.thumb import Exchange, ToolUser, Use
+from sophron.records import lines, registry
+
+NOTHING = Caps(Cap(0, 0, 0), Cap(0, 0, 0), Cap(0, 0, 0))
+ASKED = Request("count", "counter", 1, "", (Message("user", (Text("count"),)),), {"type": "object"}, {"to": 3})
+
+
+def count(inputs):
+    """Doubles with a tool, two at a time, and stops at an error."""
+    total = 0
+    for number in range(inputs["to"]):
+        first, second = yield [Use("double", {"n": number}), Use("double", {"n": total})]
+        if first.is_error:
+            return {"total": -1}
+        total += int(first.content[0].text) + 0 * int(second.content[0].text)
+    return {"total": total}
+
+
+class Doubler:
+    """Tools; `broken` makes it fail."""
+
+    tools = [Tool("double", "doubles", {"type": "object"})]  # noqa: RUF012
+
+    def __init__(self, broken=False):
+        self.broken, self.calls = broken, []
+
+    def call(self, call):
+        self.calls.append(dict(call.arguments))
+        return ToolAnswer(call.id, (Text(str(2 * call.arguments["n"])),), is_error=self.broken)
+
+
+@pytest.fixture(autouse=True)
+def _registered(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    known = {"counter": ToolUser(count), "heuristic": Heuristic, "replay": Replay}
+    monkeypatch.setattr(registry, "load", lambda group, name: known[name])
+
+
+def asker(root, backend="heuristic"):
+    gateway = Gateway(models.load(root), Ledger(root, NOTHING), Audit(root, Redactor()), backend=backend)
+    return lambda request: gateway.ask(request, rank=1, role="work")
+
+
+def test_it_uses_tools_and_then_answers(tmp_path):
+    tools = Doubler()
+    answered = converse(ASKED, asker(tmp_path), lambda answer: [], tools=tools, most_calls=9)
+    assert answered.answer == {"total": 0 + 2 + 4}
+    assert (answered.backend, answered.calls) == ("heuristic", 4)
+    assert tools.calls == [{"n": 0}, {"n": 0}, {"n": 1}, {"n": 0}, {"n": 2}, {"n": 2}]
+    audit = lines.read(tmp_path / "records" / "count" / "audit.jsonl")[0]
+    assert [one["response"]["stop"] for one in audit] == ["tool", "tool", "tool", "end"]
+
+
+def test_a_tool_that_fails_is_told_to_it(tmp_path):
+    answered = converse(ASKED, asker(tmp_path), lambda answer: [], tools=Doubler(broken=True), most_calls=9)
+    assert answered.answer == {"total": -1}
+
+
+def test_its_budget_of_calls_holds(tmp_path):
+    with pytest.raises(AgentFailure, match="beyond its limit of 2 calls"):
+        converse(ASKED, asker(tmp_path), lambda answer: [], tools=Doubler(), most_calls=2)
+
+
+def test_a_replay_gives_the_same_answer_through_the_same_tools(tmp_path):
+    first = converse(ASKED, asker(tmp_path), lambda answer: [], tools=Doubler(), most_calls=9)
+    tools = Doubler()
+    again = converse(ASKED, asker(tmp_path, "replay"), lambda answer: [], tools=tools, most_calls=9)
+    assert again == first
+    assert len(tools.calls) == 6
+    with pytest.raises(AgentFailure, match="holds no answer to this request"):
+        converse(ASKED, asker(tmp_path, "replay"), lambda answer: [], tools=Doubler(broken=True), most_calls=9)
+
+
+def test_exchanges_that_it_would_not_have_led_are_refused():
+    rule = ToolUser(count)
+    assert rule.proceed({"to": 0}, []) == {"total": 0}
+    strange = Exchange((Use("double", {"n": 7}),), (ToolAnswer("1", (Text("14"),)),))
+    with pytest.raises(ValueError, match="would have led"):
+        rule.proceed({"to": 3}, [strange])

@@ -1,0 +1,105 @@
+"""A rehearsal: judge and meta-optimizer by rules of thumb, each step audited; the agent with its tools in the sandbox."""
+
+import json
+import shutil
+
+import pytest
+import refinements
+
+from sophron import cli
+from sophron.build import aud, contract, judge, loop, mutation, records, telling, ways
+from sophron.records.errors import UserError
+from sophron.records.resources import resource
+
+GOOD = """\
+# What an agent for good counts would know.
+rungs:
+  - {name: scale, groups: [scale, background]}
+  - {name: cell, groups: [cell, displacement]}
+  - {name: widths, groups: [size, strain]}
+  - {name: atoms, groups: [position, u_iso]}
+plots: {whole_after: [cell], windows: 2}
+"""
+
+
+@pytest.fixture(scope="module")
+def made():
+    return contract.load(resource("contracts", "rietveld-snr"))
+
+
+@pytest.fixture
+def rehearsal(made, tmp_path):
+    return ways.Rehearsal(tmp_path / "build", made)
+
+
+def judged(rehearsal, run, made, folder):
+    return judge.judge(
+        run,
+        made.rubric,
+        lambda run: rehearsal.screen("screen-1-fluorapatite", run),
+        lambda run, found, repeat: rehearsal.score(f"score-1-fluorapatite-{repeat}", run, found, folder),
+    )
+
+
+def test_both_judges_read_a_sound_run_and_every_step_is_audited(rehearsal, made, tmp_path):
+    card = judged(rehearsal, refinements.run(), made, tmp_path)
+    assert card["passed"], [one for one in card["dimensions"] if not one["passed"]]
+    assert {one["disagreement"] for one in card["dimensions"]} == {0}
+    kept = {path.name for path in (rehearsal.root / "records").iterdir() if path.is_dir()}
+    assert {"screen-1-fluorapatite", "score-1-fluorapatite-1", "score-1-fluorapatite-2"} <= kept
+
+
+def test_the_meta_optimizer_turns_a_miss_into_a_change_that_stands(rehearsal, made, tmp_path):
+    story = refinements.sound_story(refinements.RUNGS[:1])
+    report = refinements.sound_report(story, ("scale", "background"))
+    card = judged(rehearsal, refinements.run(report, story), made, tmp_path)
+    assert not card["passed"]
+    told = {
+        "agent": {name: path.read_text() for name, path in aud.files(made.blank).items()},
+        "scorecards": [card],
+        "history": [],
+        "boundary": telling.boundary(made),
+        "knowledge": dict(made.knowledge),
+        "inventory": dict(made.tools["tools"]),
+    }
+    proposal = rehearsal.optimize("optimize-1", told)
+    found = mutation.mutate(made.blank, proposal["diff"], tmp_path / "next", made)
+    assert (found.refusal, found.changed) == ("", ("recipe.yaml",))
+    assert len(aud.recipe(tmp_path / "next")["rungs"]) > 1
+
+
+def test_a_model_is_not_asked_outside_of_a_campaign(made, tmp_path):
+    shutil.copytree(made.folder, tmp_path / "mine")
+    path = tmp_path / "mine" / "models.yaml"
+    path.write_text(path.read_text().replace("score: {backend: heuristic}", "score: {backend: anthropic}"))
+    with pytest.raises(UserError, match="score: anthropic is asked in a campaign alone"):
+        ways.Rehearsal(tmp_path / "build", contract.load(tmp_path / "mine"))
+
+
+def test_no_build_is_said_so(tmp_path, capsys):
+    assert cli.main(["build", "status", str(tmp_path)]) == 2
+    assert "holds no build" in capsys.readouterr().err
+    assert cli.main(["build", "rehearse", "rietveld-snr", str(tmp_path / "x"), "--iterations", "0"]) == 2
+
+
+@pytest.mark.slow
+def test_a_real_refinement_by_a_sound_recipe_passes_and_by_an_empty_one_does_not(made, tmp_path):
+    pytest.importorskip("rietx")
+    build = loop.begin(tmp_path / "build", made, 1)
+    rehearsal = ways.Rehearsal(build.folder, made)
+    case = made.curriculum.cases["fluorapatite"]
+    passed = []
+    for name, recipe in (("empty", "{}\n"), ("sound", GOOD)):
+        agent = tmp_path / name
+        aud.copy(made.blank, agent)
+        (agent / "recipe.yaml").write_text(recipe)
+        place = records.Place(tmp_path / f"place-{name}")
+        folder = place.case("fluorapatite")
+        folder.mkdir(parents=True)
+        failure = rehearsal.attempt(f"attempt-{name}-fluorapatite", agent, case, folder)
+        (folder / records.ENDED).write_text(json.dumps({"failure": failure}))
+        run = place.run("fluorapatite", made.references["fluorapatite"])
+        card = judged(ways.Rehearsal(tmp_path / f"judge-{name}", made), run, made, folder)
+        passed.append((card["passed"], [one["code"] for one in card["dimensions"] if not one["passed"]]))
+    assert passed[0][0] is False
+    assert passed[1] == (True, [])

@@ -1,0 +1,55 @@
+"""The SAMPL benchmarks as a campaign sees them."""
+
+import pytest
+import yaml
+
+from sophron.records.errors import UserError
+from sophron.science.host_guest import data, sampl_campaigns
+from sophron.science.host_guest.sampl_system import CLIP_TABLE, SAMPL, _measured
+
+SETTINGS = {"benchmark": "sampl4-cb7", "solvent": "obc2"}
+
+
+def test_codes_are_in_the_order_of_the_benchmark():
+    assert SAMPL.guests(SETTINGS)[:3] == ["phm", "dpm", "hxm"]
+    assert SAMPL.guests(SETTINGS | {"benchmark": "sampl5-cbclip"})[-1] == "g10"
+    assert "cb7" in SAMPL.names(SETTINGS)
+    with pytest.raises(UserError, match='lack "solvent"'):
+        SAMPL.guests({"benchmark": "sampl4-cb7"})
+
+
+def test_a_task_does_not_name_its_guest(sampl, tmp_path):
+    made = SAMPL.task(SETTINGS | {"data": str(sampl)}, "adz", tmp_path)
+    assert made.metadata["task"] == "sampl4-cb7 12"
+    assert made.metadata["guest_charge_e"] == 1
+    assert all(path.is_file() for path in made.files.values())
+
+
+def test_published_values(sampl):
+    values = SAMPL.references(SETTINGS | {"data": str(sampl)})
+    assert values["adz"] == pytest.approx(-14.10, abs=0.01)
+    clip = SAMPL.references({"benchmark": "sampl5-cbclip", "solvent": "obc2", "data": str(sampl)})
+    assert clip["g10"] == pytest.approx(-10.35, abs=0.02)
+
+
+def test_constants_become_free_energies(tmp_path):
+    rows = "".join(f"{10**place}\t{10**place}\n" for place in range(1, 11))
+    (tmp_path / CLIP_TABLE).write_text(rows.replace("\n1000\t", "\n\t\n1000\t"))
+    values = _measured(data.benchmark("sampl5-cbclip"), tmp_path)
+    assert values["g3"] == pytest.approx(-4.091, abs=1e-3)
+    (tmp_path / CLIP_TABLE).write_text("1 1\n")
+    with pytest.raises(UserError, match="holds 1 measured values for 10 guests"):
+        _measured(data.benchmark("sampl5-cbclip"), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["sampl4-cb7", "sampl4-oah", "sampl5-cbclip"])
+@pytest.mark.parametrize("size", sampl_campaigns.SIZES, ids=lambda size: size.name)
+def test_campaigns_have_the_splits_of_the_paper(name, size):
+    found, spec = data.benchmark(name), yaml.safe_load(sampl_campaigns.draft(name, size))
+    trials = spec["stages"]["trials"]["definition"]
+    code = [each.lower() for each in found.guests]
+    assert set(trials["training"]) <= {code[index] for index in found.training}
+    assert not set(trials["training"]) & set(trials["held_out"])
+    if size.name != "smoke":
+        assert len(trials["training"]) + len(trials["held_out"]) == len(code)
+    assert (trials["platform"] == "CUDA") == (size.solvent == "tip3p")

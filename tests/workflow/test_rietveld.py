@@ -1,0 +1,128 @@
+"""The rietveld kind through Snakemake: two patterns in sequence, from signed files to a series and its report."""
+
+import hashlib
+import json
+import shutil
+
+import numpy as np
+import pytest
+import toy
+import yaml
+
+from sophron.interfaces.rietveld import Background, Instrument, Pattern, Phase, Setup
+from sophron.records.resources import resource
+from sophron.science.rietveld.rietx_engine import Rietx
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("bwrap") is None, reason="no bwrap"),
+    pytest.mark.skipif(Rietx().missing() is not None, reason="no rietx"),
+]
+CIF = """data_salt
+_space_group_name_H-M_alt 'F m -3 m'
+_cell_length_a {edge}
+_cell_length_b {edge}
+_cell_length_c {edge}
+_cell_angle_alpha 90
+_cell_angle_beta 90
+_cell_angle_gamma 90
+loop_
+_atom_site_label
+_atom_site_type_symbol
+_atom_site_fract_x
+_atom_site_fract_y
+_atom_site_fract_z
+_atom_site_U_iso_or_equiv
+Na1 Na 0 0 0 0.015
+Cl1 Cl 0.5 0.5 0.5 0.012
+"""
+ANGLES = np.arange(25.0, 60.0, 0.02)
+EDGES = {"cold": 5.6400, "warm": 5.6450}
+RECIPE = {
+    "background": {"kind": "chebyshev", "count": 3},
+    "rungs": [{"name": "scale", "groups": ["scale", "background"]}, {"name": "cell", "groups": ["cell"]}],
+    "plots": {"whole_after": ["scale"], "windows": 0},
+}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """Simulated patterns of salt at two temperatures (Poisson, seeds 0 and 1), refined in sequence."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("series")
+        root = folder / "series"
+        shutil.copytree(resource("campaigns", "rietveld-fluorapatite"), root)
+        for variable, value in toy.settings(folder).items():
+            patch.setenv(variable, value)
+        files = {"salt.cif": CIF.format(edge=5.6404)} | _patterns()
+        (root / "data").mkdir()
+        for name, text in files.items():
+            (root / "data" / name).write_text(text)
+        (root / "campaign.yaml").write_text(yaml.safe_dump(_spec(root, files), sort_keys=False))
+        made = toy.Campaign(root, toy.make_key(folder / "key"))
+        made.sign()
+        made.complete()
+        yield made
+
+
+def _patterns():
+    engine, found = Rietx(), {}
+    for seed, (name, edge) in enumerate(EDGES.items()):
+        order = Pattern("order", ANGLES, 100.0 + 3000.0 * np.exp(-(((ANGLES - 40) / 5) ** 2)))
+        instrument = Instrument((1.5406,), profile_w=0.004, profile_x=0.02)
+        setup = Setup(order, (Phase("salt", CIF.format(edge=edge)),), instrument, Background("chebyshev", 3, 100.0))
+        state = engine.start(setup, limit_s=300)
+        counts = np.random.default_rng(seed).poisson(engine.calculate(state, ANGLES.tolist(), limit_s=300))
+        found[f"{name}.xy"] = "".join(f"{x:.2f} {y}\n" for x, y in zip(ANGLES, counts, strict=True))
+    engine.close()
+    return found
+
+
+def _spec(root, files):
+    digests = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in files.items()}
+    spec = yaml.safe_load((root / "campaign.yaml").read_text())
+    data = spec["stages"]["data"]["definition"]
+    patterns = [{"name": name, "file": f"{name}.xy", "sha256": digests[f"{name}.xy"]} for name in EDGES]
+    phase = {"name": "salt", "role": "main", "file": "salt.cif", "sha256": digests["salt.cif"], "march_axis": None}
+    instrument = {"wavelengths_angstrom": [1.5406], "profile_w": 0.004, "profile_x": 0.02}
+    data |= {"source": None, "patterns": patterns, "phases": [phase], "instrument": instrument, "limits_deg": None}
+    spec["stages"]["refine"]["definition"] |= {"recipe": RECIPE, "sequential": True}
+    spec["stages"]["compare"]["definition"]["parameter"] = "cell/salt/a"
+    spec["limits"] = {"steps": 20, "core_hours": 20}
+    return spec
+
+
+def result(finished, *parts):
+    return json.loads(finished.root.joinpath("results", *parts, "outcome.json").read_text())["result"]
+
+
+def test_a_series_runs_to_its_report(finished):
+    assert finished.verdicts() == {"data": "pass", "refine": "pass", "compare": "pass"}
+    series = result(finished, "compare")
+    assert [row["pattern"] for row in series["rows"]] == ["cold", "warm"]
+    for row in series["rows"]:
+        assert abs(row["value"] - EDGES[row["pattern"]]) < 4 * row["esd_counting"]
+    assert series["refusal"].startswith("series: 2 patterns")
+    assert (finished.root / "results" / "report.html").is_file()
+    assert "Nothing to be done" in finished.complete().stdout
+
+
+def test_the_second_pattern_begins_with_the_values_of_the_first(finished):
+    audit = {name: (finished.root / "records" / f"refinement-{name}" / "audit.jsonl").read_text() for name in EDGES}
+    told = {name: json.loads(text.splitlines()[0])["request"]["inputs"]["task"] for name, text in audit.items()}
+    assert told["cold"]["begins_from"] is None
+    assert told["warm"]["begins_from"] == "cold"
+    start = json.loads((finished.root / "scratch" / "agents" / "sample-warm.json").read_text())["start"]
+    cold = result(finished, "refine", "cold")["parameters"]
+    assert start["cell/salt/a"] == cold["cell/salt/a"]["value"]
+    assert not {"cell/salt/b", "cell/salt/c"} & start.keys()
+    begun = [one["step"] for one in finished.events("step_started") if one["stage"] == "refine"]
+    assert begun == ["refine-cold", "refine-warm"]
+
+
+def test_what_the_tools_left_lies_beside_the_answer(finished):
+    folder = finished.root / "results" / "refine" / "refinement" / "cold"
+    answer = json.loads((folder / "answer.json").read_text())
+    for entry in answer["files"].values():
+        assert hashlib.sha256((folder / entry["file"]).read_bytes()).hexdigest() == entry["sha256"]
+    assert result(finished, "refine", "cold")["stands"]

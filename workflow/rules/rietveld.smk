@@ -1,0 +1,126 @@
+# Rietveld refinement: each pattern is checked, refined by an agent with its tools, and recomputed from the model that the
+# agent left, in parallel; in a sequential series each refinement waits for the one before it. What the stages do is in
+# sophron.science.rietveld.
+
+
+wildcard_constraints:
+    pattern=r"[A-Za-z0-9][A-Za-z0-9_-]*",
+
+
+rule data:
+    input:
+        gate=ancient(CAMPAIGN.gate),
+    output:
+        sample="<results>/data/{pattern}/sample.json",
+        outcome="<results>/data/{pattern}/outcome.json",
+    log:
+        "<logs>/data/{pattern}.log",
+    retries: CAMPAIGN.retries("data")
+    conda:
+        "../../envs/xrd.yaml"
+    threads: CAMPAIGN.cores("data")
+    resources:
+        **CAMPAIGN.requests("data"),
+        mem_mb=CAMPAIGN.memory("data"),
+        runtime=CAMPAIGN.runtime("data"),
+    params:
+        digest=CAMPAIGN.definition_digest("data"),
+    shell:
+        "sophron stage data --gate {input.gate} --wildcard pattern={wildcards.pattern} --outcome {output.outcome}"
+        " --log {log} --cores {threads} --memory-mb {resources.mem_mb} --runtime-min {resources.runtime}"
+        " --digest {params.digest}"
+
+
+rule refinement:
+    input:
+        gate=ancient(CAMPAIGN.gate),
+        accepted=ancient("<results>/data/accepted.json"),
+        outcome="<results>/data/{pattern}/outcome.json",
+        sample="<results>/data/{pattern}/sample.json",
+        neighbour=CAMPAIGN.before("refine", "pattern"),
+    output:
+        answer="<results>/refine/refinement/{pattern}/answer.json",
+        trajectory="<results>/refine/refinement/{pattern}/trajectory.json",
+        model="<results>/refine/refinement/{pattern}/model.json",
+        structure="<results>/refine/refinement/{pattern}/model.cif",
+    log:
+        "<logs>/refinement/{pattern}.log",
+    conda:
+        "../../envs/xrd.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=60,
+        llm_calls=1,
+    params:
+        digest=CAMPAIGN.agent_digest("refinement"),
+    shell:
+        "sophron agent run refinement --gate {input.gate} --wildcard pattern={wildcards.pattern} --answer {output.answer}"
+        " --log {log} --digest {params.digest}"
+
+
+rule refine:
+    input:
+        gate=ancient(CAMPAIGN.gate),
+        accepted=ancient("<results>/data/accepted.json"),
+        outcome="<results>/data/{pattern}/outcome.json",
+        answer="<results>/refine/refinement/{pattern}/answer.json",
+        model="<results>/refine/refinement/{pattern}/model.json",
+        trajectory="<results>/refine/refinement/{pattern}/trajectory.json",
+    output:
+        structure="<results>/refine/{pattern}/structure.cif",
+        curves="<results>/refine/{pattern}/curves.npz",
+        pattern_plot=report(
+            "<results>/refine/{pattern}/pattern.png",
+            category="refine",
+            caption="../report/pattern.rst",
+        ),
+        window_plot="<results>/refine/{pattern}/window.png",
+        report="<results>/refine/{pattern}/report.json",
+        trajectory="<results>/refine/{pattern}/trajectory.json",
+        outcome="<results>/refine/{pattern}/outcome.json",
+    log:
+        "<logs>/refine/{pattern}.log",
+    retries: CAMPAIGN.retries("refine")
+    conda:
+        "../../envs/xrd.yaml"
+    threads: CAMPAIGN.cores("refine")
+    resources:
+        **CAMPAIGN.requests("refine"),
+        mem_mb=CAMPAIGN.memory("refine"),
+        runtime=CAMPAIGN.runtime("refine"),
+    params:
+        digest=CAMPAIGN.definition_digest("refine"),
+    shell:
+        "sophron stage refine --gate {input.gate} --wildcard pattern={wildcards.pattern} --outcome {output.outcome}"
+        " --log {log} --cores {threads} --memory-mb {resources.mem_mb} --runtime-min {resources.runtime}"
+        " --digest {params.digest}"
+
+
+rule compare:
+    input:
+        gate=ancient(CAMPAIGN.gate),
+        accepted=ancient("<results>/refine/accepted.json"),
+        outcomes=CAMPAIGN.outcomes("refine"),
+    output:
+        series_plot=report(
+            "<results>/compare/series.svg",
+            category="compare",
+            caption="../report/series.rst",
+        ),
+        outcome="<results>/compare/outcome.json",
+    log:
+        "<logs>/compare/compare.log",
+    retries: CAMPAIGN.retries("compare")
+    conda:
+        "../../envs/xrd.yaml"
+    threads: CAMPAIGN.cores("compare")
+    resources:
+        **CAMPAIGN.requests("compare"),
+        mem_mb=CAMPAIGN.memory("compare"),
+        runtime=CAMPAIGN.runtime("compare"),
+    params:
+        digest=CAMPAIGN.definition_digest("compare"),
+    shell:
+        "sophron stage compare --gate {input.gate} --outcome {output.outcome}"
+        " --log {log} --cores {threads} --memory-mb {resources.mem_mb} --runtime-min {resources.runtime}"
+        " --digest {params.digest}"
