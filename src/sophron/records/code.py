@@ -8,7 +8,19 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent
 SUFFIXES = (".cif", ".py", ".smk", ".yaml", ".j2", ".lmp")
-FOLDERS = ("interfaces", "records", "campaign", "science", "agents", "build", "debate", "sandbox", "cli", "schemas", "workflow")
+FOLDERS = (
+    "interfaces",
+    "records",
+    "campaign",
+    "science",
+    "agents",
+    "build",
+    "debate",
+    "sandbox",
+    "cli",
+    "schemas",
+    "workflow",
+)
 ENTRY_NAMES = ("Snakefile",)
 
 
