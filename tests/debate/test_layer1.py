@@ -8,6 +8,7 @@ from sophron.debate import layer1, literature
 from sophron.debate.pipeline import Pipeline
 from sophron.debate.votes import Label
 from sophron.records.documents import Document, validate
+from sophron.science.host_guest import complex_pipeline, systems
 
 from . import dimers
 
@@ -26,6 +27,12 @@ def test_our_own_pipeline_passes():
     assert found.faults == ()
     assert found.label is Label.PASS
     assert found.pipeline == dimers.pipeline()
+
+
+def test_our_pipeline_for_molecules_passes_and_knows_no_guest():
+    benchmark = {"benchmark": "sampl4-cb7", "solvent": "obc2"}
+    found = layer1.verify(complex_pipeline.draft(), systems.find("sampl").names(benchmark), NOTES)
+    assert found.faults == ()
 
 
 @pytest.mark.parametrize(

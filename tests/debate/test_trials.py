@@ -21,6 +21,11 @@ def trial(number, values=(-1.1, -2.2, -2.9), *, statuses=None, label=Label.UNCER
     return Trial(number, True, guests, 3, compare(predicted, REFERENCES), {"sampling": Label.PASS}, label, score)
 
 
+def lone(number, value):
+    """A trial with one training guest, where there is no order to get right."""
+    return Trial(number, True, {"a": Guest(DONE, value)}, 1, compare({"a": value}, {"a": -1.0}), {})
+
+
 def rejected(number):
     return Trial(number, False, {}, 3, None, {})
 
@@ -92,6 +97,7 @@ def test_the_deployed_trial_has_the_highest_rank_correlation_of_those_that_produ
     half = trial(2, (-1.0, -2.0, -3.0), statuses={1: "completed", 2: "completed", 3: "failed"})
     assert deployed([good, better, half]) == 1
     assert deployed([crashed(0), rejected(1)]) is None
+    assert deployed([crashed(0), lone(1, -3.0), lone(2, -1.2)]) == 2
     assert deployed([trial(0, (-5.0, -6.0, -7.0)), trial(1, (-1.0, -2.0, -3.0))]) == 1
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 import tarfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -96,11 +97,13 @@ def _run_through(ctx: StepContext, pipeline: Pipeline, number: int) -> StepResul
         most = ctx.definition["most_windows"]
         return _rehearsed(ctx, "stuck", pipeline.reply, f"{pipeline.windows} windows are more than the signed {most}")
     earlier: dict[str, Path] = {}
-    wall_s = engineering.SESSION_S / (3 * (ctx.definition["attempts"] + 1))
+    # The attempts share the session; the three stages share what one attempt has.
+    until = time.monotonic() + engineering.SESSION_S / (ctx.definition["attempts"] + 1)
     for stage in STAGES[:3]:
         window = 0 if stage is PRODUCTION else None
         about: dict[str, Any] = {"earlier": earlier, "window": window, "seed": ctx.seed}
-        work = _work(ctx, pipeline, stage, task, wall_s=min(wall_s, 60.0 * ctx.runtime_min), **about)
+        wall_s = min(max(1.0, until - time.monotonic()), 60.0 * ctx.runtime_min)
+        work = _work(ctx, pipeline, stage, task, wall_s=wall_s, **about)
         executed = execution.run(work, choose())
         if not executed.completed:
             return _rehearsed(ctx, "stuck" if last else "crashed", pipeline.reply, _said(executed), stage.file)

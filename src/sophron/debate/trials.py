@@ -98,9 +98,9 @@ class Trial:
 
     @property
     def deployable(self) -> bool:
-        """Whether production was completed on all training guests, and a rank correlation exists."""
+        """Whether production was completed on all training guests."""
         complete = len(self.guests) == self.wanted and all(each.produced for each in self.guests.values())
-        return self.succeeded and complete and self.scores is not None and self.scores.kendall is not None
+        return self.succeeded and complete
 
     def as_document(self) -> dict[str, Any]:
         """Plain data that fits `$defs/trial` of `debate/close.schema.yaml`."""
@@ -185,6 +185,7 @@ def deployed(trials: Sequence[Trial]) -> int | None:
 
 
 def _merit(trial: Trial) -> tuple[float, float, int]:
+    # With one training guest there is no order to get right, and the error alone decides.
     kendall = trial.scores.kendall if trial.scores else None
     return (-1.0 if kendall is None else kendall, trial.reward or 0.0, trial.number)
 
