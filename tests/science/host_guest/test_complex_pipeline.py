@@ -55,7 +55,7 @@ def test_the_four_files_run_one_after_the_other(small_task, tmp_path):
     """As the loop runs them, without its sandbox; too short for a number, and they say so."""
     for name in ("sophron.science.host_guest.stage_file", "openmm", "parmed", "pymbar"):
         pytest.importorskip(name, reason=f"{name} is not there")
-    shape = complex_pipeline.Shape(windows=7, strengths=(0.0, 0.3), spacing=0.5, pull_length=1.0, interval=25)
+    shape = complex_pipeline.Shape(windows=5, strengths=(0.0, 0.3), spacing=0.5, pull_length=0.5, interval=25)
     sources = complex_pipeline.files(shape)
 
     def run(name, folder, earlier, window=0):
@@ -64,7 +64,7 @@ def test_the_four_files_run_one_after_the_other(small_task, tmp_path):
             (folder / link).parent.mkdir(exist_ok=True)
             (folder / link).symlink_to(target)
         (folder / name).write_text(sources[name])
-        own = {"NS_PER_WINDOW": "0.004", "WINDOWS": "7", "SEED": "17", "PLATFORM": "CPU", "WINDOW": str(window)}
+        own = {"NS_PER_WINDOW": "0.004", "WINDOWS": "5", "SEED": "17", "PLATFORM": "CPU", "WINDOW": str(window)}
         environment = os.environ | {f"SOPHRON_{key}": value for key, value in own.items()}
         ended = subprocess.run(
             [sys.executable, name], cwd=folder, env=environment, capture_output=True, text=True, check=False
@@ -79,10 +79,10 @@ def test_the_four_files_run_one_after_the_other(small_task, tmp_path):
     second = run("02_equilibrate.py", tmp_path / "s2", {"stage_01": tmp_path / "s1"})
     assert second["diagnostics"]["restraint_energy_kcal_per_mol"] == pytest.approx(0.0, abs=1e-9)
     used = second["diagnostics"]["window_count"]
-    for window in range(7):
+    for window in range(5):
         third = run("03_production.py", tmp_path / f"w{window}", earlier, window)
         assert third["diagnostics"]["sampled_ns"] == pytest.approx(0.004 if window < used else 0.0)
-    windows = {f"windows/{window}": tmp_path / f"w{window}" for window in range(7)}
+    windows = {f"windows/{window}": tmp_path / f"w{window}" for window in range(5)}
     last = run("04_analysis.py", tmp_path / "s4", earlier | windows)
     assert last["status"] == "refused"
     assert last["failure"]["kind"] == "few_samples"

@@ -73,9 +73,10 @@ def gaff2_file() -> Path:
     parmchk2 is given the file, not the name: in AmberTools 26.0.0 `-s gaff2` reads GAFF instead in one call of four, at
     random, fills in for types that GAFF lacks, and says nothing. Energies of CB7 then differ by 75 kcal/mol.
     """
-    path = find("parmchk2").parent.parent / "dat" / "leap" / "parm" / "gaff2.dat"
-    if not path.is_file():
-        raise UserError(f"{path} of AmberTools is not there; install it again: pip install 'sophron[chem]'")
+    data = find("parmchk2").parent.parent / "dat" / "leap"
+    path = next(data.glob("*/gaff2.dat"), None)
+    if path is None:
+        raise UserError(f"{data} of AmberTools has no gaff2.dat; install it again: pip install 'sophron[chem]'")
     return path
 
 
