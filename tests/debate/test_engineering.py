@@ -2,7 +2,7 @@
 
 import pytest
 
-from sophron.debate.engineering import Edit, Refusal, Refused, apply, compare, stuck
+from sophron.debate.engineering import Edit, Refusal, Refused, apply, compare, repeated
 from sophron.debate.pipeline import Pipeline
 
 from . import dimers
@@ -83,11 +83,8 @@ def test_a_file_that_is_no_python_may_be_made_one():
     assert compare("def main(:\n", "def main():\n    pass\n", early=False) is None
 
 
-def test_the_work_is_bounded():
-    fix, other = Edit("01_prep.py", "a", "b"), Edit("01_prep.py", "c", "d")
-    error, another = (1, "no file t1"), (2, "no file")
-    assert stuck([error], [], 10.0) is None
-    assert stuck([error, error], [fix], 10.0) is None
-    assert "came back 2 times" in stuck([error, another, error, (1, "no file t7")], [fix, other], 10.0)
-    assert "tried twice" in stuck([error, another], [fix, fix], 10.0)
-    assert "60 minutes" in stuck([error], [], 3600.0)
+def test_the_same_fix_twice_ends_the_work():
+    fix, other = Edit("01_prep.py", "a", "b"), Edit("01_prep.py", "a", "c")
+    assert not repeated([])
+    assert not repeated([fix, other])
+    assert repeated([fix, other, fix])

@@ -21,8 +21,6 @@ from sophron.records.canonical import digest
 
 SESSION_S = 3600.0
 """Most wall time of all attempts at one pipeline (MDForge, appendix D: about 60 minutes)."""
-SAME_ERROR = 2
-"""Fixes after which the same error on the same stage ends the work."""
 METHOD = re.compile(
     r"gaff2?|opls\w*|openff|smirnoff|cgenff|charmm\w*|amber\w*|tip3p|tip4p\w*|opc3?|spce?|obc[12]?|gbn2?|mbar|bar|ti|wham"
     r"|apr|ddm|boresch|pme|hbonds|bcc|rc|resp|cuda|opencl|cpu|reference|langevin\w*"
@@ -108,20 +106,9 @@ def compare(before: str, after: str, *, early: bool) -> Refused | None:
     return None
 
 
-def stuck(errors: Sequence[tuple[int, str]], fixes: Sequence[Edit], seconds: float) -> str | None:
-    """Why the Engineer stops; None where it may go on.
-
-    errors: stage number and sentence of each failure so far, the last one now; fixes: all edits that were made;
-    seconds: wall time of all attempts.
-    """
-    if seconds >= SESSION_S:
-        return f"its {SESSION_S / 60:g} minutes are over"
-    if len({fix.digest for fix in fixes}) < len(fixes):
-        return "the same fix was tried twice"
-    signatures = [(stage, re.sub(r"[0-9.]+", "#", sentence)) for stage, sentence in errors]
-    if signatures and signatures.count(signatures[-1]) > SAME_ERROR:
-        return f"the same error came back {SAME_ERROR} times"
-    return None
+def repeated(fixes: Sequence[Edit]) -> bool:
+    """Whether the same fix was made twice, which ends the Engineer's work."""
+    return len({fix.digest for fix in fixes}) < len(fixes)
 
 
 def read(answer: Mapping[str, Any]) -> list[Edit]:

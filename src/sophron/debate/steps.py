@@ -84,8 +84,8 @@ def rehearse(ctx: StepContext) -> StepResult:
         if isinstance(fixed, engineering.Refused):
             return _rehearsed(ctx, "stuck", pipeline.reply, f"an edit was refused ({fixed.reason}): {fixed.sentence}")
         pipeline, made = fixed, made + edits
-    if why := engineering.stuck([], made, 0.0):
-        return _rehearsed(ctx, "stuck", pipeline.reply, why)
+    if engineering.repeated(made):
+        return _rehearsed(ctx, "stuck", pipeline.reply, "the same fix was tried twice")
     return _run_through(ctx, pipeline, number)
 
 
