@@ -56,7 +56,7 @@ def aud_digest(folder: Path) -> str:
 
 
 def copy(source: Path, target: Path) -> None:
-    """The plain files of an agent at another place, which must not be there yet."""
+    """The plain files of an agent at another place."""
     for name, path in files(source).items():
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target / name)

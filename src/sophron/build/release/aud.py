@@ -1,28 +1,26 @@
-"""The folder of an agent under development: its definition, what it knows, how its tools are wired, its helper code.
+"""An agent that was built, as it is packaged and served: what it is asked, what it is given, which tools it has.
 
-`agent.md` is a definition as every agent has one; `recipe.yaml` (the consumer knowledge base) is given to it as the
-input `recipe`, where it asks for one; `wiring.yaml` names the tools of the contract's inventory that it uses;
-`helpers/` holds code; `schemas/` the schema of its answer, where no installed one fits (AgentBuild, table III).
+`recipe.yaml` (the consumer knowledge base) is given to it as the input `recipe`, where it asks for one; `schemas/`
+holds the schema of its answer, where no installed one fits (AgentBuild, table III).
 """
 
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from sophron.build import aud as folders
+from sophron.build.aud import DEFINITION, HELPERS, RECIPE, WIRING
 from sophron.campaign import agent_files
 from sophron.campaign.agent_files import AgentFile
 from sophron.records import documents
 from sophron.records.canonical import digest, file_digest
 from sophron.records.errors import UserError, shown
 
-DEFINITION = "agent.md"
-RECIPE, WIRING = "recipe.yaml", "wiring.yaml"
 PROVIDED = "recipe"
 """The input that its own file fills; callers of a served agent cannot."""
-FOLDERS = ("helpers", "schemas")
+FOLDERS = (HELPERS, "schemas")
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class Aud:
     @cached_property
     def files(self) -> dict[str, str]:
         """Relative path -> sha256, sorted."""
-        return {path.relative_to(self.folder).as_posix(): file_digest(path) for path in _listed(self.folder)}
+        return {name: file_digest(path) for name, path in _listed(self.folder).items()}
 
     @property
     def digest(self) -> str:
@@ -70,14 +68,6 @@ def load(folder: Path, servers: Mapping[str, Any]) -> Aud:
     return Aud(folder, replace(agent, front=_wired(folder, agent.front, servers)))
 
 
-def stage(aud: Aud, root: Path) -> None:
-    """Lay the agent's files out in `root`, where its programs run."""
-    for name in aud.files:
-        target = root / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(aud.folder / name, target)
-
-
 def _wired(folder: Path, front: Mapping[str, Any], servers: Mapping[str, Any]) -> Mapping[str, Any]:
     """The front matter with the tools of the wiring. Servers come from the inventory and from nowhere else."""
     path = folder / WIRING
@@ -95,20 +85,11 @@ def _wired(folder: Path, front: Mapping[str, Any], servers: Mapping[str, Any]) -
     return {**front, "tools": tools} | ({"servers": {name: servers[name] for name in used}} if used else {})
 
 
-def _listed(folder: Path) -> list[Path]:
-    """Its files in order. UserError for links and for anything that has no place in an agent."""
-    allowed = {DEFINITION, RECIPE, WIRING}
-    found = []
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder).as_posix()
-        if "__pycache__" in name:
-            continue
-        if path.is_symlink():
-            raise UserError(f"{path}: is a link; an agent's files are its own, copy what it points to")
-        if path.is_file():
-            if name not in allowed and name.partition("/")[0] not in FOLDERS:
-                raise UserError(
-                    f"{path}: has no place in an agent; known are {', '.join([*sorted(allowed), *FOLDERS])}"
-                )
-            found.append(path)
+def _listed(folder: Path) -> dict[str, Path]:
+    """Its files by name. UserError for anything that has no place in an agent."""
+    allowed = (DEFINITION, RECIPE, WIRING)
+    found = folders.files(folder)
+    for name, path in found.items():
+        if name not in allowed and name.partition("/")[0] not in FOLDERS:
+            raise UserError(f"{path}: has no place in an agent; known are {', '.join([*allowed, *FOLDERS])}")
     return found

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import uvicorn
 from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes, create_rest_routes
-from a2a.server.tasks import DatabaseTaskStore
 from a2a.types import AgentCard
 from google.protobuf.json_format import ParseDict
 from sqlalchemy.ext.asyncio import create_async_engine
@@ -28,6 +27,7 @@ from sophron.build.release import endpoint, inputs
 from sophron.build.release.executor import Bounds, Executor
 from sophron.build.release.handler import Handler, owner
 from sophron.build.release.package import Package
+from sophron.build.release.store import Store
 from sophron.build.release.tokens import Tenants
 from sophron.records.errors import UserError
 from sophron.records.locks import FileLock, LockHeldError
@@ -58,7 +58,7 @@ def application(serving: Serving) -> Starlette:
     card = ParseDict(stated, AgentCard())
     # One connection: SQLite has one writer, and those who wait for it here do not fail there.
     engine = create_async_engine(f"sqlite+aiosqlite:///{serving.state / DATABASE}", pool_size=1, max_overflow=0)
-    store = DatabaseTaskStore(engine, owner_resolver=owner)
+    store = Store(engine, owner_resolver=owner)
     handler = Handler(package, Executor(package, serving.state / "tasks", serving.bounds), store, card)
 
     @asynccontextmanager
@@ -70,6 +70,7 @@ def application(serving: Serving) -> Starlette:
             yield
         finally:
             await handler.aclose()
+            await store.settle()
             await engine.dispose()
 
     routes = [

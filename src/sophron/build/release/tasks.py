@@ -17,7 +17,8 @@ from typing import Any
 
 from sophron.agents import asking, step
 from sophron.agents.failures import AgentFailure
-from sophron.build.release import aud, inputs
+from sophron.build import aud
+from sophron.build.release import inputs
 from sophron.build.release.inputs import Given
 from sophron.build.release.package import MODELS, Package
 from sophron.campaign import agent_files
@@ -103,7 +104,7 @@ def _spec(package: Package) -> Mapping[str, Any]:
 
 
 def _step(package: Package, folder: Path) -> step.AgentStep:
-    aud.stage(package.aud, folder)
+    aud.copy(package.aud.folder, folder)
     if MODELS in package.manifest["files"]:
         atomic.write_bytes(folder / MODELS, (package.folder / MODELS).read_bytes())
     agent = package.aud.agent
