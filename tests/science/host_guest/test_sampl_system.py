@@ -4,6 +4,7 @@ import pytest
 import yaml
 
 from sophron.records.errors import UserError
+from sophron.records.resources import resource
 from sophron.science.host_guest import data, sampl_campaigns
 from sophron.science.host_guest.sampl_system import CLIP_TABLE, SAMPL, _measured
 
@@ -53,3 +54,5 @@ def test_campaigns_have_the_splits_of_the_paper(name, size):
     if size.name != "smoke":
         assert len(trials["training"]) + len(trials["held_out"]) == len(code)
     assert (trials["platform"] == "CUDA") == (size.solvent == "tip3p")
+    shipped = resource("campaigns", spec["campaign"], "campaign.yaml").read_text(encoding="utf-8")
+    assert shipped == sampl_campaigns.draft(name, size)

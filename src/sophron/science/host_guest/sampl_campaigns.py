@@ -18,7 +18,10 @@ TEMPLATE = Path(__file__).parent / "templates" / "sampl.campaign.yaml.j2"
 
 @dataclass(frozen=True)
 class Size:
-    """training: guests at most; ns: of a window; runtime_min: of a production step; trials, successes: of the loop."""
+    """training: guests at most; ns: of a window; runtime_min: of a production step; successes: that end the loop.
+
+    steps, core_hours: limits, which bound all trials, retries and ceilings of the largest benchmark.
+    """
 
     name: str
     solvent: Solvent
@@ -28,12 +31,38 @@ class Size:
     ns: float
     runtime_min: int
     successes: int
+    steps: int
+    core_hours: int
 
 
 SIZES = (
-    Size("smoke", "obc2", "CPU", training=1, held_out=1, ns=0.02, runtime_min=20, successes=1),
-    Size("bench", "obc2", "CPU", training=4, held_out=10, ns=1.0, runtime_min=120, successes=2),
-    Size("full", "tip3p", "CUDA", training=4, held_out=10, ns=5.0, runtime_min=720, successes=5),
+    Size(
+        "smoke", "obc2", "CPU", training=1, held_out=1, ns=0.02, runtime_min=20, successes=1, steps=300, core_hours=400
+    ),
+    Size(
+        "bench",
+        "obc2",
+        "CPU",
+        training=4,
+        held_out=10,
+        ns=1.0,
+        runtime_min=120,
+        successes=2,
+        steps=3000,
+        core_hours=25000,
+    ),
+    Size(
+        "full",
+        "tip3p",
+        "CUDA",
+        training=4,
+        held_out=10,
+        ns=5.0,
+        runtime_min=720,
+        successes=5,
+        steps=7500,
+        core_hours=350000,
+    ),
 )
 """smoke: minutes, machinery only; bench: hours on two cores, machinery only; full: a queue with graphics processors."""
 
@@ -42,13 +71,16 @@ def draft(benchmark: str, size: Size) -> str:
     """The `campaign.yaml` of a benchmark in one size."""
     found = data.benchmark(benchmark)
     code = [each.lower() for each in found.guests]
+    training = [code[index] for index in found.training[: size.training]]
+    held_out = [code[index] for index in found.held_out[: size.held_out]]
     return _template().render(
         benchmark=found,
         size=size,
         campaign=benchmark if size.name == "full" else f"{benchmark}-{size.name}",
-        guests=code,
-        training=[code[index] for index in found.training[: size.training]],
-        held_out=[code[index] for index in found.held_out[: size.held_out]],
+        guests=[guest for guest in code if guest in training or guest in held_out],
+        measured=len(code),
+        training=training,
+        held_out=held_out,
     )
 
 
