@@ -5,6 +5,7 @@ A stage file's failure is a result of its step, so the loop goes on with it; onl
 
 from __future__ import annotations
 
+import io
 import shutil
 import tarfile
 import time
@@ -239,14 +240,23 @@ def packed(folder: Path, archive: Path) -> Path:
 
 
 def extracted(archive: Path, folder: Path) -> Path:
-    """A new `folder` with what an archive holds; UserError for links out of it."""
+    """A new `folder` with what an archive holds; UserError for anything but files and folders inside.
+
+    Filters of `tarfile` would do, but Python 3.11 has them only from 3.11.4 on.
+    """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     with tarfile.open(archive) as stream:
-        try:
-            stream.extractall(folder, filter="data")
-        except tarfile.FilterError as error:
-            raise UserError(f"{archive}: holds what no stage may leave ({error}); remove it and run again") from None
+        for member in stream:
+            target = (folder / member.name).resolve()
+            if not (member.isdir() or member.isfile()) or not target.is_relative_to(folder.resolve()):
+                raise UserError(f"{archive}: holds what no stage may leave ({member.name}); remove it and run again")
+            if member.isfile():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with target.open("wb") as copy:
+                    shutil.copyfileobj(stream.extractfile(member) or io.BytesIO(), copy)
+            else:
+                target.mkdir(parents=True, exist_ok=True)
     return folder
 
 
