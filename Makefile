@@ -11,7 +11,7 @@ export PATH := $(BIN):$(PATH)
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-queues lint docs wheel clean
+.PHONY: help demo test test-slow test-queues lint docs wheel clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,6 +54,9 @@ demo: $(VENV)/.installed-md ## Run campaigns/lj-liquid-viscosity to a verified v
 
 test: $(VENV)/.installed-dev ## Run the tests
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) $(PYTEST_ARGS)
+
+test-slow: $(VENV)/.installed-dev ## Run the tests that take minutes each: whole loops, kills, the wheel
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) -m 'slow and not queues' $(PYTEST_ARGS)
 
 test-queues: $(VENV)/.installed-hpc ## Run the tests of executors and queues, on a private Slurm (as root; Debian: slurm-wlm munge openssh-server)
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) -m 'queues or not queues' tests/cross_backend tests/jobsteps \
