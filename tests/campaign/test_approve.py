@@ -127,7 +127,7 @@ def test_a_comment_or_another_order_of_keys_needs_no_new_signature(campaign):
 def test_one_signs_at_a_time_and_not_from_inside_a_workflow(campaign, monkeypatch):
     with locks.signing(campaign.root), pytest.raises(UserError, match="another process works on this campaign"):
         campaign.sign()
-    monkeypatch.setattr(locks, "_command", lambda _: "python snakemake -c 1")
+    monkeypatch.setattr(locks, "_is_driver", lambda _: True)
     with pytest.raises(UserError, match="a step of a workflow cannot sign; a person signs, outside of it"):
         campaign.sign()
 

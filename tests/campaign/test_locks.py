@@ -87,7 +87,7 @@ def test_a_process_that_was_replaced_by_another_of_its_number_is_dead():
 
 def orphan(tmp_path, behaviour):
     """A step that holds its scratch while its driver, a program called snakemake, was killed."""
-    script = tmp_path / "snakemake_driver.py"
+    script = tmp_path / "snakemake"
     script.write_text(DRIVER)
     driver = start(script, "-c", HOLD_SCRATCH, tmp_path / "scratch" / "a", behaviour, 600)
     note = json.loads((tmp_path / "scratch" / "a.lock").read_text())
@@ -107,7 +107,7 @@ def test_an_orphan_of_a_dead_driver_is_ended(tmp_path, behaviour, monkeypatch):
 
 
 def test_a_step_whose_driver_lives_is_waited_for(tmp_path):
-    script = tmp_path / "snakemake_driver.py"
+    script = tmp_path / "snakemake"
     script.write_text(DRIVER)
     begun = time.monotonic()
     driver = start(script, "-c", HOLD_SCRATCH, tmp_path / "scratch" / "a", "listens", 1.5)
@@ -123,3 +123,21 @@ def test_scratch_survives_the_kill_of_its_holder(tmp_path):
     end(held)
     with locks.step_scratch(tmp_path / "a"):
         assert (tmp_path / "a" / "restart.1").read_text() == "half of it"
+
+
+SIGN = "import sys; from pathlib import Path; from sophron.campaign import locks\nwith locks.signing(Path(sys.argv[1])): pass"
+
+
+@pytest.mark.parametrize(
+    ("words", "refused"),
+    [
+        (["/bin/sh", "-c", '"$@"; true', "tests/snakemake_executor_plugin_x -m snakemake"], False),
+        (["/bin/sh", "-c", '"$@"; true', "snakemake"], True),
+        (["/bin/sh", "-c", '"$@"; true', "snakemake_executor_plugin_parsl.start"], True),
+    ],
+)
+def test_who_signs_below_snakemake_is_refused_and_a_mere_mention_is_not_snakemake(tmp_path, words, refused):
+    done = subprocess.run(
+        [*words, sys.executable, "-c", SIGN, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert ("cannot sign" in done.stderr) is refused, done.stderr

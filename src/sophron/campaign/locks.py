@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import time
 from collections.abc import Iterator
@@ -12,6 +13,8 @@ from sophron.records import process
 from sophron.records.errors import UserError
 from sophron.records.locks import FileLock, LockHeldError
 
+DRIVER = re.compile(r"snakemake|snakemake_executor_plugin_\w+\.\w+")
+"""A word of a command line that is a program or module of Snakemake's."""
 PATIENCE_S = 5.0
 DRIVER_LOCK = Path("records") / "driver.lock"
 STEPS_LOCK = Path("records") / "steps.lock"
@@ -47,13 +50,13 @@ def signing(root: Path) -> Iterator[None]:
 
 def _refuse_inside_workflow() -> None:
     for pid in _ancestors(os.getpid()):
-        if "snakemake" in _command(pid):
+        if _is_driver(pid):
             raise UserError("a step of a workflow cannot sign; a person signs, outside of it: sophron approve")
 
 
 def _me() -> dict[str, object]:
     pid = os.getpid()
-    driver = next((one for one in _ancestors(pid) if "snakemake" in _command(one)), None)
+    driver = next((one for one in _ancestors(pid) if _is_driver(one)), None)
     entry: dict[str, object] = {"pid": pid, "pid_start": process.start_of(pid), "host": process.host()}
     if driver is not None:
         entry["driver"] = {"pid": driver, "pid_start": process.start_of(driver), "host": process.host()}
@@ -68,12 +71,13 @@ def _holder(path: Path) -> str:
         return "unknown process"
 
 
-def _command(pid: int) -> str:
+def _is_driver(pid: int) -> bool:
+    """Whether a process is Snakemake, or a worker of an executor plugin; a command line may name both as text only."""
     try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[:4]
     except OSError:
-        return ""
-    return " ".join(Path(word.decode(errors="replace")).name for word in words[:4])
+        return False
+    return any(DRIVER.fullmatch(Path(word.decode(errors="replace")).name) for word in words)
 
 
 def _ancestors(pid: int) -> Iterator[int]:
