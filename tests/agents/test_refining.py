@@ -4,6 +4,7 @@ import base64
 import json
 import shutil
 
+import crystals
 import numpy as np
 import pytest
 from loopback_anthropic import serve_anthropic
@@ -25,24 +26,6 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("bwrap") is None, reason="no bwrap"),
     pytest.mark.skipif(Rietx().missing() is not None, reason="no rietx"),
 ]
-CIF = """data_salt
-_space_group_name_H-M_alt 'F m -3 m'
-_cell_length_a {edge}
-_cell_length_b {edge}
-_cell_length_c {edge}
-_cell_angle_alpha 90
-_cell_angle_beta 90
-_cell_angle_gamma 90
-loop_
-_atom_site_label
-_atom_site_type_symbol
-_atom_site_fract_x
-_atom_site_fract_y
-_atom_site_fract_z
-_atom_site_U_iso_or_equiv
-Na1 Na 0 0 0 0.015
-Cl1 Cl 0.5 0.5 0.5 0.012
-"""
 ANGLES = np.arange(25.0, 60.0, 0.02)
 INSTRUMENT = Instrument((1.5406,), profile_w=0.004, profile_x=0.02)
 RECIPE = {
@@ -59,11 +42,16 @@ def sample(tmp_path_factory):
     """The file of a simulated pattern of salt, Poisson counts of seed 3; the cell begins 300 ppm off."""
     engine = Rietx()
     order = Pattern("order", ANGLES, 100.0 + 3000.0 * np.exp(-(((ANGLES - 40) / 5) ** 2)))
-    setup = Setup(order, (Phase("salt", CIF.format(edge=5.6421)),), INSTRUMENT, Background("chebyshev", 3, 100.0))
+    setup = Setup(
+        order,
+        (Phase("salt", crystals.CIF.format(edge=5.6421, **crystals.SALT)),),
+        INSTRUMENT,
+        Background("chebyshev", 3, 100.0),
+    )
     state = engine.start(setup, limit_s=300)
     counts = np.random.default_rng(3).poisson(engine.calculate(state, ANGLES.tolist(), limit_s=300)).astype(float)
     engine.close()
-    given = (samples.GivenPhase(Phase("salt", CIF.format(edge=5.6404)), "main"),)
+    given = (samples.GivenPhase(Phase("salt", crystals.CIF.format(edge=5.6404, **crystals.SALT)), "main"),)
     made = samples.Sample("rietx", Pattern("salt", ANGLES, counts), given, INSTRUMENT)
     path = tmp_path_factory.mktemp("sample") / "sample.json"
     write_json(path, samples.data(made))

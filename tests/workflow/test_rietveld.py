@@ -4,6 +4,7 @@ import hashlib
 import json
 import shutil
 
+import crystals
 import numpy as np
 import pytest
 import toy
@@ -18,24 +19,6 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("bwrap") is None, reason="no bwrap"),
     pytest.mark.skipif(Rietx().missing() is not None, reason="no rietx"),
 ]
-CIF = """data_salt
-_space_group_name_H-M_alt 'F m -3 m'
-_cell_length_a {edge}
-_cell_length_b {edge}
-_cell_length_c {edge}
-_cell_angle_alpha 90
-_cell_angle_beta 90
-_cell_angle_gamma 90
-loop_
-_atom_site_label
-_atom_site_type_symbol
-_atom_site_fract_x
-_atom_site_fract_y
-_atom_site_fract_z
-_atom_site_U_iso_or_equiv
-Na1 Na 0 0 0 0.015
-Cl1 Cl 0.5 0.5 0.5 0.012
-"""
 ANGLES = np.arange(25.0, 60.0, 0.02)
 EDGES = {"cold": 5.6400, "warm": 5.6450}
 RECIPE = {
@@ -54,7 +37,7 @@ def finished(tmp_path_factory):
         shutil.copytree(resource("campaigns", "rietveld-fluorapatite"), root)
         for variable, value in toy.settings(folder).items():
             patch.setenv(variable, value)
-        files = {"salt.cif": CIF.format(edge=5.6404)} | _patterns()
+        files = {"salt.cif": crystals.CIF.format(edge=5.6404, **crystals.SALT)} | _patterns()
         (root / "data").mkdir()
         for name, text in files.items():
             (root / "data" / name).write_text(text)
@@ -70,7 +53,12 @@ def _patterns():
     for seed, (name, edge) in enumerate(EDGES.items()):
         order = Pattern("order", ANGLES, 100.0 + 3000.0 * np.exp(-(((ANGLES - 40) / 5) ** 2)))
         instrument = Instrument((1.5406,), profile_w=0.004, profile_x=0.02)
-        setup = Setup(order, (Phase("salt", CIF.format(edge=edge)),), instrument, Background("chebyshev", 3, 100.0))
+        setup = Setup(
+            order,
+            (Phase("salt", crystals.CIF.format(edge=edge, **crystals.SALT)),),
+            instrument,
+            Background("chebyshev", 3, 100.0),
+        )
         state = engine.start(setup, limit_s=300)
         counts = np.random.default_rng(seed).poisson(engine.calculate(state, ANGLES.tolist(), limit_s=300))
         found[f"{name}.xy"] = "".join(f"{x:.2f} {y}\n" for x, y in zip(ANGLES, counts, strict=True))

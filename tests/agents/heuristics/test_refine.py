@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from crystals import CIF, SALT, SILICON
 
 from sophron.agents.backends.heuristic import _exchanges
 from sophron.agents.conversation import converse
@@ -20,25 +21,6 @@ from sophron.science.rietveld.session.sample import GivenPhase, Sample
 from sophron.science.rietveld.session.session import Session
 from sophron.science.rietveld.session.tools import call
 
-CIF = """data_{name}
-_space_group_name_H-M_alt '{group}'
-_cell_length_a {edge}
-_cell_length_b {edge}
-_cell_length_c {edge}
-_cell_angle_alpha 90
-_cell_angle_beta 90
-_cell_angle_gamma 90
-loop_
-_atom_site_label
-_atom_site_type_symbol
-_atom_site_fract_x
-_atom_site_fract_y
-_atom_site_fract_z
-_atom_site_U_iso_or_equiv
-{atoms}
-"""
-SALT = {"name": "salt", "group": "F m -3 m", "atoms": "Na1 Na 0 0 0 0.015\nCl1 Cl 0.5 0.5 0.5 0.012"}
-SILICON = {"name": "silicon", "group": "F d -3 m:2", "atoms": "Si1 Si 0.125 0.125 0.125 0.006"}
 ANGLES = np.arange(25.0, 70.0, 0.02)
 LABORATORY = Instrument((1.5406,), profile_w=0.004, profile_x=0.02)
 RECIPE = {
