@@ -1,7 +1,8 @@
 """Kill a trial loop at random moments, call Snakemake again, and compare with an undisturbed run.
 
-Each kill is `kill -9` on the driver's process, at a moment drawn by seed. What must hold: the next call finishes; no
-window and no vote that had ended is made again; the last result is the same.
+Each kill is `kill -9` on the driver's process, at a moment drawn by seed; the next call of the same campaign is killed
+too, until it has had its share of kills or is through. What must hold: the last call finishes; no window and no vote
+that had ended before a kill is made again; the last result is the same.
 
     python bench/trial_kills.py --kills 20
 """
@@ -22,6 +23,7 @@ from kills import RUN, campaign, ended_steps, finish
 from record import record
 
 TIMEOUT_S = 3000.0
+KILLS_OF_ONE = 5
 
 
 def asked(root: Path) -> dict[str, int]:
@@ -34,9 +36,8 @@ def final(root: Path) -> object:
     return json.loads((root / "results" / "trials" / "outcome.json").read_text())["result"]
 
 
-def kill_once(root: Path, chance: random.Random, length_s: float) -> dict[str, object]:
-    """Start the campaign, kill its driver at a random moment; what had ended by then."""
-    moment = chance.uniform(1.0, length_s)
+def kill_once(root: Path, moment: float) -> dict[str, object]:
+    """Start the campaign, kill its driver at that moment; what had ended by then."""
     driver = subprocess.Popen(RUN, cwd=root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     begun = time.monotonic()
     while time.monotonic() - begun < moment and driver.poll() is None:
@@ -46,6 +47,24 @@ def kill_once(root: Path, chance: random.Random, length_s: float) -> dict[str, o
         os.kill(driver.pid, signal.SIGKILL)
     driver.wait()
     return {"moment_s": round(moment, 2), "hit": hit, "steps": ended_steps(root), "votes": asked(root)}
+
+
+def disturbed(root: Path, chance: random.Random, kills: int, longest_s: float, wanted: object) -> dict[str, object]:
+    """One campaign, killed again and again, then left alone; its kills and what was wrong in the end."""
+    runs = []
+    while len(runs) < kills and (not runs or runs[-1]["hit"]):
+        runs.append(kill_once(root, chance.uniform(1.0, longest_s)))
+    code, text = finish(root, TIMEOUT_S)
+    faults = [] if code == 0 else [f"did not finish: {text[-400:]}"]
+    after, answered = ended_steps(root), asked(root)
+    for run in runs:
+        steps, votes = run.pop("steps"), run.pop("votes")
+        faults += [f"{step} ran again" for step, count in steps.items() if after.get(step, 0) > count]
+        faults += [f"{step} was asked again" for step, count in votes.items() if answered.get(step, 0) > count]
+        run |= {"ended_before": len(steps), "answered_before": len(votes)}
+    if code == 0 and final(root) != wanted:
+        faults.append("the loop came to another result")
+    return {"kills": runs, "faults": sorted(set(faults))}
 
 
 def main() -> int:
@@ -65,25 +84,17 @@ def main() -> int:
     if code:
         print(text)
         return 1
-    wanted, runs = final(quiet), []
-    while sum(run["hit"] for run in runs) < args.kills:
+    wanted, runs, kills = final(quiet), [], 0
+    while kills < args.kills:
         root = campaign(base / f"run-{len(runs)}", spec, base / "key")
-        run = kill_once(root, chance, 0.9 * length)
-        steps, votes = run.pop("steps"), run.pop("votes")
-        code, text = finish(root, TIMEOUT_S)
-        faults = [] if code == 0 else [f"did not finish: {text[-400:]}"]
-        after, answered = ended_steps(root), asked(root)
-        faults += [f"{step} ran again" for step, count in steps.items() if after.get(step, 0) > count]
-        faults += [f"{step} was asked again" for step, count in votes.items() if answered.get(step, 0) > count]
-        if code == 0 and final(root) != wanted:
-            faults.append("the loop came to another result")
-        run |= {"ended_before": len(steps), "answered_before": len(votes), "faults": faults}
+        share = min(KILLS_OF_ONE, args.kills - kills)
+        run = disturbed(root, chance, share, 2 * length / KILLS_OF_ONE, wanted)
         runs.append(run)
         print(run, flush=True)
-        if not faults:
+        if not run["faults"]:
             shutil.rmtree(root)
-        faulty = sum(bool(one["faults"]) for one in runs)
-        kills = sum(one["hit"] for one in runs)
+        kills = sum(one["hit"] for run in runs for one in run["kills"])
+        faulty = sum(bool(run["faults"]) for run in runs)
         record(
             "trial_kills",
             {"undisturbed_s": round(length, 1), "seed": args.seed, "kills": kills, "runs": runs, "faulty": faulty},
