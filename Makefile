@@ -26,6 +26,11 @@ $(VENV)/.installed-dev: setup.cfg pyproject.toml | $(VENV)/bin/pip
 	$(BIN)/pip install --quiet --editable '.[dev,md,agents,xrd]'
 	@touch $@ $(VENV)/.installed-md
 
+# A gigabyte of AmberTools and its company: for campaigns of host_guest, and for the tests that build real complexes.
+$(VENV)/.installed-chem: setup.cfg pyproject.toml $(VENV)/.installed-dev
+	$(BIN)/pip install --quiet --editable '.[dev,md,agents,xrd,chem]'
+	@touch $@
+
 # Executors are imported at every start of Snakemake: what tests of queues need stays out of the others' way.
 $(VENV)/.installed-hpc: setup.cfg pyproject.toml $(VENV)/.installed-dev
 	$(BIN)/pip install --quiet --editable '.[dev,md,agents,hpc,xrd]' globus-compute-endpoint
