@@ -1,3 +1,5 @@
+import time
+
 import pytest
 from snakemake_interface_common.exceptions import WorkflowError
 
@@ -22,7 +24,7 @@ def prepared(site, folder, command):
 
 
 def test_a_submission_that_was_cut_off_is_finished_once(site, tmp_path):
-    batch = prepared(site, tmp_path, f"echo run >> {tmp_path}/runs; sleep 1")
+    batch = prepared(site, tmp_path, f"echo run >> {tmp_path}/runs; sleep 1; touch {tmp_path}/ended")
     site.submit(batch.jobs[0])  # and the driver is killed before it notes the id
     (again,) = batches.open_batches(tmp_path, Site(configuration(None, None, tmp_path)))
     other = Site(configuration(None, None, tmp_path))
@@ -31,6 +33,9 @@ def test_a_submission_that_was_cut_off_is_finished_once(site, tmp_path):
     assert again.jobs[0].job_id == ""
     other.submit(again.jobs[0])
     assert str(again.jobs[0].job_id) == str(batch.jobs[0].job_id)
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "ended").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
     assert (tmp_path / "runs").read_text().split() == ["run"]
 
 
