@@ -6,13 +6,16 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import private_slurm
 import pytest
-from conftest import PATIENCE_S, wait_until
+from conftest import FAST, PATIENCE_S, wait_until
 from toy import DATA
+
+from sophron.records.resources import resource
 
 pytestmark = pytest.mark.queues
 
@@ -21,6 +24,15 @@ DEFINITION = "definition: {first: 1, terms: 4}"
 MEMORY = "memory_mb: 200"
 CEILING = "ceilings: {cores: 2, memory_mb: 600, runtime_min: 10}"
 ROOMY = ((MEMORY, "memory_mb: 700"), (CEILING, "ceilings: {cores: 2, memory_mb: 2100, runtime_min: 10}"))
+# The first takes longer than the last, which fails while others are done: each must stand for itself.
+SEVERAL = """
+rule all:
+    input: expand("made/{i}", i=range(3))
+rule make:
+    output: "made/{i}"
+    resources: mem_mb=500, runtime=5
+    shell: "echo {wildcards.i} >> runs; sleep $((10 - 4 * {wildcards.i})); test {wildcards.i} != 2; touch {output}"
+"""
 PLANTED = {
     "ANTHROPIC_API_KEY": "sk-planted-0123456789abcdef",
     "SIGNING_KEY": "-----BEGIN OPENSSH PRIVATE KEY-----\nplanted\n-----END OPENSSH PRIVATE KEY-----",
@@ -173,6 +185,16 @@ def test_a_full_disk_in_the_jobs_folder_leaves_no_half_result(of_campaign, slurm
 
 def _job_logs(queued):
     return "".join(path.read_text() for path in (queued.campaign.root / ".snakemake" / "slurm_logs").rglob("*.log"))
+
+
+def test_a_step_that_fails_costs_the_others_of_its_rule_nothing(slurm, tmp_path):
+    (tmp_path / "Snakefile").write_text(SEVERAL)
+    profile = str(resource("profiles", "slurm"))
+    command = [sys.executable, "-m", "snakemake", "--profile", profile, "--latency-wait", "10", *FAST]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    assert done.returncode != 0
+    assert sorted(path.name for path in (tmp_path / "made").iterdir()) == ["0", "1"], done.stderr
+    assert sorted((tmp_path / "runs").read_text().split()) == ["0", "1", "2"]
 
 
 def test_a_submission_that_fails_three_times_succeeds_the_fourth_time(of_campaign, slurm, tmp_path, monkeypatch):
