@@ -15,7 +15,7 @@ from sophron.science.rietveld.gsas2_engine import Gsas2
 from sophron.science.rietveld.rietx_engine import Rietx
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "toy"))
-from crystals import CIF, SALT  # noqa: E402 - of the tests, which simulate it too
+from crystals import CIF, SALT
 
 WAVELENGTH, EDGE = 1.5405, 5.64
 GRID = np.arange(20.0, 140.0, 0.005)
