@@ -30,7 +30,10 @@ MOST_CYCLES = 5
 FIRST = ("scale", "background")
 """Counts change most from one pattern to the next."""
 
-ROW, CIF, PATTERNS, WORST = "row.json", "structure.cif", "patterns.zip", "worst.png"
+EACH, ROW, CIF, PATTERNS, WORST = "each", "row.json", "structure.cif", "patterns.zip", "worst.png"
+BEFORE = ("data", "refine")
+"""Stages that hold what is known of the lead."""
+
 EPOCH = (1980, 1, 1, 0, 0, 0)
 """Date of every entry of the archive: equal results give equal bytes."""
 
@@ -47,19 +50,20 @@ class Lead:
 
 
 def run(ctx: StepContext) -> StepResult:
-    """Refine the patterns of one batch in turn. EngineFailure where the lead has no model, or no pattern came to a fit.
+    """Refine the patterns of one batch in turn.
 
-    Each leaves a folder of its own in the workdir, whole before the next begins: a killed step goes on after it. One
-    that cannot be read or refined is a row that says why.
+    Each leaves a folder of its own below EACH, whole before the next begins: a killed step goes on after it. One
+    that holds no pattern or cannot be refined is a row that says why. EngineFailure where the lead has no model, a
+    file is not the pinned one, or no pattern came to a fit.
     """
-    lead = _lead(ctx)
+    lead, paths = _lead(ctx), _paths(ctx)
     engine: RietveldEngine = registry.load(REGISTRY, lead.given.engine)()
     start, rows = lead.state, []
     try:
-        for about in batches.of(ctx.definition)[ctx.wildcards["batch"]]:
-            folder = ctx.workdir / about["name"]
+        for name, path in paths.items():
+            folder = ctx.workdir / EACH / name
             if not (folder / ROW).is_file():
-                _follow(engine, lead, start, _Wanted(about, ctx.definition["source"], folder))
+                _follow(engine, lead, start, path, folder)
             rows.append(documents.load_json(folder / ROW))
             if ctx.definition["sequential"] and rows[-1]["stands"]:
                 start = read_kept(folder, 0).state
@@ -69,15 +73,15 @@ def run(ctx: StepContext) -> StepResult:
     if not fitted:
         raise EngineFailure(f"none of {len(rows)} patterns came to a fit; the first: {rows[0]['reason']}")
     files = {"patterns": ctx.workdir / PATTERNS, "worst_plot": ctx.workdir / WORST}
-    _archive(files["patterns"], [ctx.workdir / row["pattern"] for row in fitted])
+    _archive(files["patterns"], [ctx.workdir / EACH / row["pattern"] for row in fitted])
     worst = max(fitted, key=lambda row: float(row["gof"]))
-    _draw(ctx.workdir / worst["pattern"], files["worst_plot"])
+    _draw(ctx.workdir / EACH / worst["pattern"], files["worst_plot"])
     return StepResult(_result(rows, fitted, lead), files, {lead.given.engine: lead.state.version})
 
 
 def _lead(ctx: StepContext) -> Lead:
     name = ctx.definition["lead"]
-    found = {stage: next(one for one in ctx.upstream[stage] if one.wildcards["pattern"] == name) for stage in _BEFORE}
+    found = {stage: next(one for one in ctx.upstream[stage] if one.wildcards["pattern"] == name) for stage in BEFORE}
     given = sample.load(found["data"].files["sample"])
     try:
         _, state, kept = model_files.read(found["refine"].files["model"], given.pattern)
@@ -86,35 +90,34 @@ def _lead(ctx: StepContext) -> Lead:
     return Lead(given, state, kept["free"], tuple(tuple(one) for one in kept["equal"]), kept["weights"])
 
 
-_BEFORE = ("data", "refine")
-
-
-@dataclass(frozen=True)
-class _Wanted:
-    """One pattern to refine. about: its name, file and digest; folder: where what comes of it is kept."""
-
-    about: Mapping[str, Any]
-    source: Mapping[str, Any] | None
-    folder: Path
-
-
-def _follow(engine: RietveldEngine, lead: Lead, start: State, wanted: _Wanted) -> None:
-    """Refine one pattern and keep what came of it; the row is written last."""
-    name = wanted.about["name"]
+def _paths(ctx: StepContext) -> dict[str, Path]:
+    """Name of each pattern of the batch -> its file."""
+    source = ctx.definition["source"]
     try:
-        path = pinned(wanted.source, wanted.about["file"], wanted.about["sha256"], wanted.folder)
+        return {
+            one["name"]: pinned(source, one["file"], one["sha256"], ctx.workdir)
+            for one in batches.of(ctx.definition)[ctx.wildcards["batch"]]
+        }
+    except UserError as error:
+        raise EngineFailure(str(error)) from None
+
+
+def _follow(engine: RietveldEngine, lead: Lead, start: State, path: Path, folder: Path) -> None:
+    """Refine one pattern and keep what came of it in `folder`, which has its name; the row is written last."""
+    name = folder.name
+    try:
         cycles = _cycles(engine, lead, start, patterns.read(path, engine))
     except UserError as error:
-        write_json(wanted.folder / ROW, _row(name, engine.name, "refused", str(error)))
+        write_json(folder / ROW, _row(name, engine.name, "refused", str(error)))
         return
     last = cycles[-1]
     if last.fit is not None:
-        write_kept(wanted.folder, Kept(0, None, name, last.state, last.fit))
+        write_kept(folder, Kept(0, None, name, last.state, last.fit))
         refined = {one.name: one for one in last.fit.parameters}
         cifs = {one.phase.name: one.phase.cif for one in lead.given.phases}
         texts = [refined_cif.refined(one.name, cifs[one.name], last.state.values, refined) for one in last.fit.phases]
-        write_text(wanted.folder / CIF, "\n".join(texts))
-    write_json(wanted.folder / ROW, _row(name, engine.name, last.ended, last.reason, cycles))
+        write_text(folder / CIF, "\n".join(texts))
+    write_json(folder / ROW, _row(name, engine.name, last.ended, last.reason, cycles))
 
 
 def _cycles(engine: RietveldEngine, lead: Lead, start: State, pattern: Pattern) -> list[Cycle]:

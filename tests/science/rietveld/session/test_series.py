@@ -4,6 +4,7 @@ import copy
 import hashlib
 import json
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -46,11 +47,10 @@ def files(engine, simulated, tmp_path_factory):
     return root
 
 
-@pytest.fixture(scope="module")
-def upstream(engine, simulated, files):
-    """The lead: salt, refined with calculated weights."""
-    given = simulated(0.0, HEIGHT)
-    session = Session(engine, given, files / "session")
+def refined_lead(engine, given, folder):
+    """Upstream of the stage: salt, refined with calculated weights."""
+    given = replace(given, engine=engine.name)
+    session = Session(engine, given, folder / "session")
     for name, arguments in (
         ("histogram", {"coefficients": 3}),
         ("phase", {"name": "salt"}),
@@ -62,12 +62,17 @@ def upstream(engine, simulated, files):
     ):
         answer = call(session, name, arguments)
         assert answer.ok, answer.hint
-    write_json(files / "sample.json", samples.data(given))
+    write_json(folder / "sample.json", samples.data(given))
     about = {"pattern": "lead"}
     return {
-        "data": [UpstreamStep("data", about, {}, {"sample": files / "sample.json"})],
-        "refine": [UpstreamStep("refine", about, {}, {"model": files / "session" / "model.json"})],
+        "data": [UpstreamStep("data", about, {}, {"sample": folder / "sample.json"})],
+        "refine": [UpstreamStep("refine", about, {}, {"model": folder / "session" / "model.json"})],
     }
+
+
+@pytest.fixture(scope="module")
+def upstream(engine, simulated, files):
+    return refined_lead(engine, simulated(0.0, HEIGHT), files)
 
 
 def definition(root, *names, **others):
@@ -120,9 +125,10 @@ def test_a_pattern_that_cannot_be_read_is_a_row_that_says_why(done):
 def test_what_was_finished_before_a_kill_is_not_refined_again(done, files, upstream, monkeypatch):
     """The third folder is gone, as if the step was killed in it: one pattern is read, and the bytes are the same."""
     workdir, read = files / "scratch" / "one", []
-    (workdir / "p2" / series.ROW).unlink()
+    (workdir / series.EACH / "p2" / series.ROW).unlink()
     before = {name: path.read_bytes() for name, path in done.files.items()}
-    monkeypatch.setattr(series, "pinned", lambda *given, of=series.pinned: read.append(given[1]) or of(*given))
+    of = series.patterns.read
+    monkeypatch.setattr(series.patterns, "read", lambda path, engine: read.append(path.name) or of(path, engine))
     again = run(files, definition(files, "p1", "bad", "p2", patterns_a_step=3), upstream, "one")
     assert read == ["p2.xy"]
     assert {name: path.read_bytes() for name, path in again.files.items()} == before
@@ -149,6 +155,14 @@ def test_a_step_without_any_fit_fails_with_the_reason(files, upstream):
         run(files, definition(files, "bad"), upstream, "nothing")
 
 
+def test_a_file_that_is_not_the_pinned_one_fails_the_step(files, upstream):
+    given = definition(files, "p1", "p2")
+    given["patterns"][1]["sha256"] = "0" * 64
+    given["patterns_a_step"] = 2
+    with pytest.raises(EngineFailure, match=r"p2\.xy: is not the file that campaign.yaml pins"):
+        run(files, given, upstream, "pinned")
+
+
 def test_a_series_is_compared_with_its_lead(done, files):
     cell = {"value": 5.6421, "esd": 1e-5, "esd_counting": 1e-5}
     lead = {"parameters": {"cell/salt/a": cell}, "rwp_percent": 5.0, "gof": 1.0, "engine": "rietx", "stands": True}
@@ -161,6 +175,15 @@ def test_a_series_is_compared_with_its_lead(done, files):
     documents.validate(documents.Document(found, files), "rietveld/compare", "result")
     assert [row["pattern"] for row in found["rows"]] == ["lead", "p1", "p2"]
     assert found["reports_that_stand"] == found["patterns"] == 3
+
+
+def test_gsas2_follows_a_lead_too(gsas2, simulated, files, tmp_path):
+    lead = refined_lead(gsas2, simulated(0.0, HEIGHT), tmp_path)
+    (row,) = run(files, definition(files, "p1"), lead, "gsas2").result["rows"]
+    cell = row["parameters"]["cell/salt/a"]
+    assert row["stands"], row
+    assert row["engine"] == "gsas2"
+    assert abs(cell["value"] / EDGES["p1"] - 1) < 1e-5  # the counts are those of the other engine's lines
 
 
 def test_batches_depend_on_the_definition_alone():
