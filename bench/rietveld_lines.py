@@ -4,6 +4,8 @@ SOPHRON_GSAS2_PYTHON=... python bench/rietveld_lines.py
 """
 
 import json
+import sys
+from pathlib import Path
 
 import numpy as np
 from record import record
@@ -12,25 +14,10 @@ from sophron.interfaces.rietveld import Background, Instrument, Pattern, Phase, 
 from sophron.science.rietveld.gsas2_engine import Gsas2
 from sophron.science.rietveld.rietx_engine import Rietx
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "toy"))
+from crystals import CIF, SALT
+
 WAVELENGTH, EDGE = 1.5405, 5.64
-CIF = f"""data_salt
-_space_group_name_H-M_alt 'F m -3 m'
-_cell_length_a {EDGE}
-_cell_length_b {EDGE}
-_cell_length_c {EDGE}
-_cell_angle_alpha 90
-_cell_angle_beta 90
-_cell_angle_gamma 90
-loop_
-_atom_site_label
-_atom_site_type_symbol
-_atom_site_fract_x
-_atom_site_fract_y
-_atom_site_fract_z
-_atom_site_U_iso_or_equiv
-Na1 Na 0 0 0 0.015
-Cl1 Cl 0.5 0.5 0.5 0.012
-"""
 GRID = np.arange(20.0, 140.0, 0.005)
 HALF_WIDTH = 0.3
 LINES = 2 * np.degrees(np.arcsin(WAVELENGTH * np.sqrt([3, 4, 8, 11, 16, 24, 36]) / 2 / EDGE))
@@ -48,7 +35,9 @@ def centroids(engine: RietveldEngine, axial: float) -> np.ndarray:
     """Of each line, degrees from the Bragg angle."""
     order = Pattern("order", GRID, 3000 * np.exp(-(((GRID - 32) / 5) ** 2)) + 1)
     instrument = Instrument((WAVELENGTH,), axial=axial, profile_w=0.0023, profile_x=0.0001)
-    state = engine.start(Setup(order, (Phase("salt", CIF),), instrument, Background(count=1)), limit_s=300)
+    state = engine.start(
+        Setup(order, (Phase("salt", CIF.format(edge=EDGE, **SALT)),), instrument, Background(count=1)), limit_s=300
+    )
     found = engine.calculate(state, GRID.tolist(), limit_s=300)
     windows = [np.abs(GRID - line) < HALF_WIDTH for line in LINES]
     return np.array([np.average(GRID[at], weights=found[at]) for at in windows]) - LINES

@@ -37,8 +37,17 @@ def test_the_number_comes_with_error_interval_and_reference():
     reference = {"low": 3.3, "high": 3.35, "source": "somebody"}
     first, second, third = _about(found, {"quantity": "viscosity", "units": "LJ", "reference": reference})
     assert first == "viscosity: 3.213 ± 0.041 LJ"
-    assert "95 % interval 3.13 to 3.297" in second
+    assert "95 % interval 3.130 to 3.297" in second
     assert "2.1 standard errors" in third
+
+
+def test_a_cell_keeps_the_digits_that_its_uncertainty_leaves():
+    found = Answer(None, "cell", "", 9.3719534, 0.0000931, (9.3717709, 9.3721359, 0.95), None)
+    reference = {"low": 9.371729, "high": 9.372001, "source": "somebody"}
+    lines = list(_about(found, {"quantity": "cell", "units": "angstrom", "reference": reference}))
+    assert lines[0] == "cell: 9.371953 ± 0.000093 angstrom"
+    assert "interval 9.37177 to 9.37214;" in lines[1]
+    assert "9.371729 to 9.372001" in lines[2]
 
 
 def test_a_refused_number_says_why():

@@ -14,8 +14,9 @@ _atom_site_type_symbol
 _atom_site_fract_x
 _atom_site_fract_y
 _atom_site_fract_z
+_atom_site_occupancy
 _atom_site_U_iso_or_equiv
 {atoms}
 """
-SALT = {"name": "salt", "group": "F m -3 m", "atoms": "Na1 Na 0 0 0 0.015\nCl1 Cl 0.5 0.5 0.5 0.012"}
-SILICON = {"name": "silicon", "group": "F d -3 m:2", "atoms": "Si1 Si 0.125 0.125 0.125 0.006"}
+SALT = {"name": "salt", "group": "F m -3 m", "atoms": "Na1 Na 0 0 0 1 0.015\nCl1 Cl 0.5 0.5 0.5 1 0.012"}
+SILICON = {"name": "silicon", "group": "F d -3 m:2", "atoms": "Si1 Si 0.125 0.125 0.125 1 0.006"}

@@ -1,5 +1,6 @@
-"""The rietveld kind through Snakemake: two patterns in sequence, from signed files to a series and its report."""
+"""The rietveld kind through Snakemake: two patterns in sequence, others that follow one of them, and the report."""
 
+import copy
 import hashlib
 import json
 import shutil
@@ -21,6 +22,7 @@ pytestmark = [
 ]
 ANGLES = np.arange(25.0, 60.0, 0.02)
 EDGES = {"cold": 5.6400, "warm": 5.6450}
+FOLLOWERS = {"hot": 5.6480, "hotter": 5.6500}
 RECIPE = {
     "background": {"kind": "chebyshev", "count": 3},
     "rungs": [{"name": "scale", "groups": ["scale", "background"]}, {"name": "cell", "groups": ["cell"]}],
@@ -30,7 +32,7 @@ RECIPE = {
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """Simulated patterns of salt at two temperatures (Poisson, seeds 0 and 1), refined in sequence."""
+    """Simulated patterns of salt at four temperatures (Poisson, seeds 0 to 3): two in sequence, two that follow."""
     with pytest.MonkeyPatch.context() as patch:
         folder = tmp_path_factory.mktemp("series")
         root = folder / "series"
@@ -50,7 +52,7 @@ def finished(tmp_path_factory):
 
 def _patterns():
     engine, found = Rietx(), {}
-    for seed, (name, edge) in enumerate(EDGES.items()):
+    for seed, (name, edge) in enumerate((EDGES | FOLLOWERS).items()):
         order = Pattern("order", ANGLES, 100.0 + 3000.0 * np.exp(-(((ANGLES - 40) / 5) ** 2)))
         instrument = Instrument((1.5406,), profile_w=0.004, profile_x=0.02)
         setup = Setup(
@@ -70,11 +72,21 @@ def _spec(root, files):
     digests = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in files.items()}
     spec = yaml.safe_load((root / "campaign.yaml").read_text())
     data = spec["stages"]["data"]["definition"]
-    patterns = [{"name": name, "file": f"{name}.xy", "sha256": digests[f"{name}.xy"]} for name in EDGES]
+    patterns, others = (
+        [{"name": name, "file": f"{name}.xy", "sha256": digests[f"{name}.xy"]} for name in names]
+        for names in (EDGES, FOLLOWERS)
+    )
     phase = {"name": "salt", "role": "main", "file": "salt.cif", "sha256": digests["salt.cif"], "march_axis": None}
     instrument = {"wavelengths_angstrom": [1.5406], "profile_w": 0.004, "profile_x": 0.02}
     data |= {"source": None, "patterns": patterns, "phases": [phase], "instrument": instrument, "limits_deg": None}
     spec["stages"]["refine"]["definition"] |= {"recipe": RECIPE, "sequential": True}
+    spec["stages"]["series"] = {
+        "depends_on": ["data", "refine"],
+        "definition": {"lead": "warm", "source": None, "patterns": others, "sequential": False},
+        "criteria": [{"id": "stand", "expression": "stand == patterns", "statement": "Every pattern was refined."}],
+        "mechanical": copy.deepcopy(spec["stages"]["refine"]["mechanical"]),
+    }
+    spec["stages"]["compare"] |= {"depends_on": ["refine", "series"]}
     spec["stages"]["compare"]["definition"]["parameter"] = "cell/salt/a"
     spec["limits"] = {"steps": 20, "core_hours": 20}
     return spec
@@ -85,12 +97,12 @@ def result(finished, *parts):
 
 
 def test_a_series_runs_to_its_report(finished):
-    assert finished.verdicts() == {"data": "pass", "refine": "pass", "compare": "pass"}
+    assert finished.verdicts() == dict.fromkeys(("data", "refine", "series", "compare"), "pass")
     series = result(finished, "compare")
-    assert [row["pattern"] for row in series["rows"]] == ["cold", "warm"]
+    assert [row["pattern"] for row in series["rows"]] == ["cold", "warm", "hot", "hotter"]
     for row in series["rows"]:
-        assert abs(row["value"] - EDGES[row["pattern"]]) < 4 * row["esd_counting"]
-    assert series["refusal"].startswith("series: 2 patterns")
+        assert abs(row["value"] - (EDGES | FOLLOWERS)[row["pattern"]]) < 4 * row["esd_counting"]
+    assert series["refusal"].startswith("series: 4 patterns")
     assert (finished.root / "results" / "report.html").is_file()
     assert "Nothing to be done" in finished.complete().stdout
 

@@ -1,10 +1,11 @@
 # Rietveld refinement: each pattern is checked, refined by an agent with its tools, and recomputed from the model that the
-# agent left, in parallel; in a sequential series each refinement waits for the one before it. What the stages do is in
-# sophron.science.rietveld.
+# agent left, in parallel; in a sequential series each refinement waits for the one before it. Patterns of a long series
+# follow the model of one that was refined so, several a step. What the stages do is in sophron.science.rietveld.
 
 
 wildcard_constraints:
     pattern=r"[A-Za-z0-9][A-Za-z0-9_-]*",
+    batch=r"\d+",
 
 
 rule data:
@@ -67,6 +68,7 @@ rule refine:
         model="<results>/refine/refinement/{pattern}/model.json",
         trajectory="<results>/refine/refinement/{pattern}/trajectory.json",
     output:
+        model="<results>/refine/{pattern}/model.json",
         structure="<results>/refine/{pattern}/structure.cif",
         curves="<results>/refine/{pattern}/curves.npz",
         pattern_plot=report(
@@ -96,11 +98,52 @@ rule refine:
         " --digest {params.digest}"
 
 
+if CAMPAIGN.has("series"):
+
+    rule series:
+        input:
+            gate=ancient(CAMPAIGN.gate),
+            accepted=ancient("<results>/refine/accepted.json"),
+            data=CAMPAIGN.outcomes("data"),
+            refined=CAMPAIGN.outcomes("refine"),
+        output:
+            patterns="<results>/series/{batch}/patterns.zip",
+            worst_plot=report(
+                "<results>/series/{batch}/worst.png",
+                category="series",
+                caption="../report/pattern.rst",
+            ),
+            outcome="<results>/series/{batch}/outcome.json",
+        log:
+            "<logs>/series/{batch}.log",
+        retries: CAMPAIGN.retries("series")
+        conda:
+            "../../envs/xrd.yaml"
+        threads: CAMPAIGN.cores("series")
+        resources:
+            **CAMPAIGN.requests("series"),
+            mem_mb=CAMPAIGN.memory("series"),
+            runtime=CAMPAIGN.runtime("series"),
+        params:
+            digest=CAMPAIGN.definition_digest("series"),
+        shell:
+            "sophron stage series --gate {input.gate} --wildcard batch={wildcards.batch} --outcome {output.outcome}"
+            " --log {log} --cores {threads} --memory-mb {resources.mem_mb} --runtime-min {resources.runtime}"
+            " --digest {params.digest}"
+
+
 rule compare:
     input:
         gate=ancient(CAMPAIGN.gate),
-        accepted=ancient("<results>/refine/accepted.json"),
-        outcomes=CAMPAIGN.outcomes("refine"),
+        accepted=[
+            ancient(f"<results>/{stage}/accepted.json")
+            for stage in ("refine", "series")
+            if CAMPAIGN.has(stage)
+        ],
+        outcomes=[
+            *CAMPAIGN.outcomes("refine"),
+            *(CAMPAIGN.outcomes("series") if CAMPAIGN.has("series") else []),
+        ],
     output:
         series_plot=report(
             "<results>/compare/series.svg",

@@ -203,8 +203,8 @@ def _snakemake_versions(root: Path) -> list[str]:
 
 def comparison(answer: Answer, reference: Mapping[str, Any]) -> str:
     """One sentence that compares an answer with a published range. It is no criterion, and says so."""
-    low, high = float(reference["low"]), float(reference["high"])
-    span = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+    low, high = reference["low"], reference["high"]  # shown with the digits that they were given with
+    span = f"{low}" if low == high else f"{low} to {high}"
     ending = f"the published {span} ({reference['source']}). This is a comparison; no criterion depends on it."
     if answer.value is None:
         return f"There is no number to compare with {ending}"

@@ -7,7 +7,7 @@ from typing import Any
 from sophron.campaign import graph_picture, page, report
 from sophron.campaign.history import core_hours
 from sophron.campaign.report import Answer, Plot, Report, StageReport
-from sophron.campaign.shown import hours, number, plain, short, with_error
+from sophron.campaign.shown import hours, interval, number, plain, short, with_error
 
 LISTED = 60
 LISTED_RESULTS = 12
@@ -47,14 +47,14 @@ def render(gathered: Report, caveats: Mapping[str, Any]) -> str:
 
 def _answer(answer: Answer, gathered: Report) -> dict[str, Any]:
     reference = gathered.spec.data["question"].get("reference")
-    interval = None
+    between = None
     if answer.interval:
         low, high, level = answer.interval
-        interval = f"{100 * level:g} % interval: {number(low)} to {number(high)}."
+        between = f"{100 * level:g} % interval: {interval(low, high)}."
     return {
         "number": None if answer.value is None else with_error(answer.value, answer.standard_error),
         "error": answer.standard_error,
-        "interval": interval,
+        "interval": between,
         "refusal": answer.refusal,
         "description": answer.description,
         "name": answer.name,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sophron.campaign.approve import SHOWN_DIGITS
 from sophron.campaign.review import Review
-from sophron.campaign.shown import flat, hides, hours, lines, number, plain, short, text
+from sophron.campaign.shown import flat, hides, hours, lines, plain, short, text
 
 WIDTH = 100
 LONGEST_LIST = 12
@@ -84,7 +84,7 @@ def _head(review: Review, paint: Paint) -> Iterator[str]:
     yield from _wrapped(f"method: {spec.data['method']['name']}; seed {spec.data['seed']}")
     if "reference" in question:
         known = question["reference"]
-        span = f"{number(known['low'])} to {number(known['high'])}"
+        span = f"{plain(known['low'])} to {plain(known['high'])}"
         yield from _wrapped(f"to compare with: {span} ({known['source']})")
     if hides(spec.data):
         yield paint("  The spec holds characters that cannot be seen; they are left out of this review.", RED)

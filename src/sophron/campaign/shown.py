@@ -93,8 +93,22 @@ def with_error(value: float, error: float | None) -> str:
     """`3.213 ± 0.041`: the error with two significant digits, the value to the same place."""
     if not error or not math.isfinite(error) or not math.isfinite(value):
         return number(value)
-    places = max(0, 1 - math.floor(math.log10(abs(error))))
+    places = _places(error)
     return f"{value:.{places}f} ± {error:.{places}f}"
+
+
+def interval(low: float, high: float) -> str:
+    """`3.130 to 3.297`: both ends to the place of the second significant digit of half their distance."""
+    half = (high - low) / 2
+    if not half or not math.isfinite(half):
+        return f"{number(low)} to {number(high)}"
+    places = _places(half)
+    return f"{low:.{places}f} to {high:.{places}f}"
+
+
+def _places(width: float) -> int:
+    """Decimal places at which `width` shows two significant digits; none for 10 and above."""
+    return max(0, 1 - math.floor(math.log10(abs(width))))
 
 
 def hours(value: float) -> str:

@@ -40,7 +40,7 @@ def _lines(gathered: "Report") -> Iterator[str]:
 
 def _about(answer: "Answer", question: Mapping[str, Any]) -> Iterator[str]:
     from sophron.campaign.report import comparison
-    from sophron.campaign.shown import number, text, with_error
+    from sophron.campaign.shown import interval, text, with_error
 
     if answer.value is None:
         yield f"{text(question['quantity'])}: no number, because {text(answer.refusal or 'the stage gave none')}"
@@ -48,7 +48,7 @@ def _about(answer: "Answer", question: Mapping[str, Any]) -> Iterator[str]:
     yield f"{text(question['quantity'])}: {with_error(answer.value, answer.standard_error)} {text(question['units'])}"
     if answer.interval:
         low, high, level = answer.interval
-        yield f"  {100 * level:g} % interval {number(low)} to {number(high)}; after ± stands one standard error."
+        yield f"  {100 * level:g} % interval {interval(low, high)}; after ± stands one standard error."
     if "reference" in question:
         yield f"  {text(comparison(answer, question['reference']))}"
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from crystals import CIF, SALT
 
 from sophron.interfaces.rietveld import Background, Freed, Instrument, Pattern, Phase, Request, Setup
 from sophron.interfaces.rietveld_fit import Parameter
@@ -12,26 +13,7 @@ from sophron.science.rietveld import freedom
 from sophron.science.rietveld.freedom import Need
 
 X = np.arange(25.0, 60.0, 0.03)
-CIF = """data_salt
-_space_group_name_H-M_alt 'F m -3 m'
-_cell_length_a 5.64
-_cell_length_b 5.64
-_cell_length_c 5.64
-_cell_angle_alpha 90
-_cell_angle_beta 90
-_cell_angle_gamma 90
-loop_
-_atom_site_label
-_atom_site_type_symbol
-_atom_site_fract_x
-_atom_site_fract_y
-_atom_site_fract_z
-_atom_site_occupancy
-_atom_site_U_iso_or_equiv
-Na1 Na 0 0 0 0.9 0.015
-K1 K 0 0 0 0.1 0.015
-Cl1 Cl 0.5 0.5 0.5 1 0.012
-"""
+MIXED = SALT | {"atoms": "Na1 Na 0 0 0 0.9 0.015\nK1 K 0 0 0 0.1 0.015\nCl1 Cl 0.5 0.5 0.5 1 0.012"}
 FREE = tuple(Freed(group) for group in ("scale", "background", "cell"))
 
 
@@ -42,7 +24,9 @@ def rehearsed(engine):
     shape = 5.0 + 40.0 * sum(np.exp(-(((X - at) / 0.1) ** 2)) for at in (27.37, 31.70, 45.45, 53.87, 56.48))
     for longer in (1.0, 100.0):
         pattern = Pattern("made up", X, longer * shape, np.sqrt(longer * shape))
-        setup = Setup(pattern, (Phase("salt", CIF),), Instrument((1.5406,)), Background(count=2))
+        setup = Setup(
+            pattern, (Phase("salt", CIF.format(edge=5.64, **MIXED)),), Instrument((1.5406,)), Background(count=2)
+        )
         state = engine.start(setup, limit_s=300)
         cycle = engine.refine(pattern, state, Request(FREE[:2], limit_s=300))
         found.append((cycle, freedom.rehearse(engine, cycle.state, cycle.fit, FREE, limit_s=300)))

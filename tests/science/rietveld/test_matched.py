@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from crystals import CIF, SALT
 
 from sophron.interfaces.rietveld import Background, Instrument, Pattern, Phase, Setup
 from sophron.science.rietveld import matched
@@ -11,24 +12,7 @@ from sophron.science.rietveld.recipe import Rung
 from sophron.science.rietveld.refinement import Refinement
 
 X = np.arange(25.0, 80.0, 0.03)
-CIF = """data_salt
-_space_group_name_H-M_alt 'F m -3 m'
-_cell_length_a {edge}
-_cell_length_b {edge}
-_cell_length_c {edge}
-_cell_angle_alpha 90
-_cell_angle_beta 90
-_cell_angle_gamma 90
-loop_
-_atom_site_label
-_atom_site_type_symbol
-_atom_site_fract_x
-_atom_site_fract_y
-_atom_site_fract_z
-_atom_site_U_iso_or_equiv
-Na1 Na 0 0 0 {u_iso}
-Cl1 Cl 0.5 0.5 0.5 {u_iso}
-"""
+ATOMS = "Na1 Na 0 0 0 1 {u_iso}\nCl1 Cl 0.5 0.5 0.5 1 {u_iso}"
 
 
 def recipe(u_iso_needs):
@@ -43,7 +27,7 @@ def recipe(u_iso_needs):
 
 
 def setup(pattern, edge, u_iso):
-    phase = Phase("salt", CIF.format(edge=edge, u_iso=u_iso))
+    phase = Phase("salt", CIF.format(edge=edge, **(SALT | {"atoms": ATOMS.format(u_iso=u_iso)})))
     return Setup(pattern, (phase,), Instrument((1.5406,), profile_w=0.02), Background(count=2, start=5.0))
 
 

@@ -128,13 +128,7 @@ class Checked:
 
     def largest_move(self) -> float:
         """Largest change of a parameter in the repeated cycle over its standard deviation from counting."""
-        before = self.kept["state"]["values"]
-        moves = [
-            abs(one.value - before[one.name]) / esd
-            for one in self.fit.parameters
-            if one.name in before and (esd := one.esd_counting or one.esd)
-        ]
-        return max(moves, default=0.0)
+        return largest_move(self.fit, self.kept["state"]["values"])
 
     def phases(self) -> list[dict[str, Any]]:
         """Each phase as the model has it, with what the report claims."""
@@ -157,6 +151,16 @@ class Checked:
                 }
             )
         return found
+
+
+def largest_move(fit: Fit, before: Mapping[str, float]) -> float:
+    """Largest change of a refined parameter since the values `before`, over its standard deviation from counting."""
+    moves = [
+        abs(one.value - before[one.name]) / esd
+        for one in fit.parameters
+        if one.name in before and (esd := one.esd_counting or one.esd)
+    ]
+    return max(moves, default=0.0)
 
 
 def of_trajectory(report: Mapping[str, Any], trajectory: Mapping[str, Any]) -> Iterator[str]:

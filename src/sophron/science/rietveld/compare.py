@@ -24,6 +24,8 @@ def run(ctx: StepContext) -> StepResult:
     steps = ctx.upstream["refine"]
     name = ctx.definition["parameter"]
     rows = [_row(step, name) for step in steps]
+    followers = (row for step in ctx.upstream.get("series", ()) for row in step.result["rows"])
+    rows += [_followed(row, name) for row in followers if row["stands"]]
     value: float | None = rows[0]["value"] if len(rows) == 1 else None
     error: float | None = rows[0]["esd"] if len(rows) == 1 else None
     ends = (None, None) if value is None or error is None else (value - NORMAL * error, value + NORMAL * error)
@@ -37,7 +39,7 @@ def run(ctx: StepContext) -> StepResult:
         "units": ctx.definition["units"],
         "refusal": None if len(rows) == 1 else f"series: {len(rows)} patterns give {name} as a series, not one value",
         "patterns": len(rows),
-        "reports_that_stand": sum(step.result["stands"] for step in steps),
+        "reports_that_stand": sum(row["stands"] for row in rows),
         "largest_rwp_percent": max(row["rwp_percent"] for row in rows),
         "engine": rows[0]["engine"],
         "rows": rows,
@@ -60,6 +62,15 @@ def _row(step: UpstreamStep, name: str) -> dict[str, Any]:
         "stands": step.result["stands"],
         "claimed": sorted(one["name"] for one in step.result["phases"] if one["claimed"]),
     }
+
+
+def _followed(row: dict[str, Any], name: str) -> dict[str, Any]:
+    """The same of a pattern that followed a lead: nobody reported of it, so it claims nothing."""
+    found = row["parameters"].get(name)
+    if found is None:
+        raise EngineFailure(f"{row['pattern']}: {name} was not refined; free it in the refinement of the lead")
+    indices = {key: row[key] for key in ("pattern", "rwp_percent", "gof", "engine", "stands")}
+    return {**found, **indices, "claimed": []}
 
 
 def _draw(path: Path, rows: Sequence[dict[str, Any]], name: str) -> None:

@@ -62,7 +62,7 @@ def _sample(
 ) -> samples.Sample:
     source, found = definition["source"], {}
     for one in (about, *definition["phases"]):
-        found[one["name"]] = _file(source, one["file"], one["sha256"], workdir)
+        found[one["name"]] = pinned(source, one["file"], one["sha256"], workdir)
     phases = tuple(_phase(one, found[one["name"]]) for one in definition["phases"])
     given = patterns.read(found[about["name"]], engine)
     limits = definition["limits_deg"]
@@ -87,7 +87,7 @@ def _phase(one: Mapping[str, Any], path: Path) -> samples.GivenPhase:
     )
 
 
-def _file(source: Mapping[str, Any] | None, name: str, sha256: str, workdir: Path) -> Path:
+def pinned(source: Mapping[str, Any] | None, name: str, sha256: str, workdir: Path) -> Path:
     """The file with this digest: of the campaign's folder, else of a package, else downloaded. UserError."""
     campaign = next((one for one in workdir.parents if (one / "campaign.yaml").is_file()), workdir)
     path = campaign / FOLDER / name

@@ -5,11 +5,13 @@ Read by every verb at start-up, so it imports nothing heavy; what runs a stage i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 
 from sophron.interfaces.kind import AgentRule, Definition, Kind
 from sophron.records.errors import UserError
+from sophron.science.rietveld import batches
 from sophron.science.stage_of import stage_of
 
 _PATTERN = ("pattern",)
@@ -17,12 +19,21 @@ _stage = partial(stage_of, "rietveld")
 
 
 def ranges(definitions: Mapping[str, Definition]) -> dict[str, Sequence[str]]:
-    """Values of the wildcard `pattern`: the names in `data.patterns`, in their order. UserError for one given twice."""
+    """Values of `pattern`, the names in `data.patterns` in their order, and of `batch` where there is a series.
+
+    UserError for a name that is given twice, and for a lead that is not there.
+    """
     names = [str(one["name"]) for one in definitions["data"]["patterns"]] if "data" in definitions else []
-    twice = next((name for name in names if names.count(name) > 1), None)
+    series = definitions.get("series")
+    every = names + ([] if series is None else [str(one["name"]) for one in series["patterns"]])
+    twice = next((name for name, times in Counter(every).items() if times > 1), None)
     if twice is not None:
-        raise UserError(f'stages.data.definition.patterns: two are called "{twice}"; give each its own name')
-    return {"pattern": names}
+        raise UserError(f'stages.*.definition.patterns: two are called "{twice}"; give each its own name')
+    if series is None:
+        return {"pattern": names}
+    if series["lead"] not in names:
+        raise UserError(f'stages.series.definition.lead: "{series["lead"]}" is none of data.patterns; name one of them')
+    return {"pattern": names, "batch": list(batches.of(series))}
 
 
 KIND = Kind(
@@ -35,6 +46,7 @@ KIND = Kind(
             "data",
             wildcards=_PATTERN,
             outputs={
+                "model": "model.json",
                 "structure": "structure.cif",
                 "curves": "curves.npz",
                 "pattern_plot": "pattern.png",
@@ -45,7 +57,15 @@ KIND = Kind(
             agents=(AgentRule("refinement", "refine", _PATTERN),),
             builds_on=("refinement",),
         ),
-        _stage("compare", "refine", outputs={"series_plot": "series.svg"}),
+        _stage(
+            "series",
+            "data",
+            "refine",
+            wildcards=("batch",),
+            outputs={"patterns": "patterns.zip", "worst_plot": "worst.png"},
+            optional=True,
+        ),
+        _stage("compare", "refine", "series", outputs={"series_plot": "series.svg"}, partial=True),
     ),
     ranges=ranges,
 )

@@ -47,6 +47,7 @@ def run(ctx: StepContext) -> StepResult:
     found = checking.Checked(answer.result, cycle, kept, given, recipe, float(ctx.definition["tolerance"]))
     differences = [*found.differences(), *checking.of_trajectory(answer.result, trajectory)]
     files = _files(ctx.workdir, cycle, given, answer.files["trajectory"])
+    shutil.copyfile(answer.files["model"], files["model"])
     write_json(files["report"], dict(answer.result))
     return StepResult(_result(cycle, found, differences, trajectory), files, {given.engine: cycle.state.version})
 
@@ -92,6 +93,7 @@ def _files(workdir: Path, cycle: Cycle, given: sample.Sample, trajectory: Path) 
     if fit is None:
         raise EngineFailure("there is no fit to keep")
     names = {
+        "model": "model.json",
         "structure": "structure.cif",
         "curves": "curves.npz",
         "pattern_plot": "pattern.png",

@@ -44,7 +44,7 @@ class Refinement:
         if folder.exists() and any(folder.iterdir()):
             raise UserError(f"{folder}: not empty; give a folder for this refinement alone")
         first = Kept(0, None, "start", engine.start(setup), None)
-        _write(folder, first)
+        write_kept(folder, first)
         return cls(engine, setup.pattern, folder, [first])
 
     @classmethod
@@ -52,7 +52,7 @@ class Refinement:
         """The one that was kept in `folder`, at its last state. UserError where its files are not what was written."""
         kept: list[Kept] = []
         while (folder / str(len(kept)) / "state.json").is_file():
-            kept.append(_read(folder, len(kept)))
+            kept.append(read_kept(folder, len(kept)))
         if not kept:
             raise UserError(f"{folder}: holds no refinement; give the folder of one")
         return cls(engine, pattern, folder, kept)
@@ -62,7 +62,7 @@ class Refinement:
         cycle = self.engine.refine(self.pattern, self.current.state, request)
         if cycle.ended in ("converged", "unfinished"):
             after = Kept(len(self.kept), self.current.number, label, cycle.state, cycle.fit)
-            _write(self.folder, after)
+            write_kept(self.folder, after)
             self.kept.append(after)
             self.current = after
         return cycle
@@ -76,19 +76,24 @@ class Refinement:
         return self.current
 
 
-def _write(folder: Path, kept: Kept) -> None:
-    """The state comes last: what has one is whole."""
+CURVES = "curves.npz"
+"""Beside each state that has a fit."""
+
+
+def write_kept(folder: Path, kept: Kept) -> None:
+    """Put one state into `folder/<number>/`. The state comes last: what has one is whole."""
     at = folder / str(kept.number)
     at.mkdir(parents=True, exist_ok=True)
     if kept.fit is not None:
         write_json(at / "fit.json", {"engine": kept.fit.rwp.engine, **plain.fit(kept.fit)})
-        save_curves(at / "curves.npz", kept.fit.curves)
+        save_curves(at / CURVES, kept.fit.curves)
     data = plain.state(kept.state)
     named = {"number": kept.number, "parent": kept.parent, "label": kept.label, "digest": digest(data), "state": data}
     write_json(at / "state.json", named)
 
 
-def _read(folder: Path, number: int) -> Kept:
+def read_kept(folder: Path, number: int) -> Kept:
+    """What `write_kept` wrote. UserError where its files are not that."""
     at = folder / str(number)
     try:
         named = json.loads((at / "state.json").read_text(encoding="utf-8"))
@@ -104,7 +109,7 @@ def _fit(at: Path) -> Fit:
     data: dict[str, Any] = json.loads((at / "fit.json").read_text(encoding="utf-8"))
     empty: dict[str, Any] = {name: [] for name in _CURVES}
     read = plain.fit_back({**data, "curves": {**empty, "ticks_deg": {}}}, data["engine"])
-    return replace(read, curves=load_curves(at / "curves.npz"))
+    return replace(read, curves=load_curves(at / CURVES))
 
 
 _CURVES = ("two_theta_deg", "observed", "calculated", "background", "sigma")

@@ -1,0 +1,189 @@
+"""Stage series: patterns that follow a lead pattern, several a step, with one engine that is started once.
+
+What an agent refined of the lead is refined to each of them: scale and background first, then all that was free.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
+from sophron.interfaces.rietveld import Cycle, Freed, Pattern, Request, RietveldEngine, State
+from sophron.records import documents, registry
+from sophron.records.atomic import write_json, write_text
+from sophron.records.errors import UserError
+from sophron.science.rietveld import batches, checking, plots, refined_cif
+from sophron.science.rietveld import pattern as patterns
+from sophron.science.rietveld.data import REGISTRY, pinned
+from sophron.science.rietveld.refinement import CURVES, Kept, read_kept, write_kept
+from sophron.science.rietveld.session import model_files, sample
+from sophron.science.rietveld.session.session import weighted
+
+LIMIT_S = 600.0
+MOST_CYCLES = 5
+"""With all that is free, until one changes nothing."""
+
+FIRST = ("scale", "background")
+"""Counts change most from one pattern to the next."""
+
+EACH, ROW, CIF, PATTERNS, WORST = "each", "row.json", "structure.cif", "patterns.zip", "worst.png"
+BEFORE = ("data", "refine")
+"""Stages that hold what is known of the lead."""
+
+EPOCH = (1980, 1, 1, 0, 0, 0)
+"""Date of every entry of the archive: equal results give equal bytes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lead:
+    """The model that the others begin from. weights: where its variances came from."""
+
+    given: sample.Sample
+    state: State
+    free: tuple[Freed, ...]
+    equal: tuple[tuple[str, ...], ...]
+    weights: str
+
+
+def run(ctx: StepContext) -> StepResult:
+    """Refine the patterns of one batch in turn.
+
+    Each leaves a folder of its own below EACH, whole before the next begins: a killed step goes on after it. One
+    that holds no pattern or cannot be refined is a row that says why. EngineFailure where the lead has no model, a
+    file is not the pinned one, or no pattern came to a fit.
+    """
+    lead, paths = _lead(ctx), _paths(ctx)
+    engine: RietveldEngine = registry.load(REGISTRY, lead.given.engine)()
+    start, rows = lead.state, []
+    try:
+        for name, path in paths.items():
+            folder = ctx.workdir / EACH / name
+            if not (folder / ROW).is_file():
+                _follow(engine, lead, start, path, folder)
+            rows.append(documents.load_json(folder / ROW))
+            if ctx.definition["sequential"] and rows[-1]["stands"]:
+                start = read_kept(folder, 0).state
+    finally:
+        engine.close()
+    fitted = [row for row in rows if row["gof"] is not None]
+    if not fitted:
+        raise EngineFailure(f"none of {len(rows)} patterns came to a fit; the first: {rows[0]['reason']}")
+    files = {"patterns": ctx.workdir / PATTERNS, "worst_plot": ctx.workdir / WORST}
+    _archive(files["patterns"], [ctx.workdir / EACH / row["pattern"] for row in fitted])
+    worst = max(fitted, key=lambda row: float(row["gof"]))
+    _draw(ctx.workdir / EACH / worst["pattern"], files["worst_plot"])
+    return StepResult(_result(rows, fitted, lead), files, {lead.given.engine: lead.state.version})
+
+
+def _lead(ctx: StepContext) -> Lead:
+    name = ctx.definition["lead"]
+    found = {stage: next(one for one in ctx.upstream[stage] if one.wildcards["pattern"] == name) for stage in BEFORE}
+    given = sample.load(found["data"].files["sample"])
+    try:
+        _, state, kept = model_files.read(found["refine"].files["model"], given.pattern)
+    except UserError as error:
+        raise EngineFailure(f"the model of {name}: {error}") from None
+    return Lead(given, state, kept["free"], tuple(tuple(one) for one in kept["equal"]), kept["weights"])
+
+
+def _paths(ctx: StepContext) -> dict[str, Path]:
+    """Name of each pattern of the batch -> its file."""
+    source = ctx.definition["source"]
+    try:
+        return {
+            one["name"]: pinned(source, one["file"], one["sha256"], ctx.workdir)
+            for one in batches.of(ctx.definition)[ctx.wildcards["batch"]]
+        }
+    except UserError as error:
+        raise EngineFailure(str(error)) from None
+
+
+def _follow(engine: RietveldEngine, lead: Lead, start: State, path: Path, folder: Path) -> None:
+    """Refine one pattern and keep what came of it in `folder`, which has its name; the row is written last."""
+    name = folder.name
+    try:
+        cycles = _cycles(engine, lead, start, patterns.read(path, engine))
+    except UserError as error:
+        write_json(folder / ROW, _row(name, engine.name, "refused", str(error)))
+        return
+    last = cycles[-1]
+    if last.fit is not None:
+        write_kept(folder, Kept(0, None, name, last.state, last.fit))
+        refined = {one.name: one for one in last.fit.parameters}
+        cifs = {one.phase.name: one.phase.cif for one in lead.given.phases}
+        texts = [refined_cif.refined(one.name, cifs[one.name], last.state.values, refined) for one in last.fit.phases]
+        write_text(folder / CIF, "\n".join(texts))
+    write_json(folder / ROW, _row(name, engine.name, last.ended, last.reason, cycles))
+
+
+def _cycles(engine: RietveldEngine, lead: Lead, start: State, pattern: Pattern) -> list[Cycle]:
+    """Cycles until one changes nothing, or goes wrong. UserError for what the engine refuses."""
+    first = tuple(one for one in lead.free if one.group in FIRST)
+    done = [engine.refine(pattern, start, Request(first or lead.free, limit_s=LIMIT_S))]
+    whole = Request(lead.free, lead.equal, limit_s=LIMIT_S)
+    while (fit := done[-1].fit) is not None and len(done) <= MOST_CYCLES:
+        if len(done) > 2 and _move(done) < checking.MOVE_ESD:
+            break
+        seen = weighted(pattern, fit) if lead.weights == "calculated" else pattern
+        done.append(engine.refine(seen, done[-1].state, whole))
+    return done
+
+
+def _move(cycles: Sequence[Cycle]) -> float:
+    """How far the last cycle moved a parameter, over its esd."""
+    before, last = cycles[-2:]
+    return 0.0 if last.fit is None else checking.largest_move(last.fit, before.state.values)
+
+
+def _row(name: str, engine: str, ended: str, reason: str, cycles: Sequence[Cycle] = ()) -> dict[str, Any]:
+    fit = cycles[-1].fit if cycles else None
+    move = _move(cycles) if fit is not None and len(cycles) > 1 else None
+    return {
+        "pattern": name,
+        "ended": ended,
+        "reason": reason or None,
+        "engine": engine,
+        "stands": ended == "converged" and move is not None and move < checking.MOVE_ESD,
+        "rwp_percent": None if fit is None else fit.rwp.percent,
+        "gof": None if fit is None else fit.gof,
+        "variables": None if fit is None else fit.variables,
+        "largest_move_over_esd": move,
+        "cycles": len(cycles),
+        "engine_s": sum(one.wall_s for one in cycles),
+        "parameters": {
+            one.name: {"value": one.value, "esd": one.esd, "esd_counting": one.esd_counting}
+            for one in (fit.parameters if fit is not None else ())
+        },
+    }
+
+
+def _result(rows: Sequence[Mapping[str, Any]], fitted: Sequence[Mapping[str, Any]], lead: Lead) -> dict[str, Any]:
+    return {
+        "patterns": len(rows),
+        "stand": sum(bool(row["stands"]) for row in rows),
+        "without_fit": len(rows) - len(fitted),
+        "largest_rwp_percent": max(row["rwp_percent"] for row in fitted),
+        "largest_gof": max(row["gof"] for row in fitted),
+        "engine": lead.given.engine,
+        "engine_s": sum(row["engine_s"] for row in rows),
+        "rows": list(rows),
+    }
+
+
+def _archive(path: Path, folders: Sequence[Path]) -> None:
+    """`<pattern>/curves.npz` and `<pattern>/structure.cif` of each; the curves are compressed already."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for folder in folders:
+            for file in (folder / "0" / CURVES, folder / CIF):
+                archive.writestr(zipfile.ZipInfo(f"{folder.name}/{file.name}", EPOCH), file.read_bytes())
+
+
+def _draw(folder: Path, path: Path) -> None:
+    fit = read_kept(folder, 0).fit
+    if fit is None:
+        raise EngineFailure(f"{folder.name}: its fit is gone from {folder}; run the step again")
+    plots.pattern_png(fit, path)
