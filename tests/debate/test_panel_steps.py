@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sophron.debate import panel_steps, steps
+from sophron.debate import panel_steps, stage_steps
 from sophron.debate.ablation import EXPERTS
 from sophron.interfaces.kind import StepContext, UpstreamStep
 from sophron.records.documents import Document, validate
@@ -37,7 +37,7 @@ def upstream(name, result, files=None, **wildcards):
 @pytest.fixture
 def context(tmp_path):
     def made(found, previous=None, **wildcards):
-        names = ("rehearse", "screen", "benchmark", "review", "close", *steps.PARTS)
+        names = ("rehearse", "screen", "benchmark", "review", "close", *stage_steps.PARTS)
         votes = [f"{stem}_{rule}" for stem in ("pre", "post", "design") for rule in EXPERTS]
         grouped = {name: [one for one in found if one.stage == name] for name in (*names, *votes, "references")}
         return StepContext(
@@ -65,7 +65,8 @@ def executed(trial, values, status="completed", windows=2):
     for guest, value in values.items():
         where = {"trial": trial, "guest": guest}
         found += [
-            upstream(part, {"status": "completed", "delta_g_kcal_per_mol": None}, **where) for part in steps.PARTS[:2]
+            upstream(part, {"status": "completed", "delta_g_kcal_per_mol": None}, **where)
+            for part in stage_steps.PARTS[:2]
         ]
         found += [
             upstream("produce", {"status": status, "delta_g_kcal_per_mol": None}, window=window, **where)
