@@ -6,9 +6,13 @@ import shutil
 import pytest
 import toy
 
+from sophron import cli
 from sophron.campaign import agent_files, plan, spec
+from sophron.debate import ladder
+from sophron.debate.ablation import EXPERTS, METHODS
 from sophron.debate.pipeline import Pipeline
 from sophron.records.documents import load_yaml
+from sophron.records.errors import UserError
 from sophron.records.resources import resource
 from sophron.science.host_guest import exact, lj_dimer
 
@@ -54,24 +58,44 @@ def test_the_first_panel_is_listed_and_the_loop_is_bounded(dimers, monkeypatch):
     assert made.excess() == []
 
 
-def test_a_method_without_a_panel_has_no_discussion(dimers, monkeypatch):
+PANEL = {f"{stem}_{expert}" for stem in ("design", "pre", "post") for expert in EXPERTS} | {"screen", "review"}
+EACH = {f"single_{expert}" for expert in EXPERTS} | {"examine"}
+RUNGS = {
+    "no_feedback": set(),
+    "llm_critic": {"criticise"},
+    "step_level": {"engineer"},
+    "trial_level": {"engineer"},
+    "full": {"engineer", *PANEL},
+    "full_each_guest": {"engineer", *PANEL, *EACH},
+    "without_debate": {"engineer"},
+    "without_diagnostics": {"engineer", *PANEL},
+}
+"""Method -> the rules that only some methods have."""
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_method_has_the_rules_that_it_needs_and_no_others(dimers, monkeypatch, tmp_path, method):
     toy.plan_here(monkeypatch)
-    text = dimers.spec.read_text()
-    begin, end = text.index("  discussion:\n"), text.index("  trials:\n    depends_on")
-    text = text[:begin] + text[end:]
-    text = text.replace("[tasks, references, discussion]", "[tasks, references]").replace(
-        "method: full", "method: trial_level"
-    )
-    dimers.spec.write_text(text)
-    made = plan.make(dimers.root, spec.load(dimers.spec))
-    assert not any(step.rule.startswith("design_") for step in made.steps)
+    ladder.make(dimers.root, tmp_path / "ladder")
+    root = tmp_path / "ladder" / f"lj-dimer-apr-{method.replace('_', '-')}"
+    made = plan.make(root, spec.load(root / "campaign.yaml"))
+    has = {step.rule for step in made.steps} | {template.rule for template in made.templates}
+    assert has & {"criticise", "engineer", *PANEL, *EACH} == RUNGS[method]
+    assert {"write", "layer1", "rehearse", "prepare", "benchmark", "close"} <= has
+    assert made.excess() == []
+
+
+def test_a_discussion_without_a_panel_is_refused(dimers):
+    dimers.edit("method: full", "method: trial_level")
+    with pytest.raises(UserError, match=r"stages\.discussion: the method trial_level has no panel; remove this stage"):
+        plan.make(dimers.root, spec.load(dimers.spec))
 
 
 def test_no_agent_of_a_debate_may_read_folders(dimers):
-    for name in ("force-field", "sampling", "analysis", "pipeline-writer", "pipeline-engineer"):
+    for name in ("force-field", "sampling", "analysis", "pipeline-writer", "pipeline-critic", "pipeline-engineer"):
         agent = agent_files.find(dimers.root, name)
         assert {about["kind"] for about in agent.front["inputs"].values()} <= {"json", "text"}
-        assert agent.front["tools"] == []
+        assert agent.front["tools"] == ([] if name == "pipeline-engineer" else ["literature"])
 
 
 @pytest.mark.slow
@@ -89,6 +113,28 @@ def test_a_whole_loop_of_trials(dimers):
     assert len(list(folder.glob("pre_*/0/*/answer.json"))) == 6
     _check_nobody_was_told(dimers.root, answer)
     assert "Nothing to be done" in dimers.complete().stdout
+
+
+@pytest.mark.slow
+def test_the_whole_ladder_by_one_command(dimers, tmp_path, capsys):
+    """Eight loops of rules of thumb on the dimers: what was asked, what the author was told, and the table."""
+    pytest.importorskip("openmm", reason="OpenMM is not installed: pip install 'sophron[chem]'")
+    dimers.edit("successes: 2", "successes: 1")
+    folders = ladder.make(dimers.root, tmp_path / "ladder")
+    for folder in folders:
+        toy.Campaign(folder, dimers.key).sign()
+    figure = tmp_path / "ladder.svg"
+    words = ["trials", "run", *map(str, folders), "--cores", "2", "--figure", str(figure)]
+    assert cli.main(words) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [row[0] for row in rows if row and row[0] in RUNGS] == list(METHODS)
+    assert figure.stat().st_size > 10_000
+    for method, folder in zip(METHODS, folders, strict=True):
+        print(method, sorted(path.parent.name for path in _audits(folder)))
+
+
+def _audits(root):
+    return sorted((root / "records").glob("*/audit.jsonl"))
 
 
 def _check_nobody_was_told(root, answer):
