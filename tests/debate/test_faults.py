@@ -74,6 +74,8 @@ def test_the_panel_finds_the_stage_and_its_one_line_edit_undoes_the_fault(produc
     told = {"pipeline": made.reply, "critiques": {"post": critique}, "task": {}}
     mended = Pipeline.parse(pipeline_writer.answer(told)["reply"])
     assert mended.files == sound().files
+    told = {"pipeline": made.reply, "critiques": {"post": None, "single": {"guest": critique}}, "task": {}}
+    assert Pipeline.parse(pipeline_writer.answer(told)["reply"]) == mended
     changed = [
         (one, other)
         for name in made.files

@@ -8,7 +8,7 @@ import toy
 
 from sophron import cli
 from sophron.campaign import agent_files, plan, spec
-from sophron.debate import ladder
+from sophron.debate import gathering, ladder
 from sophron.debate.ablation import EXPERTS, METHODS
 from sophron.debate.pipeline import Pipeline
 from sophron.records.documents import load_yaml
@@ -129,12 +129,43 @@ def test_the_whole_ladder_by_one_command(dimers, tmp_path, capsys):
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert [row[0] for row in rows if row and row[0] in RUNGS] == list(METHODS)
     assert figure.stat().st_size > 10_000
-    for method, folder in zip(METHODS, folders, strict=True):
-        print(method, sorted(path.parent.name for path in _audits(folder)))
+    for name, folder in zip(METHODS, folders, strict=True):
+        _check_asked(folder, RUNGS[name])
+        _check_told(folder, METHODS[name])
 
 
-def _audits(root):
-    return sorted((root / "records").glob("*/audit.jsonl"))
+def _check_asked(root, rules):
+    """The agents of this method answered, and no others; what weighs their votes ran."""
+    audits = {path.parent.name for path in (root / "records").glob("*/audit.jsonl")}
+    asked = {name.partition("-")[0] for name in audits}
+    weighing = {"screen", "examine", "review"}
+    assert asked == {"write", "caveats"} | (rules - weighing - {"engineer"})  # nothing crashed that it could mend
+    ran = {path.name.partition("-")[0] for path in (root / "records").iterdir()}
+    assert ran & weighing == rules & weighing
+    looked = json.loads((root / "results" / "trials" / "layer1" / "0" / "outcome.json").read_text())
+    assert ("criticise-0" in looked["inputs"]) == ("criticise" in rules)
+    if "design_sampling" in rules:
+        lines = (root / "records" / "design_sampling-1" / "audit.jsonl").read_text()
+        assert '"literature"' in lines
+        assert "10.1021/acs.jctc.5b00405: Henriksen" in lines
+
+
+def _check_told(root, method):
+    """What the author of the next trial is told, and what an expert is shown of this one."""
+    loaded = spec.load(root / "campaign.yaml")
+    told = gathering.write(root, loaded, {"trial": "1"})
+    assert bool(told["pipeline"]) == bool(told["history"]) == method.memory
+    critiques = told["critiques"]
+    assert bool(critiques.get("post")) == bool(critiques.get("pre")) == method.panel
+    assert set(critiques.get("single", {})) == ({"weak", "strong"} if method.each_guest else set())
+    seen = gathering.post(root, loaded, {"trial": "0", "turn": "1"})["results"]
+    assert ("diagnostics" in seen["guests"]["weak"]["stages"]["4"]) == method.diagnostics
+    if method.memory and not method.panel:
+        assert ("overlap" in json.dumps(critiques["executed"])) == method.diagnostics
+    if method.each_guest:
+        alone = gathering.single(root, loaded, {"trial": "0", "guest": "weak", "turn": "2"})
+        assert (set(alone["results"]["guests"]), alone["results"]["scores"]) == ({"weak"}, None)
+        assert len(alone["votes"]) == len(EXPERTS)
 
 
 def _check_nobody_was_told(root, answer):
