@@ -54,7 +54,7 @@ def ladder(rungs: Sequence[Rung], path: Path) -> None:
     """
     from sophron.science.figures import saved_figure
 
-    with saved_figure(path, width=13.0, height=3.6) as figure:
+    with saved_figure(path, width=13.0, height=4.2) as figure:
         ranks, dollars, tokens, ended = figure.subplots(1, 4)
         for mark, rung in zip(MARKS, rungs, strict=False):
             numbers = [trial.number for trial in rung.trials]
@@ -69,8 +69,12 @@ def ladder(rungs: Sequence[Rung], path: Path) -> None:
         ranks.set(title="Rank correlation, ring: held-out", xlabel="trial", ylabel="Kendall tau", ylim=(-1.05, 1.05))
         dollars.set(title="Spend", xlabel="trial", ylabel="US dollars, cumulative")
         tokens.set(title="Tokens", xlabel="trial", ylabel="tokens, cumulative")
-        dollars.legend()
+        last = max(len(rung.trials) for rung in rungs)
+        for axes in (ranks, dollars, tokens):
+            axes.set(xlim=(-0.5, last), xticks=range(last))
+        figure.legend(*dollars.get_legend_handles_labels(), loc="outside lower left", ncols=4)
         _endings(ended, rungs)
+        figure.legend(*ended.get_legend_handles_labels(), loc="outside lower right", ncols=2)
 
 
 def _endings(axes: Any, rungs: Sequence[Rung]) -> None:
@@ -82,4 +86,3 @@ def _endings(axes: Any, rungs: Sequence[Rung]) -> None:
         left = [done + part for done, part in zip(left, parts, strict=True)]
     axes.set(title="How trials ended", xlabel="trials / %", xlim=(0, 100))
     axes.invert_yaxis()
-    axes.legend(loc="lower left")
