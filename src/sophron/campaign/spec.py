@@ -125,9 +125,17 @@ class Spec:
 
     def definition_digest(self, name: str) -> str:
         """Digest of what a stage or part means: kind, name, definition, its place in the graph, and the seed."""
-        block = self.data["stages"][self.owner(name)]
-        meaning = {"definition": block["definition"], "depends_on": sorted(block["depends_on"])}
-        return digest({"kind": self.kind.name, "stage": name, "seed": self.data["seed"], **meaning})
+        if name not in self._digests:
+            block = self.data["stages"][self.owner(name)]
+            meaning = {"definition": block["definition"], "depends_on": sorted(block["depends_on"])}
+            about = {"kind": self.kind.name, "stage": name, "seed": self.data["seed"], **meaning}
+            self._digests[name] = digest(about)
+        return self._digests[name]
+
+    @cached_property
+    def _digests(self) -> dict[str, str]:
+        # A gathering step asks once for each outcome; with thousands of guests in a definition that is minutes.
+        return {}
 
     def criteria_digest(self, name: str) -> str:
         """Digest of how a stage is judged."""
