@@ -98,6 +98,14 @@ def test_no_agent_of_a_debate_may_read_folders(dimers):
         assert agent.front["tools"] == ([] if name == "pipeline-engineer" else ["literature"])
 
 
+def test_an_expert_looks_the_method_up_before_there_is_a_pipeline(dimers, monkeypatch):
+    toy.plan_here(monkeypatch)
+    dimers.sign()
+    guests = [f"tasks-{name}" for name in ("weak", "strong", "between")]
+    assert dimers.run_here(*guests, "verify-tasks", "accept-tasks", "design_sampling-1") == 0
+    _check_looked_up(dimers.root)
+
+
 @pytest.mark.slow
 def test_a_whole_loop_of_trials(dimers):
     pytest.importorskip("openmm", reason="OpenMM is not installed: pip install 'sophron[chem]'")
@@ -145,9 +153,18 @@ def _check_asked(root, rules):
     looked = json.loads((root / "results" / "trials" / "layer1" / "0" / "outcome.json").read_text())
     assert ("criticise-0" in looked["inputs"]) == ("criticise" in rules)
     if "design_sampling" in rules:
-        lines = (root / "records" / "design_sampling-1" / "audit.jsonl").read_text()
-        assert '"literature"' in lines
-        assert "10.1021/acs.jctc.5b00405: Henriksen" in lines
+        _check_looked_up(root)
+
+
+def _check_looked_up(root):
+    """Two calls: the tool, whose answer the second one is given, and the vote, which names what it found."""
+    calls = [
+        json.loads(line) for line in (root / "records" / "design_sampling-1" / "audit.jsonl").read_text().splitlines()
+    ]
+    assert len(calls) == 2
+    assert "10.1021/acs.jctc.5b00405: Henriksen" in json.dumps(calls[1]["request"])
+    answer = json.loads((root / "results/discussion/design_sampling/1/answer.json").read_text())["answer"]
+    assert "10.1021/acs.jctc.5b00405: Henriksen" in answer["reasoning"]
 
 
 def _check_told(root, method):
