@@ -163,7 +163,7 @@ def _check_looked_up(root):
     ]
     assert len(calls) == 2
     assert "10.1021/acs.jctc.5b00405: Henriksen" in json.dumps(calls[1]["request"])
-    answer = json.loads((root / "results/discussion/design_sampling/1/answer.json").read_text())["answer"]
+    answer = json.loads((root / "records" / "design_sampling-1" / "answer.json").read_text())["answer"]
     assert "10.1021/acs.jctc.5b00405: Henriksen" in answer["reasoning"]
 
 
