@@ -1,5 +1,8 @@
 """What a dry run of a screen costs against a plain Snakefile with as many jobs: CPU time, and memory at most.
 
+The plain one has as many jobs with as many outputs and logs, and the same inputs between the steps of a guest. It has
+no gate, no verdicts that steps wait for, no digests, and no resources.
+
 python bench/screen_dry_run.py --guests 10000
 """
 
@@ -30,25 +33,30 @@ rule all:
 
 rule service:
     output: "service/{{number}}"
+    log: "logs/service/{{number}}.log"
     shell: "touch {{output}}"
 
 rule tasks:
     output: "tasks/{{guest}}/a", "tasks/{{guest}}/b"
+    log: "logs/tasks/{{guest}}.log"
     shell: "touch {{output}}"
 
 rule prepare:
     input: "tasks/{{guest}}/a"
     output: "prepare/{{guest}}/a", "prepare/{{guest}}/b", "prepare/{{guest}}/c"
+    log: "logs/prepare/{{guest}}.log"
     shell: "touch {{output}}"
 
 rule equilibrate:
     input: "tasks/{{guest}}/a", "prepare/{{guest}}/a"
     output: "equilibrate/{{guest}}/a", "equilibrate/{{guest}}/b", "equilibrate/{{guest}}/c"
+    log: "logs/equilibrate/{{guest}}.log"
     shell: "touch {{output}}"
 
 rule produce:
     input: "tasks/{{guest}}/a", "prepare/{{guest}}/a", "equilibrate/{{guest}}/a"
     output: "produce/{{guest}}/{{window}}/a", "produce/{{guest}}/{{window}}/b", "produce/{{guest}}/{{window}}/c"
+    log: "logs/produce/{{guest}}-{{window}}.log"
     shell: "touch {{output}}"
 
 rule analyse:
@@ -56,11 +64,13 @@ rule analyse:
         "tasks/{{guest}}/a", "prepare/{{guest}}/a", "equilibrate/{{guest}}/a",
         expand("produce/{{{{guest}}}}/{{window}}/a", window=WINDOWS)
     output: "analyse/{{guest}}/a", "analyse/{{guest}}/b", "analyse/{{guest}}/c"
+    log: "logs/analyse/{{guest}}.log"
     shell: "touch {{output}}"
 
 rule rank:
     input: expand("analyse/{{guest}}/a", guest=GUESTS)
     output: "rank/{{part}}"
+    log: "logs/rank/{{part}}.log"
     shell: "touch {{output}}"
 """
 

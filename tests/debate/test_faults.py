@@ -8,7 +8,8 @@ import ast
 import pytest
 
 from sophron.agents.heuristics import experts, pipeline_engineer, pipeline_writer
-from sophron.debate import engineering, layer1, literature
+from sophron.agents.tools import literature
+from sophron.debate import engineering, layer1
 from sophron.debate.pipeline import Pipeline
 from sophron.debate.votes import Vote
 
@@ -17,7 +18,11 @@ from . import dimers, mutations
 pytest.importorskip("openmm", reason="OpenMM is not installed: pip install 'sophron[chem]'")
 WINDOWS = 8
 NS = 0.8
-EXPERTS = {"force-field": experts.force_field, "sampling": experts.sampling, "analysis": experts.analysis}
+EXPERTS = {
+    "force-field": experts.judge_force_field,
+    "sampling": experts.judge_sampling,
+    "analysis": experts.judge_analysis,
+}
 
 
 def sound():
@@ -69,6 +74,8 @@ def test_the_panel_finds_the_stage_and_its_one_line_edit_undoes_the_fault(produc
     told = {"pipeline": made.reply, "critiques": {"post": critique}, "task": {}}
     mended = Pipeline.parse(pipeline_writer.answer(told)["reply"])
     assert mended.files == sound().files
+    told = {"pipeline": made.reply, "critiques": {"post": None, "single": {"guest": critique}}, "task": {}}
+    assert Pipeline.parse(pipeline_writer.answer(told)["reply"]) == mended
     changed = [
         (one, other)
         for name in made.files

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from sophron.debate import layer1, literature
+from sophron.agents.tools import literature
+from sophron.debate import layer1
 from sophron.debate.pipeline import Pipeline
 from sophron.debate.votes import Label
 from sophron.records.documents import Document, validate

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sophron.debate import panel_steps, steps
+from sophron.debate import panel_steps, stage_steps, steps
 from sophron.debate.ablation import EXPERTS
 from sophron.interfaces.kind import StepContext, UpstreamStep
 from sophron.records.documents import Document, validate
@@ -37,8 +37,18 @@ def upstream(name, result, files=None, **wildcards):
 @pytest.fixture
 def context(tmp_path):
     def made(found, previous=None, **wildcards):
-        names = ("rehearse", "screen", "benchmark", "review", "close", *steps.PARTS)
-        votes = [f"{stem}_{rule}" for stem in ("pre", "post", "design") for rule in EXPERTS]
+        names = (
+            "tasks",
+            "write",
+            "criticise",
+            "rehearse",
+            "screen",
+            "benchmark",
+            "review",
+            "close",
+            *stage_steps.PARTS,
+        )
+        votes = [f"{stem}_{rule}" for stem in ("pre", "single", "post", "design") for rule in EXPERTS]
         grouped = {name: [one for one in found if one.stage == name] for name in (*names, *votes, "references")}
         return StepContext(
             stage="trials",
@@ -65,7 +75,8 @@ def executed(trial, values, status="completed", windows=2):
     for guest, value in values.items():
         where = {"trial": trial, "guest": guest}
         found += [
-            upstream(part, {"status": "completed", "delta_g_kcal_per_mol": None}, **where) for part in steps.PARTS[:2]
+            upstream(part, {"status": "completed", "delta_g_kcal_per_mol": None}, **where)
+            for part in stage_steps.PARTS[:2]
         ]
         found += [
             upstream("produce", {"status": status, "delta_g_kcal_per_mol": None}, window=window, **where)
@@ -156,6 +167,31 @@ def test_the_discussion_is_weighed_equally(context):
     ]
     critique = fits(panel_steps.discussion(context(found)), "discussion")["critique"]
     assert (critique["label"], set(critique["reputations"].values())) == ("uncertain", {0.5})
+
+
+def test_one_guest_is_weighed_by_what_was_learnt_of_the_experts(context, tmp_path):
+    first = closed(context, tmp_path, "pass")
+    found = [
+        upstream(f"single_{rule}", vote("fail", 0.9).as_answer(), trial=1, guest="weak", turn=turn)
+        for rule in EXPERTS
+        for turn in (1, 2)
+    ]
+    told = context(found, [first], trial=1, guest="weak")
+    critique = fits(panel_steps.examine(told), "critique")["critique"]
+    assert (critique["mode"], critique["label"], len(critique["rounds"])) == ("post_single", "fail", 2)
+    assert critique["reputations"] == dict.fromkeys(EXPERTS.values(), pytest.approx(2 / 3))
+
+
+@pytest.mark.parametrize("criticised", [False, True])
+def test_layer1_looks_at_what_the_critic_made_of_a_draft(context, criticised):
+    draft, rewritten = dimers.pipeline(4), dimers.pipeline(6)
+    found = [
+        upstream("tasks", {"names": ["weak"]}, guest="weak"),
+        upstream("write", {"reply": draft.reply}, trial=0),
+        *([upstream("criticise", {"reply": rewritten.reply}, trial=0)] if criticised else []),
+    ]
+    made = steps.looked_at(context(found, trial=0))
+    assert fits(made, "layer1")["windows"] == (6 if criticised else 4)
 
 
 def test_the_end_of_the_loop_judges_the_held_out_guests(context, tmp_path):

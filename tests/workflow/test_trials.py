@@ -6,9 +6,13 @@ import shutil
 import pytest
 import toy
 
+from sophron import cli
 from sophron.campaign import agent_files, plan, spec
+from sophron.debate import gathering, ladder
+from sophron.debate.ablation import EXPERTS, METHODS
 from sophron.debate.pipeline import Pipeline
 from sophron.records.documents import load_yaml
+from sophron.records.errors import UserError
 from sophron.records.resources import resource
 from sophron.science.host_guest import exact, lj_dimer
 
@@ -54,24 +58,52 @@ def test_the_first_panel_is_listed_and_the_loop_is_bounded(dimers, monkeypatch):
     assert made.excess() == []
 
 
-def test_a_method_without_a_panel_has_no_discussion(dimers, monkeypatch):
+PANEL = {f"{stem}_{expert}" for stem in ("design", "pre", "post") for expert in EXPERTS} | {"screen", "review"}
+EACH = {f"single_{expert}" for expert in EXPERTS} | {"examine"}
+RUNGS = {
+    "no_feedback": set(),
+    "llm_critic": {"criticise"},
+    "step_level": {"engineer"},
+    "trial_level": {"engineer"},
+    "full": {"engineer", *PANEL},
+    "full_each_guest": {"engineer", *PANEL, *EACH},
+    "without_debate": {"engineer"},
+    "without_diagnostics": {"engineer", *PANEL},
+}
+"""Method -> the rules that only some methods have."""
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_method_has_the_rules_that_it_needs_and_no_others(dimers, monkeypatch, tmp_path, method):
     toy.plan_here(monkeypatch)
-    text = dimers.spec.read_text()
-    begin, end = text.index("  discussion:\n"), text.index("  trials:\n    depends_on")
-    text = text[:begin] + text[end:]
-    text = text.replace("[tasks, references, discussion]", "[tasks, references]").replace(
-        "method: full", "method: trial_level"
-    )
-    dimers.spec.write_text(text)
-    made = plan.make(dimers.root, spec.load(dimers.spec))
-    assert not any(step.rule.startswith("design_") for step in made.steps)
+    ladder.make(dimers.root, tmp_path / "ladder")
+    root = tmp_path / "ladder" / f"lj-dimer-apr-{method.replace('_', '-')}"
+    made = plan.make(root, spec.load(root / "campaign.yaml"))
+    has = {step.rule for step in made.steps} | {template.rule for template in made.templates}
+    assert has & {"criticise", "engineer", *PANEL, *EACH} == RUNGS[method]
+    assert {"write", "layer1", "rehearse", "prepare", "benchmark", "close"} <= has
+    assert made.excess() == []
+
+
+def test_a_discussion_without_a_panel_is_refused(dimers):
+    dimers.edit("method: full", "method: trial_level")
+    with pytest.raises(UserError, match=r"stages\.discussion: the method trial_level has no panel; remove this stage"):
+        plan.make(dimers.root, spec.load(dimers.spec))
 
 
 def test_no_agent_of_a_debate_may_read_folders(dimers):
-    for name in ("force-field", "sampling", "analysis", "pipeline-writer", "pipeline-engineer"):
+    for name in ("force-field", "sampling", "analysis", "pipeline-writer", "pipeline-critic", "pipeline-engineer"):
         agent = agent_files.find(dimers.root, name)
         assert {about["kind"] for about in agent.front["inputs"].values()} <= {"json", "text"}
-        assert agent.front["tools"] == []
+        assert agent.front["tools"] == ([] if name == "pipeline-engineer" else ["literature"])
+
+
+def test_an_expert_looks_the_method_up_before_there_is_a_pipeline(dimers, monkeypatch):
+    toy.plan_here(monkeypatch)
+    dimers.sign()
+    guests = [f"tasks-{name}" for name in ("weak", "strong", "between")]
+    assert dimers.run_here(*guests, "verify-tasks", "accept-tasks", "design_sampling-1") == 0
+    _check_looked_up(dimers.root)
 
 
 @pytest.mark.slow
@@ -89,6 +121,68 @@ def test_a_whole_loop_of_trials(dimers):
     assert len(list(folder.glob("pre_*/0/*/answer.json"))) == 6
     _check_nobody_was_told(dimers.root, answer)
     assert "Nothing to be done" in dimers.complete().stdout
+
+
+@pytest.mark.slow
+def test_the_whole_ladder_by_one_command(dimers, tmp_path, capsys):
+    """Eight loops of rules of thumb on the dimers: what was asked, what the author was told, and the table."""
+    pytest.importorskip("openmm", reason="OpenMM is not installed: pip install 'sophron[chem]'")
+    dimers.edit("successes: 2", "successes: 1")
+    folders = ladder.make(dimers.root, tmp_path / "ladder")
+    for folder in folders:
+        toy.Campaign(folder, dimers.key).sign()
+    figure = tmp_path / "ladder.svg"
+    words = ["trials", "run", *map(str, folders), "--cores", "2", "--figure", str(figure)]
+    assert cli.main(words) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [row[0] for row in rows if row and row[0] in RUNGS] == list(METHODS)
+    assert figure.stat().st_size > 10_000
+    for name, folder in zip(METHODS, folders, strict=True):
+        _check_asked(folder, RUNGS[name])
+        _check_told(folder, METHODS[name])
+
+
+def _check_asked(root, rules):
+    """The agents of this method answered, and no others; what weighs their votes ran."""
+    audits = {path.parent.name for path in (root / "records").glob("*/audit.jsonl")}
+    asked = {name.partition("-")[0] for name in audits}
+    weighing = {"screen", "examine", "review"}
+    assert asked == {"write", "caveats"} | (rules - weighing - {"engineer"})  # nothing crashed that it could mend
+    ran = {path.name.partition("-")[0] for path in (root / "records").iterdir()}
+    assert ran & weighing == rules & weighing
+    looked = json.loads((root / "results" / "trials" / "layer1" / "0" / "outcome.json").read_text())
+    assert ("criticise-0" in looked["inputs"]) == ("criticise" in rules)
+    if "design_sampling" in rules:
+        _check_looked_up(root)
+
+
+def _check_looked_up(root):
+    """Two calls: the tool, whose answer the second one is given, and the vote, which names what it found."""
+    calls = [
+        json.loads(line) for line in (root / "records" / "design_sampling-1" / "audit.jsonl").read_text().splitlines()
+    ]
+    assert len(calls) == 2
+    assert "10.1021/acs.jctc.5b00405: Henriksen" in json.dumps(calls[1]["request"])
+    answer = json.loads((root / "records" / "design_sampling-1" / "answer.json").read_text())["answer"]
+    assert "10.1021/acs.jctc.5b00405: Henriksen" in answer["reasoning"]
+
+
+def _check_told(root, method):
+    """What the author of the next trial is told, and what an expert is shown of this one."""
+    loaded = spec.load(root / "campaign.yaml")
+    told = gathering.write(root, loaded, {"trial": "1"})
+    assert bool(told["pipeline"]) == bool(told["history"]) == method.memory
+    critiques = told["critiques"]
+    assert bool(critiques.get("post")) == bool(critiques.get("pre")) == method.panel
+    assert set(critiques.get("single", {})) == ({"weak", "strong"} if method.each_guest else set())
+    seen = gathering.post(root, loaded, {"trial": "0", "turn": "1"})["results"]
+    assert ("diagnostics" in seen["guests"]["weak"]["stages"]["4"]) == method.diagnostics
+    if method.memory and not method.panel:
+        assert ("overlap" in json.dumps(critiques["executed"])) == method.diagnostics
+    if method.each_guest:
+        alone = gathering.single(root, loaded, {"trial": "0", "guest": "weak", "turn": "2"})
+        assert (set(alone["results"]["guests"]), alone["results"]["scores"]) == ({"weak"}, None)
+        assert len(alone["votes"]) == len(EXPERTS)
 
 
 def _check_nobody_was_told(root, answer):

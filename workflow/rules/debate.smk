@@ -1,19 +1,17 @@
 # A panel of three experts: every vote of every expert in every round is a step and a file of its own. The second round
-# sees the first. What they say is advice; `discussion`, `screen` and `review` weigh it.
+# sees the first. What they say is advice; `discussion`, `screen`, `examine` and `review` weigh it. A method without a
+# panel has none of these rules.
 
 
 def votes(stage, stem, turns=("1", "2")):
-    """Input function: all votes of a panel in these rounds, none where the campaign's method has no panel."""
-    asked = CAMPAIGN.values("experts")
-    trial = [] if stage == "discussion" else ["{trial}"]
+    """Input function: all votes of a panel in these rounds. stem: what the names of their rules begin with."""
+    place = {"design": [], "single": ["{trial}", "{guest}"]}.get(stem, ["{trial}"])
     paths = [
-        "/".join(["<results>", stage, f"{stem}_{one}", *trial, turn, "answer.json"])
-        for one in asked
+        "/".join(["<results>", stage, f"{stem}_{one}", *place, turn, "answer.json"])
+        for one in CAMPAIGN.values("experts")
         for turn in turns
     ]
-    return lambda wildcards: [
-        path.replace("{trial}", wildcards.get("trial", "")) for path in paths
-    ]
+    return lambda wildcards: expand(paths, **dict(wildcards.items()))
 
 
 def earlier_votes(stage, stem):
@@ -116,189 +114,280 @@ if CAMPAIGN.has("discussion"):
             " --digest {params.digest}"
 
 
-rule pre_force_field:
-    input:
-        gate=ancient(CAMPAIGN.gate),
-        ready=ready,
-        votes=earlier_votes("trials", "pre"),
-    output:
-        answer="<results>/trials/pre_force_field/{trial}/{turn}/answer.json",
-    log:
-        "<logs>/trials/pre_force_field/{trial}-{turn}.log",
-    localrule: True
-    conda:
-        "../../envs/sophron.yaml"
-    resources:
-        mem_mb=1000,
-        runtime=30,
-        llm_calls=1,
-    params:
-        digest=CAMPAIGN.agent_digest("pre_force_field"),
-    shell:
-        "sophron agent run pre_force_field --gate {input.gate} --wildcard trial={wildcards.trial} --wildcard turn={wildcards.turn} --answer {output.answer}"
-        " --log {log} --digest {params.digest}"
+if CAMPAIGN.has("screen"):
+
+    rule pre_force_field:
+        input:
+            gate=ancient(CAMPAIGN.gate),
+            ready=ready,
+            votes=earlier_votes("trials", "pre"),
+        output:
+            answer="<results>/trials/pre_force_field/{trial}/{turn}/answer.json",
+        log:
+            "<logs>/trials/pre_force_field/{trial}-{turn}.log",
+        localrule: True
+        conda:
+            "../../envs/sophron.yaml"
+        resources:
+            mem_mb=1000,
+            runtime=30,
+            llm_calls=1,
+        params:
+            digest=CAMPAIGN.agent_digest("pre_force_field"),
+        shell:
+            "sophron agent run pre_force_field --gate {input.gate} --wildcard trial={wildcards.trial} --wildcard turn={wildcards.turn} --answer {output.answer}"
+            " --log {log} --digest {params.digest}"
+
+    rule pre_sampling:
+        input:
+            gate=ancient(CAMPAIGN.gate),
+            ready=ready,
+            votes=earlier_votes("trials", "pre"),
+        output:
+            answer="<results>/trials/pre_sampling/{trial}/{turn}/answer.json",
+        log:
+            "<logs>/trials/pre_sampling/{trial}-{turn}.log",
+        localrule: True
+        conda:
+            "../../envs/sophron.yaml"
+        resources:
+            mem_mb=1000,
+            runtime=30,
+            llm_calls=1,
+        params:
+            digest=CAMPAIGN.agent_digest("pre_sampling"),
+        shell:
+            "sophron agent run pre_sampling --gate {input.gate} --wildcard trial={wildcards.trial} --wildcard turn={wildcards.turn} --answer {output.answer}"
+            " --log {log} --digest {params.digest}"
+
+    rule pre_analysis:
+        input:
+            gate=ancient(CAMPAIGN.gate),
+            ready=ready,
+            votes=earlier_votes("trials", "pre"),
+        output:
+            answer="<results>/trials/pre_analysis/{trial}/{turn}/answer.json",
+        log:
+            "<logs>/trials/pre_analysis/{trial}-{turn}.log",
+        localrule: True
+        conda:
+            "../../envs/sophron.yaml"
+        resources:
+            mem_mb=1000,
+            runtime=30,
+            llm_calls=1,
+        params:
+            digest=CAMPAIGN.agent_digest("pre_analysis"),
+        shell:
+            "sophron agent run pre_analysis --gate {input.gate} --wildcard trial={wildcards.trial} --wildcard turn={wildcards.turn} --answer {output.answer}"
+            " --log {log} --digest {params.digest}"
+
+    rule screen:
+        input:
+            gate=ancient(CAMPAIGN.gate),
+            ready=ready,
+            votes=votes("trials", "pre"),
+        output:
+            outcome="<results>/trials/screen/{trial}/outcome.json",
+        log:
+            "<logs>/trials/screen/{trial}.log",
+        retries: CAMPAIGN.retries("screen")
+        conda:
+            "../../envs/sophron.yaml"
+        threads: CAMPAIGN.cores("screen")
+        resources:
+            **CAMPAIGN.requests("screen"),
+            mem_mb=CAMPAIGN.memory("screen"),
+            runtime=CAMPAIGN.runtime("screen"),
+        params:
+            digest=CAMPAIGN.definition_digest("screen"),
+        shell:
+            "sophron stage screen --gate {input.gate} --wildcard trial={wildcards.trial} --outcome {output.outcome}"
+            " --log {log} --cores {threads} --memory-mb {resources.mem_mb} --runtime-min {resources.runtime}"
+            " --digest {params.digest}"
 
 
-rule pre_sampling:
-    input:
-        gate=ancient(CAMPAIGN.gate),
-        ready=ready,
-        votes=earlier_votes("trials", "pre"),
-    output:
-        answer="<results>/trials/pre_sampling/{trial}/{turn}/answer.json",
-    log:
-        "<logs>/trials/pre_sampling/{trial}-{turn}.log",
-    localrule: True
-    conda:
-        "../../envs/sophron.yaml"
-    resources:
-        mem_mb=1000,
-        runtime=30,
-        llm_calls=1,
-    params:
-        digest=CAMPAIGN.agent_digest("pre_sampling"),
-    shell:
-        "sophron agent run pre_sampling --gate {input.gate} --wildcard trial={wildcards.trial} --wildcard turn={wildcards.turn} --answer {output.answer}"
-        " --log {log} --digest {params.digest}"
+if CAMPAIGN.has("examine"):
+
+    rule single_force_field:
+        input:
+            gate=ancient(CAMPAIGN.gate),
+            analysed="<results>/trials/analyse/{trial}/{guest}/outcome.json",
+            votes=earlier_votes("trials", "single"),
+        output:
+            answer="<results>/trials/single_force_field/{trial}/{guest}/{turn}/answer.json",
+        log:
+            "<logs>/trials/single_force_field/{trial}-{guest}-{turn}.log",
+        localrule: True
+        conda:
+            "../../envs/sophron.yaml"
+        resources:
+            mem_mb=1000,
+            runtime=30,
+            llm_calls=1,
+        params:
+            digest=CAMPAIGN.agent_digest("single_force_field"),
+        shell:
+            "sophron agent run single_force_field --gate {input.gate} --wildcard trial={wildcards.trial} --wildcard guest={wildcards.guest} --wildcard turn={wildcards.turn} --answer {output.answer}"
+            " --log {log} --digest {params.digest}"
+
+    rule single_sampling:
+        input:
+            gate=ancient(CAMPAIGN.gate),
+            analysed="<results>/trials/analyse/{trial}/{guest}/outcome.json",
+            votes=earlier_votes("trials", "single"),
+        output:
+            answer="<results>/trials/single_sampling/{trial}/{guest}/{turn}/answer.json",
+        log:
+            "<logs>/trials/single_sampling/{trial}-{guest}-{turn}.log",
+        localrule: True
+        conda:
+            "../../envs/sophron.yaml"
+        resources:
+            mem_mb=1000,
+            runtime=30,
+            llm_calls=1,
+        params:
+            digest=CAMPAIGN.agent_digest("single_sampling"),
+        shell:
+            "sophron agent run single_sampling --gate {input.gate} --wildcard trial={wildcards.trial} --wildcard guest={wildcards.guest} --wildcard turn={wildcards.turn} --answer {output.answer}"
+            " --log {log} --digest {params.digest}"
+
+    rule single_analysis:
+        input:
+            gate=ancient(CAMPAIGN.gate),
+            analysed="<results>/trials/analyse/{trial}/{guest}/outcome.json",
+            votes=earlier_votes("trials", "single"),
+        output:
+            answer="<results>/trials/single_analysis/{trial}/{guest}/{turn}/answer.json",
+        log:
+            "<logs>/trials/single_analysis/{trial}-{guest}-{turn}.log",
+        localrule: True
+        conda:
+            "../../envs/sophron.yaml"
+        resources:
+            mem_mb=1000,
+            runtime=30,
+            llm_calls=1,
+        params:
+            digest=CAMPAIGN.agent_digest("single_analysis"),
+        shell:
+            "sophron agent run single_analysis --gate {input.gate} --wildcard trial={wildcards.trial} --wildcard guest={wildcards.guest} --wildcard turn={wildcards.turn} --answer {output.answer}"
+            " --log {log} --digest {params.digest}"
+
+    rule examine:
+        input:
+            gate=ancient(CAMPAIGN.gate),
+            analysed="<results>/trials/analyse/{trial}/{guest}/outcome.json",
+            votes=votes("trials", "single"),
+        output:
+            outcome="<results>/trials/examine/{trial}/{guest}/outcome.json",
+        log:
+            "<logs>/trials/examine/{trial}-{guest}.log",
+        retries: CAMPAIGN.retries("examine")
+        conda:
+            "../../envs/sophron.yaml"
+        threads: CAMPAIGN.cores("examine")
+        resources:
+            **CAMPAIGN.requests("examine"),
+            mem_mb=CAMPAIGN.memory("examine"),
+            runtime=CAMPAIGN.runtime("examine"),
+        params:
+            digest=CAMPAIGN.definition_digest("examine"),
+        shell:
+            "sophron stage examine --gate {input.gate} --wildcard trial={wildcards.trial} --wildcard guest={wildcards.guest} --outcome {output.outcome}"
+            " --log {log} --cores {threads} --memory-mb {resources.mem_mb} --runtime-min {resources.runtime}"
+            " --digest {params.digest}"
 
 
-rule pre_analysis:
-    input:
-        gate=ancient(CAMPAIGN.gate),
-        ready=ready,
-        votes=earlier_votes("trials", "pre"),
-    output:
-        answer="<results>/trials/pre_analysis/{trial}/{turn}/answer.json",
-    log:
-        "<logs>/trials/pre_analysis/{trial}-{turn}.log",
-    localrule: True
-    conda:
-        "../../envs/sophron.yaml"
-    resources:
-        mem_mb=1000,
-        runtime=30,
-        llm_calls=1,
-    params:
-        digest=CAMPAIGN.agent_digest("pre_analysis"),
-    shell:
-        "sophron agent run pre_analysis --gate {input.gate} --wildcard trial={wildcards.trial} --wildcard turn={wildcards.turn} --answer {output.answer}"
-        " --log {log} --digest {params.digest}"
+if CAMPAIGN.has("review"):
 
+    rule post_force_field:
+        input:
+            gate=ancient(CAMPAIGN.gate),
+            benchmark="<results>/trials/benchmark/{trial}/outcome.json",
+            votes=earlier_votes("trials", "post"),
+        output:
+            answer="<results>/trials/post_force_field/{trial}/{turn}/answer.json",
+        log:
+            "<logs>/trials/post_force_field/{trial}-{turn}.log",
+        localrule: True
+        conda:
+            "../../envs/sophron.yaml"
+        resources:
+            mem_mb=1000,
+            runtime=30,
+            llm_calls=1,
+        params:
+            digest=CAMPAIGN.agent_digest("post_force_field"),
+        shell:
+            "sophron agent run post_force_field --gate {input.gate} --wildcard trial={wildcards.trial} --wildcard turn={wildcards.turn} --answer {output.answer}"
+            " --log {log} --digest {params.digest}"
 
-rule screen:
-    input:
-        gate=ancient(CAMPAIGN.gate),
-        ready=ready,
-        votes=votes("trials", "pre"),
-    output:
-        outcome="<results>/trials/screen/{trial}/outcome.json",
-    log:
-        "<logs>/trials/screen/{trial}.log",
-    retries: CAMPAIGN.retries("screen")
-    conda:
-        "../../envs/sophron.yaml"
-    threads: CAMPAIGN.cores("screen")
-    resources:
-        **CAMPAIGN.requests("screen"),
-        mem_mb=CAMPAIGN.memory("screen"),
-        runtime=CAMPAIGN.runtime("screen"),
-    params:
-        digest=CAMPAIGN.definition_digest("screen"),
-    shell:
-        "sophron stage screen --gate {input.gate} --wildcard trial={wildcards.trial} --outcome {output.outcome}"
-        " --log {log} --cores {threads} --memory-mb {resources.mem_mb} --runtime-min {resources.runtime}"
-        " --digest {params.digest}"
+    rule post_sampling:
+        input:
+            gate=ancient(CAMPAIGN.gate),
+            benchmark="<results>/trials/benchmark/{trial}/outcome.json",
+            votes=earlier_votes("trials", "post"),
+        output:
+            answer="<results>/trials/post_sampling/{trial}/{turn}/answer.json",
+        log:
+            "<logs>/trials/post_sampling/{trial}-{turn}.log",
+        localrule: True
+        conda:
+            "../../envs/sophron.yaml"
+        resources:
+            mem_mb=1000,
+            runtime=30,
+            llm_calls=1,
+        params:
+            digest=CAMPAIGN.agent_digest("post_sampling"),
+        shell:
+            "sophron agent run post_sampling --gate {input.gate} --wildcard trial={wildcards.trial} --wildcard turn={wildcards.turn} --answer {output.answer}"
+            " --log {log} --digest {params.digest}"
 
+    rule post_analysis:
+        input:
+            gate=ancient(CAMPAIGN.gate),
+            benchmark="<results>/trials/benchmark/{trial}/outcome.json",
+            votes=earlier_votes("trials", "post"),
+        output:
+            answer="<results>/trials/post_analysis/{trial}/{turn}/answer.json",
+        log:
+            "<logs>/trials/post_analysis/{trial}-{turn}.log",
+        localrule: True
+        conda:
+            "../../envs/sophron.yaml"
+        resources:
+            mem_mb=1000,
+            runtime=30,
+            llm_calls=1,
+        params:
+            digest=CAMPAIGN.agent_digest("post_analysis"),
+        shell:
+            "sophron agent run post_analysis --gate {input.gate} --wildcard trial={wildcards.trial} --wildcard turn={wildcards.turn} --answer {output.answer}"
+            " --log {log} --digest {params.digest}"
 
-rule post_force_field:
-    input:
-        gate=ancient(CAMPAIGN.gate),
-        benchmark="<results>/trials/benchmark/{trial}/outcome.json",
-        votes=earlier_votes("trials", "post"),
-    output:
-        answer="<results>/trials/post_force_field/{trial}/{turn}/answer.json",
-    log:
-        "<logs>/trials/post_force_field/{trial}-{turn}.log",
-    localrule: True
-    conda:
-        "../../envs/sophron.yaml"
-    resources:
-        mem_mb=1000,
-        runtime=30,
-        llm_calls=1,
-    params:
-        digest=CAMPAIGN.agent_digest("post_force_field"),
-    shell:
-        "sophron agent run post_force_field --gate {input.gate} --wildcard trial={wildcards.trial} --wildcard turn={wildcards.turn} --answer {output.answer}"
-        " --log {log} --digest {params.digest}"
-
-
-rule post_sampling:
-    input:
-        gate=ancient(CAMPAIGN.gate),
-        benchmark="<results>/trials/benchmark/{trial}/outcome.json",
-        votes=earlier_votes("trials", "post"),
-    output:
-        answer="<results>/trials/post_sampling/{trial}/{turn}/answer.json",
-    log:
-        "<logs>/trials/post_sampling/{trial}-{turn}.log",
-    localrule: True
-    conda:
-        "../../envs/sophron.yaml"
-    resources:
-        mem_mb=1000,
-        runtime=30,
-        llm_calls=1,
-    params:
-        digest=CAMPAIGN.agent_digest("post_sampling"),
-    shell:
-        "sophron agent run post_sampling --gate {input.gate} --wildcard trial={wildcards.trial} --wildcard turn={wildcards.turn} --answer {output.answer}"
-        " --log {log} --digest {params.digest}"
-
-
-rule post_analysis:
-    input:
-        gate=ancient(CAMPAIGN.gate),
-        benchmark="<results>/trials/benchmark/{trial}/outcome.json",
-        votes=earlier_votes("trials", "post"),
-    output:
-        answer="<results>/trials/post_analysis/{trial}/{turn}/answer.json",
-    log:
-        "<logs>/trials/post_analysis/{trial}-{turn}.log",
-    localrule: True
-    conda:
-        "../../envs/sophron.yaml"
-    resources:
-        mem_mb=1000,
-        runtime=30,
-        llm_calls=1,
-    params:
-        digest=CAMPAIGN.agent_digest("post_analysis"),
-    shell:
-        "sophron agent run post_analysis --gate {input.gate} --wildcard trial={wildcards.trial} --wildcard turn={wildcards.turn} --answer {output.answer}"
-        " --log {log} --digest {params.digest}"
-
-
-rule review:
-    input:
-        gate=ancient(CAMPAIGN.gate),
-        benchmark="<results>/trials/benchmark/{trial}/outcome.json",
-        votes=votes("trials", "post"),
-    output:
-        outcome="<results>/trials/review/{trial}/outcome.json",
-    log:
-        "<logs>/trials/review/{trial}.log",
-    retries: CAMPAIGN.retries("review")
-    conda:
-        "../../envs/sophron.yaml"
-    threads: CAMPAIGN.cores("review")
-    resources:
-        **CAMPAIGN.requests("review"),
-        mem_mb=CAMPAIGN.memory("review"),
-        runtime=CAMPAIGN.runtime("review"),
-    params:
-        digest=CAMPAIGN.definition_digest("review"),
-    shell:
-        "sophron stage review --gate {input.gate} --wildcard trial={wildcards.trial} --outcome {output.outcome}"
-        " --log {log} --cores {threads} --memory-mb {resources.mem_mb} --runtime-min {resources.runtime}"
-        " --digest {params.digest}"
+    rule review:
+        input:
+            gate=ancient(CAMPAIGN.gate),
+            benchmark="<results>/trials/benchmark/{trial}/outcome.json",
+            votes=votes("trials", "post"),
+        output:
+            outcome="<results>/trials/review/{trial}/outcome.json",
+        log:
+            "<logs>/trials/review/{trial}.log",
+        retries: CAMPAIGN.retries("review")
+        conda:
+            "../../envs/sophron.yaml"
+        threads: CAMPAIGN.cores("review")
+        resources:
+            **CAMPAIGN.requests("review"),
+            mem_mb=CAMPAIGN.memory("review"),
+            runtime=CAMPAIGN.runtime("review"),
+        params:
+            digest=CAMPAIGN.definition_digest("review"),
+        shell:
+            "sophron stage review --gate {input.gate} --wildcard trial={wildcards.trial} --outcome {output.outcome}"
+            " --log {log} --cores {threads} --memory-mb {resources.mem_mb} --runtime-min {resources.runtime}"
+            " --digest {params.digest}"

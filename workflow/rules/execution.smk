@@ -6,7 +6,11 @@ rule prepare:
     input:
         gate=ancient(CAMPAIGN.gate),
         ready=ready,
-        screened=ancient("<results>/trials/screen/{trial}/outcome.json"),
+        screened=ancient(
+            ["<results>/trials/screen/{trial}/outcome.json"]
+            if CAMPAIGN.has("screen")
+            else []
+        ),
         before=before,
     output:
         left="<results>/trials/prepare/{trial}/{guest}/left.tar",

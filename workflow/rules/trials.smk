@@ -56,10 +56,16 @@ def ended(wildcards):
     if CAMPAIGN.result(found[-1])["state"] != "ready":
         return found
     scored = checkpoints.benchmark.get(trial=wildcards.trial).output.outcome
-    review = expand(
-        "<results>/trials/review/{trial}/outcome.json", trial=wildcards.trial
-    )
-    return [*found, scored, *(review if CAMPAIGN.result(scored)["succeeded"] else [])]
+    found += [scored]
+    if CAMPAIGN.has("examine"):
+        found += expand(
+            "<results>/trials/examine/{trial}/{guest}/outcome.json",
+            trial=wildcards.trial,
+            guest=CAMPAIGN.values("training"),
+        )
+    if CAMPAIGN.has("review") and CAMPAIGN.result(scored)["succeeded"]:
+        found.append(f"<results>/trials/review/{wildcards.trial}/outcome.json")
+    return found
 
 
 def closed(wildcards):
@@ -111,10 +117,36 @@ rule write:
         " --log {log} --digest {params.digest}"
 
 
+if CAMPAIGN.has("criticise"):
+
+    rule criticise:
+        input:
+            gate=ancient(CAMPAIGN.gate),
+            written="<results>/trials/write/{trial}/answer.json",
+        output:
+            answer="<results>/trials/criticise/{trial}/answer.json",
+        log:
+            "<logs>/trials/criticise/{trial}.log",
+        localrule: True
+        conda:
+            "../../envs/sophron.yaml"
+        resources:
+            mem_mb=1000,
+            runtime=60,
+            llm_calls=1,
+        params:
+            digest=CAMPAIGN.agent_digest("criticise"),
+        shell:
+            "sophron agent run criticise --gate {input.gate} --wildcard trial={wildcards.trial} --answer {output.answer}"
+            " --log {log} --digest {params.digest}"
+
+
 rule layer1:
     input:
         gate=ancient(CAMPAIGN.gate),
-        written="<results>/trials/write/{trial}/answer.json",
+        written="<results>/trials/{by}/{{trial}}/answer.json".format(
+            by="criticise" if CAMPAIGN.has("criticise") else "write"
+        ),
     output:
         pipeline="<results>/trials/layer1/{trial}/pipeline.txt",
         outcome="<results>/trials/layer1/{trial}/outcome.json",
@@ -163,26 +195,28 @@ checkpoint rehearse:
         " --digest {params.digest}"
 
 
-rule engineer:
-    input:
-        gate=ancient(CAMPAIGN.gate),
-        rehearsal="<results>/trials/rehearse/{trial}/{fix}/outcome.json",
-    output:
-        answer="<results>/trials/engineer/{trial}/{fix}/answer.json",
-    log:
-        "<logs>/trials/engineer/{trial}-{fix}.log",
-    localrule: True
-    conda:
-        "../../envs/sophron.yaml"
-    resources:
-        mem_mb=1000,
-        runtime=60,
-        llm_calls=1,
-    params:
-        digest=CAMPAIGN.agent_digest("engineer"),
-    shell:
-        "sophron agent run engineer --gate {input.gate} --wildcard trial={wildcards.trial} --wildcard fix={wildcards.fix} --answer {output.answer}"
-        " --log {log} --digest {params.digest}"
+if CAMPAIGN.has("engineer"):
+
+    rule engineer:
+        input:
+            gate=ancient(CAMPAIGN.gate),
+            rehearsal="<results>/trials/rehearse/{trial}/{fix}/outcome.json",
+        output:
+            answer="<results>/trials/engineer/{trial}/{fix}/answer.json",
+        log:
+            "<logs>/trials/engineer/{trial}-{fix}.log",
+        localrule: True
+        conda:
+            "../../envs/sophron.yaml"
+        resources:
+            mem_mb=1000,
+            runtime=60,
+            llm_calls=1,
+        params:
+            digest=CAMPAIGN.agent_digest("engineer"),
+        shell:
+            "sophron agent run engineer --gate {input.gate} --wildcard trial={wildcards.trial} --wildcard fix={wildcards.fix} --answer {output.answer}"
+            " --log {log} --digest {params.digest}"
 
 
 checkpoint benchmark:

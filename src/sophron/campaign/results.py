@@ -110,8 +110,10 @@ def of_loop(root: Path, spec: Spec, name: str, wildcards: Wildcards) -> list[Fin
     """The finished steps of a part, an agent rule or a stage that share these wildcards, failed ones too.
 
     Of steps behind a checkpoint there are as many as the loop asked for. Those that an earlier course of it left, which
-    built on something that has been made anew since, are not among them.
+    built on something that has been made anew since, are not among them. None of what this campaign goes without.
     """
+    if name in spec.left_out:
+        return []
     found = [
         answered(root, spec, name, other) if name in spec.agent_rules else finished(root, spec, name, other)
         for other in _sharing(spec, name, wildcards)

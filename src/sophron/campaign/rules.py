@@ -52,9 +52,9 @@ class RuleView:
         """Names of the stages."""
         return [stage.name for stage in self.spec.stages]
 
-    def has(self, stage: str) -> bool:
-        """Whether this campaign has an optional stage."""
-        return stage in self.stages
+    def has(self, name: str) -> bool:
+        """Whether this campaign has an optional stage, or a part or agent rule that others of its kind go without."""
+        return name in self.stages or name in self.spec.parts or name in self.spec.agent_rules
 
     def _paths(self, stage: str, name: str) -> list[str]:
         return ["/".join([RESULTS, stage, *wildcards.values(), name]) for wildcards in self.spec.steps(stage)]
@@ -157,15 +157,19 @@ class RuleView:
             found |= {"mpi": "mpiexec", "tasks": mechanical.ranks, "cpus_per_task": mechanical.threads}
         return found
 
-    def memory(self, stage: str) -> Callable[..., int]:
-        """Resource function: MB of a try, growing up to the signed ceiling."""
-        mechanical = self.mechanical(stage)
-        return lambda wildcards, attempt: mechanical.memory_at(attempt)  # noqa: ARG005 - names are Snakemake's
+    def memory(self, stage: str) -> Callable[..., int] | int:
+        """MB of a step: a resource function where a further try gets more, up to the signed ceiling; else a number."""
+        return self._growing(stage, self.mechanical(stage).memory_at)
 
-    def runtime(self, stage: str) -> Callable[..., int]:
-        """Resource function: minutes of a try, growing up to the signed ceiling."""
-        mechanical = self.mechanical(stage)
-        return lambda wildcards, attempt: mechanical.runtime_at(attempt)  # noqa: ARG005 - names are Snakemake's
+    def runtime(self, stage: str) -> Callable[..., int] | int:
+        """Minutes of a step: a resource function where a further try gets more; else a number."""
+        return self._growing(stage, self.mechanical(stage).runtime_at)
+
+    def _growing(self, stage: str, amount_at: Callable[[int], int]) -> Callable[..., int] | int:
+        # Snakemake calls a function once a job, which a dry run of thousands of guests notices.
+        if amount_at(1 + self.mechanical(stage).retries) == amount_at(1):
+            return amount_at(1)
+        return lambda wildcards, attempt: amount_at(attempt)  # noqa: ARG005 - names are Snakemake's
 
 
 _workflows: dict[Path, Any] = {}

@@ -75,13 +75,15 @@ class Spec:
 
     @cached_property
     def parts(self) -> Mapping[str, StageKind]:
-        """Name -> part of a stage's loop, in the form of a stage, for the stages that this campaign has."""
-        return {part.name: stage.unit(part) for stage in self.stages for part in stage.parts}
+        """Name -> part of a stage's loop, in the form of a stage, as far as this campaign has it."""
+        found = {part.name: stage.unit(part) for stage in self.stages for part in stage.parts}
+        return {name: unit for name, unit in found.items() if name not in self.left_out}
 
     @cached_property
     def agent_rules(self) -> Mapping[str, AgentRule]:
-        """Rule -> what asks an agent in a stage that this campaign has."""
-        return {asked.rule: asked for stage in self.stages for asked in stage.agents}
+        """Rule -> what asks an agent, as far as this campaign has it."""
+        found = {asked.rule: asked for stage in self.stages for asked in stage.agents}
+        return {rule: asked for rule, asked in found.items() if rule not in self.left_out}
 
     def unit(self, name: str) -> StageKind:
         """The stage or part called `name`; UserError where this campaign has neither."""
@@ -123,9 +125,17 @@ class Spec:
 
     def definition_digest(self, name: str) -> str:
         """Digest of what a stage or part means: kind, name, definition, its place in the graph, and the seed."""
-        block = self.data["stages"][self.owner(name)]
-        meaning = {"definition": block["definition"], "depends_on": sorted(block["depends_on"])}
-        return digest({"kind": self.kind.name, "stage": name, "seed": self.data["seed"], **meaning})
+        if name not in self._digests:
+            block = self.data["stages"][self.owner(name)]
+            meaning = {"definition": block["definition"], "depends_on": sorted(block["depends_on"])}
+            about = {"kind": self.kind.name, "stage": name, "seed": self.data["seed"], **meaning}
+            self._digests[name] = digest(about)
+        return self._digests[name]
+
+    @cached_property
+    def _digests(self) -> dict[str, str]:
+        # A gathering step asks once for each outcome; with thousands of guests in a definition that is minutes.
+        return {}
 
     def criteria_digest(self, name: str) -> str:
         """Digest of how a stage is judged."""
@@ -138,7 +148,16 @@ class Spec:
     @cached_property
     def ranges(self) -> Mapping[str, Sequence[str]]:
         """Wildcard name -> its values."""
-        return self.kind.ranges({name: block["definition"] for name, block in self.data["stages"].items()})
+        return self.kind.ranges(self._definitions)
+
+    @cached_property
+    def left_out(self) -> frozenset[str]:
+        """Parts and agent rules of the kind that this campaign goes without."""
+        return frozenset(self.kind.left_out(self._definitions))
+
+    @property
+    def _definitions(self) -> dict[str, Mapping[str, Any]]:
+        return {name: block["definition"] for name, block in self.data["stages"].items()}
 
     def steps(self, name: str) -> list[Wildcards]:
         """The wildcards of each step of a stage, sorted as the ranges are; of a part or agent rule, all that may be."""

@@ -1,37 +1,74 @@
 """`sophron trials`: what trial loops came to, and the ladder of methods to compare them by."""
 
 import argparse
+import os
 from pathlib import Path
 
-HELP = "compare trial loops; make one campaign for each method of the ladder"
+HELP = "compare trial loops; make one campaign for each method of the ladder, and run them"
 EXAMPLES = """\
 examples:
   sophron trials show my-host                     its loop in one line: scores, failures, cost
-  sophron trials ladder my-host --into ladder     one campaign a method; sign and run each
-  sophron trials show ladder/*                    the table of all of them
+  sophron trials ladder my-host --into ladder     one campaign a method; review and sign each
+  sophron trials run ladder/*                     run those that are signed, one after the other, and print their table
+  sophron trials show ladder/* --figure out.svg   the table of all of them, and figure 3 of MDForge
+exit codes of run: 0 all have ended, 1 one has not
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments."""
-    verbs = parser.add_subparsers(dest="action", required=True, metavar="show|ladder")
+    verbs = parser.add_subparsers(dest="action", required=True, metavar="show|ladder|run")
     show = verbs.add_parser("show", help="scores, failures and cost of finished campaigns")
     show.add_argument("campaigns", nargs="+", type=Path, metavar="DIR", help="campaign folders")
+    show.add_argument("--figure", type=Path, metavar="FILE", help="SVG: correlation, spend and endings by method")
     ladder = verbs.add_parser("ladder", help="make a campaign for each method")
     ladder.add_argument("campaign", type=Path, metavar="DIR", help="campaign to start from")
     ladder.add_argument("--into", type=Path, required=True, metavar="DIR", help="folder for the campaigns")
+    run_all = verbs.add_parser("run", help="run signed campaigns, then show them")
+    run_all.add_argument("campaigns", nargs="+", type=Path, metavar="DIR", help="campaign folders")
+    run_all.add_argument("--cores", type=int, help="cores of this machine (default: all)")
+    run_all.add_argument("--figure", type=Path, metavar="FILE", help="as of show")
 
 
 def run(args: argparse.Namespace) -> int:
     """Do it."""
     from sophron.debate import ladder
 
-    if args.action == "show":
-        from tabulate import tabulate
-
-        rows = ladder.table([folder.absolute() for folder in args.campaigns])
-        print(tabulate(rows, ladder.HEADER, tablefmt="plain", disable_numparse=True))
+    if args.action == "ladder":
+        for folder in ladder.make(args.campaign.absolute(), args.into):
+            print(f"{folder} is a campaign. Next: sophron review {folder}")
         return 0
-    for folder in ladder.make(args.campaign.absolute(), args.into):
-        print(f"{folder} is a campaign. Next: sophron review {folder}")
-    return 0
+    folders = [folder.absolute() for folder in args.campaigns]
+    ended = folders if args.action == "show" else _ran(folders, args.cores or os.cpu_count() or 1)
+    _show(ended, args.figure)
+    return int(len(ended) < len(folders))
+
+
+def _ran(folders: list[Path], cores: int) -> list[Path]:
+    """Run each by `sophron run`; those whose trials have ended, whatever their criteria say of them."""
+    from sophron.agents import loop
+    from sophron.debate import ladder
+    from sophron.records.errors import UserError
+
+    ended = []
+    for folder in folders:
+        loop.Loop(folder, loop.Settings(options=[f"--cores={cores}"])).run()
+        try:
+            ladder.Rung.read(folder)
+        except UserError as error:
+            print(f"{folder}: has not ended: {error}")
+        else:
+            ended.append(folder)
+    return ended
+
+
+def _show(folders: list[Path], figure: Path | None) -> None:
+    from tabulate import tabulate
+
+    from sophron.debate import figures, ladder
+
+    found = ladder.rungs(folders)
+    print(tabulate([rung.row for rung in found], ladder.HEADER, tablefmt="plain", disable_numparse=True))
+    if figure and found:
+        figures.ladder(found, figure)
+        print(f"{figure}: made")

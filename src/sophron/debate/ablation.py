@@ -7,26 +7,31 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Method:
-    """memory: the author sees its last pipeline and what became of it; engineer: faults are fixed within a trial.
+    """critic: a second agent rewrites each draft, unrun; engineer: faults are fixed within a trial.
 
-    panel: three experts debate before and after; diagnostics: what stages measured is shown.
+    memory: the author sees its last pipeline and what became of it; diagnostics: what stages measured is shown;
+    panel: three experts debate before and after; each_guest: they also look at every training guest by itself.
     """
 
-    memory: bool
-    engineer: bool
-    panel: bool
-    diagnostics: bool
+    critic: bool = False
+    engineer: bool = False
+    memory: bool = False
+    diagnostics: bool = False
+    panel: bool = False
+    each_guest: bool = False
 
 
 METHODS = {
-    "no_feedback": Method(memory=False, engineer=False, panel=False, diagnostics=False),
-    "step_level": Method(memory=False, engineer=True, panel=False, diagnostics=False),
-    "trial_level": Method(memory=True, engineer=True, panel=False, diagnostics=False),
-    "full": Method(memory=True, engineer=True, panel=True, diagnostics=True),
-    "without_debate": Method(memory=True, engineer=True, panel=False, diagnostics=True),
-    "without_diagnostics": Method(memory=True, engineer=True, panel=True, diagnostics=False),
+    "no_feedback": Method(),
+    "llm_critic": Method(critic=True),
+    "step_level": Method(engineer=True),
+    "trial_level": Method(engineer=True, memory=True),
+    "full": Method(engineer=True, memory=True, diagnostics=True, panel=True),
+    "full_each_guest": Method(engineer=True, memory=True, diagnostics=True, panel=True, each_guest=True),
+    "without_debate": Method(engineer=True, memory=True, diagnostics=True),
+    "without_diagnostics": Method(engineer=True, memory=True, panel=True),
 }
-"""Name in the spec -> method, in the order of table 1."""
+"""Name in the spec -> method, in the order of table 1; `full_each_guest` is not in it."""
 EXPERTS = {"force_field": "force-field", "sampling": "sampling", "analysis": "analysis"}
 """Name in rules -> name of the agent."""
 TURNS = ("1", "2")

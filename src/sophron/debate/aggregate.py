@@ -33,6 +33,10 @@ class Mode(StrEnum):
     POST_BENCHMARK = "post_benchmark"
 
 
+STEMS = {Mode.DESIGN: "design", Mode.PRE: "pre", Mode.POST_SINGLE: "single", Mode.POST_BENCHMARK: "post"}
+"""What the names of the rules begin with in which a panel votes."""
+
+
 @dataclass(frozen=True)
 class Critique:
     """What a panel said; advice, never a gate.

@@ -9,8 +9,9 @@ from typing import Any
 from sophron.campaign import results
 from sophron.campaign.results import Finished
 from sophron.campaign.spec import Spec
-from sophron.debate import literature, pipeline, steps
+from sophron.debate import pipeline, stage_steps
 from sophron.debate.ablation import EXPERTS, METHODS, Method
+from sophron.debate.aggregate import STEMS, Mode
 from sophron.debate.trials import Trial, history
 from sophron.interfaces.kind import Wildcards
 from sophron.records import documents
@@ -29,6 +30,15 @@ def pre(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     return _expert(root, spec, "pre", wildcards) | {"pipeline": _ready(root, spec, wildcards), "results": {}}
 
 
+def single(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
+    """An expert after one guest, of which alone it is told."""
+    (*_, rehearsal) = _rehearsals(root, spec, wildcards)
+    shown = _method(spec).diagnostics
+    guests = {wildcards["guest"]: _guest(root, spec, wildcards, shown=shown)}
+    found = {"windows": rehearsal.outcome["result"]["windows"], "guests": guests, "scores": None}
+    return _expert(root, spec, "post_single", wildcards) | {"pipeline": _text(rehearsal), "results": found}
+
+
 def post(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     """An expert after the benchmark."""
     about = {"pipeline": _ready(root, spec, wildcards), "results": _results(root, spec, wildcards)}
@@ -44,7 +54,6 @@ def write(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
         "task": _task(root, spec),
         "contract": pipeline.__doc__ or "",
         "recommendations": recommendations,
-        "literature": literature.load(),
     }
     if number == 0 or not method.memory:
         return inputs | {"pipeline": "", "critiques": {}, "history": []}
@@ -56,6 +65,13 @@ def write(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
         "critiques": _critiques(root, spec, before, method),
         "history": history(trials),
     }
+
+
+def criticise(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
+    """The critic: the author's draft, of which nothing has run."""
+    (written,) = results.of_loop(root, spec, "write", wildcards)
+    about = {"task": _task(root, spec), "contract": pipeline.__doc__ or ""}
+    return about | {"draft": written.outcome["result"]["reply"]}
 
 
 def engineer(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
@@ -86,13 +102,13 @@ def _stages(spec: Spec) -> list[str]:
 
 
 def _expert(root: Path, spec: Spec, mode: str, wildcards: Wildcards) -> Inputs:
-    stem = mode.partition("_")[0]
+    stem = STEMS[Mode(mode)]
     votes = {}
     if wildcards["turn"] != "1":
         for rule, agent in EXPERTS.items():
             (vote,) = results.of_loop(root, spec, f"{stem}_{rule}", {**wildcards, "turn": "1"})
             votes[agent] = vote.outcome["result"]
-    return {"mode": mode, "task": _task(root, spec), "votes": votes, "literature": literature.load()}
+    return {"mode": mode, "task": _task(root, spec), "votes": votes}
 
 
 def _task(root: Path, spec: Spec) -> Inputs:
@@ -143,6 +159,8 @@ def _critiques(root: Path, spec: Spec, before: Wildcards, method: Method) -> Inp
     for name, part in (("pre", "screen"), ("post", "review")):
         made = results.of_loop(root, spec, part, before)
         found[name] = made[0].outcome["result"]["critique"] if made else None
+    examined = results.of_loop(root, spec, "examine", before)
+    found["single"] = {one.wildcards["guest"]: one.outcome["result"]["critique"] for one in examined}
     executed = results.of_loop(root, spec, "benchmark", before)
     if method.diagnostics and executed and not (found["post"]):
         found["executed"] = _results(root, spec, before)
@@ -159,16 +177,19 @@ def _results(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     shown = _method(spec).diagnostics
     guests = {}
     for name in made.outcome["result"]["trial"]["guests"]:
-        where = {**trial, "guest": name}
-        stages = {str(number): _shown(root, spec, where, number, shown=shown) for number in (1, 2, 3, 4)}
-        guests[name] = {"stages": stages}
+        guests[name] = _guest(root, spec, {**trial, "guest": name}, shown=shown)
     scores = made.outcome["result"]["trial"]["scores"]
     return {"windows": rehearsal.outcome["result"]["windows"], "guests": guests, "scores": scores}
 
 
+def _guest(root: Path, spec: Spec, wildcards: Wildcards, *, shown: bool) -> Inputs:
+    where = {key: wildcards[key] for key in ("trial", "guest")}
+    return {"stages": {str(number): _shown(root, spec, where, number, shown=shown) for number in (1, 2, 3, 4)}}
+
+
 def _shown(root: Path, spec: Spec, wildcards: Wildcards, number: int, *, shown: bool) -> Inputs:
     """One stage of a guest; production as one, with what was measured in each window."""
-    found = results.of_loop(root, spec, steps.PARTS[number - 1], wildcards)
+    found = results.of_loop(root, spec, stage_steps.PARTS[number - 1], wildcards)
     documents_ = [documents.load_json(one.files["executed"]) for one in found]
     whole: list[Mapping[str, Any]] = [each["result"] for each in documents_ if each]
     if not whole:

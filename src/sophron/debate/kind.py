@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from sophron.debate.ablation import EXPERTS, METHODS, TURNS
 from sophron.interfaces.kind import AgentRule, Definition, Kind, Part, StageKind
+from sophron.records.errors import UserError
 
 _GUEST, _WINDOW = ("trial", "guest"), ("trial", "guest", "window")
 _LEFT = {"left": "left.tar"}
@@ -20,7 +21,6 @@ def ranges(definitions: Mapping[str, Definition]) -> dict[str, Sequence[str]]:
     """Values of the wildcards. `training`, `held_out` and `experts` are none: rules ask for them as lists."""
     trials, settings = definitions["trials"], definitions["tasks"]
     training, held_out = list(trials["training"]), list(trials["held_out"])
-    panel = METHODS[trials["method"]].panel
     return {
         "guest": list(settings["guests"]),
         "trial": [str(number) for number in range(trials["successes"] * trials["failures"])],
@@ -30,8 +30,26 @@ def ranges(definitions: Mapping[str, Definition]) -> dict[str, Sequence[str]]:
         "turn": list(TURNS),
         "training": training,
         "held_out": held_out,
-        "experts": list(EXPERTS) if panel else [],
+        "experts": list(EXPERTS),
     }
+
+
+def left_out(definitions: Mapping[str, Definition]) -> list[str]:
+    """What the method has no use for: rules of the Engineer, of the critic, of the panel and what weighs its votes."""
+    method = METHODS[definitions["trials"]["method"]]
+    if "discussion" in definitions and not method.panel:
+        name = definitions["trials"]["method"]
+        raise UserError(
+            f"campaign.yaml: stages.discussion: the method {name} has no panel; remove this stage and its name from "
+            "depends_on of trials"
+        )
+    without = {
+        "engineer": method.engineer,
+        "criticise": method.critic,
+        **dict.fromkeys((*(asked.rule for asked in (*_PRE, *_POST)), "screen", "review"), method.panel),
+        **dict.fromkeys((*(asked.rule for asked in _SINGLE), "examine"), method.each_guest),
+    }
+    return [name for name, has in without.items() if not has]
 
 
 def _votes(stem: str, *wildcards: str, bounded: bool) -> tuple[AgentRule, ...]:
@@ -66,7 +84,7 @@ def _execution(name: str, wildcards: tuple[str, ...], *before: str) -> Part:
         name,
         wildcards,
         ("tasks", "rehearse", *before),
-        run=f"steps:{name}",
+        run="stage_steps:execute",
         schema="executed",
         outputs=_EXECUTED,
         carried=(name,),
@@ -74,6 +92,7 @@ def _execution(name: str, wildcards: tuple[str, ...], *before: str) -> Part:
 
 
 _PRE, _POST = _votes("pre", "trial", bounded=True), _votes("post", "trial", bounded=True)
+_SINGLE = _votes("single", *_GUEST, bounded=True)
 
 TRIALS = StageKind(
     "trials",
@@ -83,7 +102,7 @@ TRIALS = StageKind(
     schema="host_guest/trials",
     outputs={**_PIPELINE, "reputation": "reputation.json", "plot": "trials.svg"},
     parts=(
-        _part("layer1", ("trial",), ("tasks", "write"), run="steps:looked_at", outputs=_PIPELINE),
+        _part("layer1", ("trial",), ("tasks", "write", "criticise"), run="steps:looked_at", outputs=_PIPELINE),
         _part(
             "rehearse", ("trial", "attempt"), ("tasks", "layer1", "engineer"), run="steps:rehearse", outputs=_PIPELINE
         ),
@@ -106,6 +125,14 @@ TRIALS = StageKind(
             run="panel_steps:benchmark",
         ),
         _part(
+            "examine",
+            _GUEST,
+            tuple(asked.rule for asked in _SINGLE),
+            run="panel_steps:examine",
+            schema="critique",
+            carried=("close",),
+        ),
+        _part(
             "review",
             ("trial",),
             tuple(asked.rule for asked in _POST),
@@ -123,8 +150,10 @@ TRIALS = StageKind(
     ),
     agents=(
         AgentRule("write", "pipeline-writer", ("trial",), bounded=True),
+        AgentRule("criticise", "pipeline-critic", ("trial",), bounded=True),
         AgentRule("engineer", "pipeline-engineer", ("trial", "fix"), bounded=True),
         *_PRE,
+        *_SINGLE,
         *_POST,
     ),
     builds_on=("close", "rehearse", "analyse"),
@@ -163,4 +192,5 @@ KIND = Kind(
         TRIALS,
     ),
     ranges=ranges,
+    left_out=left_out,
 )

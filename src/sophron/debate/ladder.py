@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from sophron.agents import ledger
-from sophron.agents.sums import Book
+from sophron.agents.sums import Amount, Book, nothing
 from sophron.campaign import new, results
-from sophron.campaign.spec import SPEC_NAME, load
+from sophron.campaign.spec import SPEC_NAME, Spec, load
 from sophron.debate.ablation import METHODS
-from sophron.debate.trials import Trial, runnable
+from sophron.debate.trials import Failure, Trial, runnable
 from sophron.records.errors import UserError
+from sophron.records.steps import step_name
 
 HEADER = (
     "method",
@@ -25,6 +27,7 @@ HEADER = (
     "held-out rho",
     "held-out tau",
     "trials",
+    "refused unrun",
     "crashes",
     "refusals",
     "clean",
@@ -66,26 +69,50 @@ def _with_trials(root: Path) -> Mapping[str, Any]:
     return spec.data
 
 
-def row(root: Path) -> list[str]:
-    """What one finished campaign came to, in the order of `HEADER`. UserError where its trials have not ended."""
-    _with_trials(root)
-    spec = load(root / SPEC_NAME)
-    whole = results.finished(root, spec, "trials", {}).outcome["result"]
-    closed = results.of_loop(root, spec, "close", {})[-1].outcome["result"]
-    made = [Trial.read(each) for each in closed["trials"]]
-    definition = spec.definition("trials")
-    failures = whole["failures"]
-    return [
-        definition["method"],
-        runnable(made, definition["successes"]),
-        *_scores(whole["training"]),
-        *_scores(whole["held_out"]),
-        str(whole["trials"]),
-        str(failures.get("mid_pipeline_crash", 0) + failures.get("layer1", 0)),
-        str(failures.get("analysis_refusal", 0)),
-        str(failures.get("clean", 0)),
-        *_spent(root),
-    ]
+@dataclass(frozen=True)
+class Rung:
+    """What one campaign of the ladder came to. trials: in their order; result: of its stage `trials`; wanted: N.
+
+    spent: what all agents cost up to the end of each trial (calls, tokens, dollars), the discussion counted to the
+    first; rules of thumb cost nothing and are not in the ledger.
+    """
+
+    method: str
+    trials: Sequence[Trial]
+    result: Mapping[str, Any]
+    wanted: int
+    spent: Sequence[Amount]
+
+    @classmethod
+    def read(cls, root: Path) -> Self:
+        """From a campaign folder; UserError where its trials have not ended."""
+        _with_trials(root)
+        spec = load(root / SPEC_NAME)
+        result = results.finished(root, spec, "trials", {}).outcome["result"]
+        closed = results.of_loop(root, spec, "close", {})[-1].outcome["result"]
+        made = [Trial.read(each) for each in closed["trials"]]
+        definition = spec.definition("trials")
+        return cls(definition["method"], made, result, definition["successes"], _spent(root, spec, len(made)))
+
+    @property
+    def failures(self) -> dict[Failure, int]:
+        """How its trials ended."""
+        kinds = [trial.failure for trial in self.trials]
+        return {kind: kinds.count(kind) for kind in Failure}
+
+    @property
+    def row(self) -> list[str]:
+        """In the order of `HEADER`."""
+        count, spent = self.failures, self.spent[-1]
+        return [
+            self.method,
+            runnable(self.trials, self.wanted),
+            *_scores(self.result["training"]),
+            *_scores(self.result["held_out"]),
+            str(len(self.trials)),
+            *(str(count[kind]) for kind in Failure),
+            *(f"{spent['calls']:.0f}", f"{spent['tokens']:.0f}", f"{spent['dollars']:.2f}"),
+        ]
 
 
 def _scores(scores: Mapping[str, float | None] | None) -> list[str]:
@@ -93,16 +120,20 @@ def _scores(scores: Mapping[str, float | None] | None) -> list[str]:
     return [NONE if value is None else f"{value:.2f}" for value in values]
 
 
-def _spent(root: Path) -> list[str]:
-    """Calls, tokens and dollars of all agents; rules of thumb cost nothing and are not in the ledger."""
+def _spent(root: Path, spec: Spec, trials: int) -> list[Amount]:
     path = root / ledger.FILE
-    if not path.is_file():
-        return ["0", "0", "0.00"]
-    total = Book(path, "step").sums().total
-    return [f"{total['calls']:.0f}", f"{total['tokens']:.0f}", f"{total['dollars']:.2f}"]
+    by = Book(path, "step").sums().by if path.is_file() else {}
+    rounds = [nothing() for _ in range(trials)]
+    for rule in spec.agent_rules:
+        for wildcards in spec.steps(rule):
+            amount = by.get(step_name(rule, wildcards), {})
+            for later in rounds[int(wildcards.get("trial", 0)) :]:
+                for kind, value in amount.items():
+                    later[kind] += value
+    return rounds
 
 
-def table(roots: Sequence[Path]) -> list[list[str]]:
-    """A row for each campaign, in the order of the ladder."""
+def rungs(roots: Sequence[Path]) -> list[Rung]:
+    """What each campaign came to, in the order of the ladder."""
     order = list(METHODS)
-    return sorted((row(root) for root in roots), key=lambda each: order.index(each[0]))
+    return sorted((Rung.read(root) for root in roots), key=lambda each: order.index(each.method))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sophron.debate import literature
+from sophron.agents.tools import literature
 from sophron.debate.pipeline import RATIONALE, STAGES, ContractBroken, Pipeline, StageFile
 from sophron.debate.source_checks import CHECKS, Source
 from sophron.debate.votes import Label

@@ -7,10 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sophron.debate import figures, reputation, steps
-from sophron.debate.ablation import EXPERTS, METHODS, TURNS
-from sophron.debate.aggregate import Critique, Mode, aggregate
+from sophron.debate import figures, reputation, stage_steps
+from sophron.debate.ablation import EXPERTS, TURNS
+from sophron.debate.aggregate import STEMS, Critique, Mode, aggregate
 from sophron.debate.scores import Scores, compare
+from sophron.debate.steps import PIPELINE_NAME
 from sophron.debate.trials import Bounds, Guest, Standing, Trial, standing
 from sophron.debate.votes import Label, Vote
 from sophron.interfaces.kind import StepContext, StepResult, UpstreamStep
@@ -27,19 +28,22 @@ def screen(ctx: StepContext) -> StepResult:
     return _critique(ctx, Mode.PRE)
 
 
+def examine(ctx: StepContext) -> StepResult:
+    """The panel after one guest of the trial, before it knows the others."""
+    return _critique(ctx, Mode.POST_SINGLE)
+
+
 def review(ctx: StepContext) -> StepResult:
     """The panel after the benchmark."""
     return _critique(ctx, Mode.POST_BENCHMARK)
 
 
 def _critique(ctx: StepContext, mode: Mode) -> StepResult:
-    if not METHODS[ctx.definition["method"]].panel:
-        return StepResult({"critique": None})
     return StepResult({"critique": _weighed(ctx, mode, _entries(ctx)).as_document()})
 
 
 def _weighed(ctx: StepContext, mode: Mode, entries: Sequence[Mapping[str, reputation.Reputation]] | None) -> Critique:
-    stem = {Mode.DESIGN: "design", Mode.PRE: "pre", Mode.POST_BENCHMARK: "post"}[mode]
+    stem = STEMS[mode]
     rounds = [dict(_votes(ctx, stem, turn)) for turn in TURNS]
     standing_now = entries[-1] if entries else {agent: reputation.Reputation() for agent in EXPERTS.values()}
     weights = reputation.means(standing_now)
@@ -88,7 +92,7 @@ def _predicted(guests: Mapping[str, Guest]) -> dict[str, float | None]:
 def _guest(ctx: StepContext, name: str) -> Guest:
     statuses: dict[int, str] = {}
     number = None
-    for stage, part in enumerate(steps.PARTS, 1):
+    for stage, part in enumerate(stage_steps.PARTS, 1):
         mine = [one for one in ctx.upstream[part] if one.wildcards["guest"] == name]
         found = {one.result["status"] for one in mine}
         if found and found != {"skipped"}:
@@ -116,7 +120,7 @@ def close(ctx: StepContext) -> StepResult:
 
 def _ended(ctx: StepContext) -> Trial:
     number, wanted = int(ctx.wildcards["trial"]), len(ctx.definition["training"])
-    if not any(one.result["state"] == steps.READY for one in ctx.upstream["rehearse"]):
+    if not any(one.result["state"] == stage_steps.READY for one in ctx.upstream["rehearse"]):
         rejected = all(one.result["state"] == "rejected" for one in ctx.upstream["rehearse"])
         return Trial(number, runs=not rejected, guests={}, wanted=wanted, scores=None, before={})
     (made,) = ctx.upstream["benchmark"]
@@ -142,7 +146,7 @@ def trials(ctx: StepContext) -> StepResult:
     made = _trials(ctx.upstream["close"])
     now = standing(made, _bounds(ctx))
     chosen = next((trial for trial in made if trial.number == now.deployed), None)
-    path = ctx.workdir / steps.PIPELINE_NAME
+    path = ctx.workdir / PIPELINE_NAME
     atomic.write_text(path, _deployed(ctx, now))
     entries = reputation.trajectory(
         list(EXPERTS.values()),
@@ -175,7 +179,7 @@ def _deployed(ctx: StepContext, now: Standing) -> str:
     if now.deployed is None:
         return ""
     mine = [one for one in ctx.upstream["rehearse"] if one.wildcards["trial"] == str(now.deployed)]
-    return steps.ready(mine).reply
+    return stage_steps.ready(mine).reply
 
 
 def _held_out(ctx: StepContext, now: Standing) -> tuple[dict[str, Any] | None, dict[str, float | None]]:

@@ -22,10 +22,11 @@ def ranges(definitions: Mapping[str, Definition]) -> dict[str, Sequence[str]]:
 
 
 def _execution(name: str, *before: str, wildcards: tuple[str, ...] = ("guest",)) -> StageKind:
+    """Its definition holds its own file alone: an edited analysis repeats the analyses and no production."""
     return StageKind(
         name,
         depends_on=("tasks", *before),
-        run=f"sophron.debate.screening:{name}",
+        run="sophron.debate.stage_steps:execute",
         schema="screen/execution",
         wildcards=wildcards,
         outputs=_EXECUTED,

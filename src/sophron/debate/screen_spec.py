@@ -9,7 +9,7 @@ from typing import Any
 from sophron.campaign import new, results
 from sophron.campaign.spec import SPEC_NAME, load
 from sophron.debate.pipeline import STAGES, Pipeline
-from sophron.debate.steps import PARTS
+from sophron.debate.stage_steps import PARTS
 from sophron.records import documents
 from sophron.records.errors import UserError
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -178,6 +178,12 @@ class StageKind:
         )
 
 
+def nothing(definitions: Mapping[str, Definition]) -> Collection[str]:
+    """No name, whatever the campaign."""
+    del definitions
+    return ()
+
+
 @dataclass(frozen=True)
 class Kind:
     """A campaign kind: a name, its rule module, its stages in topological order.
@@ -185,6 +191,8 @@ class Kind:
     rules: file name below `workflow/rules/`; a kind of another distribution gives the whole path of its own file.
         The folder of that file is signed as code, so it holds the kind's modules and schemas and nothing else.
     ranges: function(stage name -> definition) -> wildcard name -> its values, as strings.
+    left_out: function(stage name -> definition) -> names of the parts and agent rules that this campaign goes without;
+        the rule module leaves them out too, so that they are neither planned nor signed.
     """
 
     name: str
@@ -192,6 +200,7 @@ class Kind:
     stages: tuple[StageKind, ...]
     ranges: Callable[[Mapping[str, Definition]], Mapping[str, Sequence[str]]]
     template: str = ""
+    left_out: Callable[[Mapping[str, Definition]], Collection[str]] = nothing
 
     def stage(self, name: str) -> StageKind:
         """The stage called `name`; KeyError where the kind has none."""

@@ -45,6 +45,7 @@ INPUTS = {
     "force-field": EXPERT,
     "sampling": EXPERT,
     "pipeline-writer": {"task": {"form": "particles"}, "pipeline": "FILE 04_analysis.py\nx\n", "critiques": CRITIQUES},
+    "pipeline-critic": {"task": {"form": "particles"}, "contract": "four files", "draft": "FILE 04_analysis.py\nx\n"},
     "pipeline-engineer": {
         "pipeline": "FILE 01_prep.py\nfrom pathlib import Path\n",
         "failure": {"file": "01_prep.py", "said": "NameError: name 'np' is not defined"},
@@ -91,7 +92,8 @@ INPUTS = {
     "verify": {"verdict": MISSED, "outcome": [{"result": {"refusal": "noise: x"}}], "criteria": [{"id": "error"}]},
 }
 OUTPUTS = {"analysis": "vote", "force-field": "vote", "sampling": "vote", "pipeline-writer": "pipeline"} | {
-    "pipeline-engineer": "engineer"
+    "pipeline-critic": "pipeline",
+    "pipeline-engineer": "engineer",
 }
 MODEL = Model("heuristic", "heuristic", "rules", 1)
 JUNK = st.one_of(

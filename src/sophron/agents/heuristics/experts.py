@@ -1,14 +1,16 @@
 """Rules of thumb of the three experts: known bounds on the diagnostics of a benchmark; of code they judge little.
 
 They read fields, no prose. Each bound has a source in its rule's docstring. Before a pipeline has run they know
-almost nothing, say so, and vote with little confidence.
+almost nothing, say so, and vote with little confidence; before there is one, they ask the bibliography.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any
 
 from sophron.agents.heuristics.panel import Finding, Stage, stages, vote
 from sophron.agents.heuristics.reading import listed, number, quoted
+from sophron.interfaces.model import Text, ToolAnswer
+from sophron.interfaces.thumb import RuleOfThumb, ToolUser, Use
 
 LEAST_OVERLAP = 0.03
 LEAST_EFFECTIVE = 50.0
@@ -20,7 +22,22 @@ SMALL_ERROR_KCAL_PER_MOL = 0.01
 SHORT_OF = ("few_samples", "hysteresis", "blocks_differ")
 
 
-def force_field(inputs: Mapping[str, Any]) -> dict[str, Any]:
+def _reading(judge: RuleOfThumb, words: str) -> ToolUser:
+    """The rule, which in the mode `design` first asks the tool `literature` for `words` and says what it found."""
+
+    def script(inputs: Mapping[str, Any]) -> Generator[Sequence[Use], Sequence[ToolAnswer], Mapping[str, Any]]:
+        said = dict(judge(inputs))
+        if str(inputs.get("mode", "")).strip() == "design":
+            (told,) = yield (Use("literature", {"query": words}),)
+            text = "".join(part.text for part in told.content if isinstance(part, Text))
+            about = text.partition("\n")[0].partition(". ")[0]
+            said["reasoning"] += f" Of the bibliography this is nearest to it: {quoted(about)}."
+        return said
+
+    return ToolUser(script)
+
+
+def judge_force_field(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Warnings of preparation, sums of charges, and the restraints' energy at the start, which is zero.
 
     Charges are renormalised to the integer of the metadata, and static restraints are placed where the complex lies
@@ -33,7 +50,7 @@ def force_field(inputs: Mapping[str, Any]) -> dict[str, Any]:
     )
 
 
-def sampling(inputs: Mapping[str, Any]) -> dict[str, Any]:
+def judge_sampling(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Overlap, effective samples, dwell and refusals for want of samples, where the analysis used all windows.
 
     Overlap of at least 0.03 between neighbours: 10.1007/s10822-015-9840-9. Fifty effective samples a window and starts
@@ -46,7 +63,7 @@ def sampling(inputs: Mapping[str, Any]) -> dict[str, Any]:
     )
 
 
-def analysis(inputs: Mapping[str, Any]) -> dict[str, Any]:
+def judge_analysis(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Whether all windows were used, the cycle adds up, the release is that of its restraint, and guards refused.
 
     Binding is minus the sum of attach, pull and release (10.1021/acs.jctc.5b00405); the release of a distance is an
@@ -57,6 +74,11 @@ def analysis(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "MBAR over all windows with guards that refuse, and an analytic release (10.1063/1.2978177)",
         _analysis,
     )
+
+
+force_field = _reading(judge_force_field, "force field parameters charges ions water")
+sampling = _reading(judge_sampling, "attach-pull-release host-guest sampling windows")
+analysis = _reading(judge_analysis, "mbar overlap estimator standard-state release")
 
 
 def _force_field(guest: Mapping[str, Any], windows: int) -> Iterator[Finding]:

@@ -75,7 +75,7 @@ def vote(inputs: Mapping[str, Any], design: str, rule: Rule) -> dict[str, Any]:
     """The vote of one expert. design: what it recommends while there is nothing to judge."""
     mode = text(given(inputs, "mode"), "mode").strip()
     results = mapping(inputs.get("results") or {}, "results")
-    if mode != "post_benchmark" or not results.get("guests"):
+    if not results.get("guests"):
         said = f"A rule of thumb judges no {'plan' if mode == 'design' else 'code'}: it only looks at measured fields."
         return {
             "label": "uncertain",

@@ -44,8 +44,9 @@ def _first(task: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _edited(previous: str, critiques: Mapping[str, Any]) -> str | None:
-    """The gravest critique's last votes are looked through in order; the first edit that can be made is."""
-    for critique in (critiques.get("post"), critiques.get("pre")):
+    """The latest critique's last votes are looked through in order; the first edit that can be made is."""
+    single = mapping(critiques.get("single") or {}, "critiques of single guests")
+    for critique in (critiques.get("post"), *single.values(), critiques.get("pre")):
         rounds = objects(mapping(critique or {}, "a critique").get("rounds") or [], "rounds")
         for vote in rounds[-1].values() if rounds else ():
             edit = mapping(mapping(vote, "a vote").get("edit") or {}, "an edit")

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Self
 
-from sophron.agents.tools import command, files
+from sophron.agents.tools import command, files, literature
 from sophron.agents.tools.beneath import Outside
 from sophron.agents.tools.mcp import Connection, Failed, Server
 from sophron.agents.tools.places import Places
@@ -22,7 +22,7 @@ Function = Callable[[Mapping[str, Any]], tuple[Contents, bool]]
 """A tool at work: validated arguments -> contents, and whether it failed."""
 
 _LIMITS = ("cpu_s", "memory_mb", "file_mb", "wall_s", "processes", "disk_mb")
-BUILT_IN = (*(tool.name for tool in files.TOOLS), "run_command")
+BUILT_IN = (*(tool.name for tool in files.TOOLS), "run_command", literature.TOOL.name)
 
 
 class Toolbox:
@@ -101,6 +101,7 @@ class Toolbox:
             tool.name: (tool, _of_text(getattr(tools, tool.name))) for tool in files.TOOLS
         }
         made["run_command"] = (command.tool(self._grant), self._run)
+        made[literature.TOOL.name] = (literature.TOOL, _of_text(literature.found))
         return made
 
     def _run(self, arguments: Mapping[str, Any]) -> tuple[Contents, bool]:

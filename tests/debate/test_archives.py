@@ -4,7 +4,7 @@ import tarfile
 
 import pytest
 
-from sophron.debate import steps
+from sophron.debate import archives
 from sophron.records.errors import UserError
 
 
@@ -17,7 +17,7 @@ def test_an_archive_holds_files_and_folders_inside_alone(tmp_path, kind):
             entry.type, entry.linkname = tarfile.SYMTYPE, "/etc/passwd"
         stream.addfile(entry)
     with pytest.raises(UserError, match="holds what no stage may leave"):
-        steps.extracted(archive, tmp_path / "out")
+        archives.extracted(archive, tmp_path / "out")
     assert not (tmp_path / "x").exists()
 
 
@@ -25,6 +25,6 @@ def test_an_archive_gives_back_what_was_packed(tmp_path):
     (tmp_path / "in" / "deep").mkdir(parents=True)
     (tmp_path / "in" / "deep" / "empty").touch()
     (tmp_path / "in" / "x").write_bytes(b"1")
-    out = steps.extracted(steps.packed(tmp_path / "in", tmp_path / "left.tar"), tmp_path / "out")
+    out = archives.extracted(archives.packed(tmp_path / "in", tmp_path / "left.tar"), tmp_path / "out")
     assert sorted(str(path.relative_to(out)) for path in out.rglob("*")) == ["deep", "deep/empty", "x"]
     assert (out / "x").read_bytes() == b"1"

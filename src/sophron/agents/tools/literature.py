@@ -1,14 +1,28 @@
-"""The bibliography: method notes by DOI, in our own words, that design and author may cite and Layer-1 resolves."""
+"""The bibliography as a tool: method notes by DOI, in our own words; a RATIONALE cites them, Layer-1 resolves it."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
+from sophron.interfaces.model import Tool
 from sophron.records import documents
 from sophron.records.resources import resource
 
 NAME = "literature.yaml"
+MOST = 8
+"""Notes in one answer."""
+TOOL = Tool(
+    "literature",
+    f"The {MOST} method notes of the bibliography that share most words with `query` (method, quantity, host, author "
+    "or DOI), best first. Only what it has may be cited.",
+    {
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["query"],
+        "properties": {"query": {"type": "string", "minLength": 1, "maxLength": 300}},
+    },
+)
 DOI = re.compile(r"10\.\d{4,9}/[^\s,;\"'<>\[\]]+")
 
 
@@ -31,11 +45,17 @@ def unresolved(text: str, notes: list[dict[str, Any]]) -> list[str]:
     return [doi for doi in cited(text) if doi.lower() not in known]
 
 
-def search(query: str, notes: list[dict[str, Any]], most: int = 8) -> list[dict[str, Any]]:
+def search(query: str, notes: list[dict[str, Any]], most: int = MOST) -> list[dict[str, Any]]:
     """The notes that share most words with `query`, best first, in their order where equal."""
     words = set(re.findall(r"[a-z0-9-]{3,}", query.lower()))
     ranked = [(len(words & set(re.findall(r"[a-z0-9-]{3,}", str(note).lower()))), note) for note in notes]
     return [note for score, note in sorted(ranked, key=lambda each: -each[0]) if score][:most]
+
+
+def found(query: str) -> str:
+    """What the tool answers: one paragraph a note, its DOI first."""
+    notes = search(query, load())
+    return "\n\n".join(f"{one['doi']}: {one['about']}. {one['note']}" for one in notes) or "[no note shares a word]"
 
 
 def _trimmed(doi: str) -> str:

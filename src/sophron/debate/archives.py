@@ -1,0 +1,41 @@
+"""What a stage file leaves, packed into one archive and taken out again."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import tarfile
+from pathlib import Path
+
+from sophron.records.errors import UserError
+
+ARCHIVE_NAME = "left.tar"
+
+
+def packed(folder: Path, archive: Path) -> Path:
+    """`archive`, made of what is in a folder."""
+    with tarfile.open(archive, "w") as stream:
+        for path in sorted(folder.iterdir()):
+            stream.add(path, path.name)
+    return archive
+
+
+def extracted(archive: Path, folder: Path) -> Path:
+    """A new `folder` with what an archive holds; UserError for anything but files and folders inside.
+
+    Filters of `tarfile` would do, but Python 3.11 has them only from 3.11.4 on.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    with tarfile.open(archive) as stream:
+        for member in stream:
+            target = (folder / member.name).resolve()
+            if not (member.isdir() or member.isfile()) or not target.is_relative_to(folder.resolve()):
+                raise UserError(f"{archive}: holds what no stage may leave ({member.name}); remove it and run again")
+            if member.isfile():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with target.open("wb") as copy:
+                    shutil.copyfileobj(stream.extractfile(member) or io.BytesIO(), copy)
+            else:
+                target.mkdir(parents=True, exist_ok=True)
+    return folder
