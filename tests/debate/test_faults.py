@@ -140,10 +140,10 @@ def test_too_few_windows_call_for_more_and_not_for_an_edit_of_the_analysis(produ
     assert votes["sampling"].label == "fail"
     assert votes["sampling"].concerns[0].focus == "production"
     assert votes["analysis"].label == "uncertain"
-    answer = pipeline_writer.answer(
-        {"pipeline": sound().reply, "critiques": {"post": {"focus": "production", "rounds": []}}}
-    )
-    assert Pipeline.parse(answer["reply"]).windows == 12
+    for most, windows in ((100, 12), (10, 10), (8, 8)):
+        told = {"critiques": {"post": {"focus": "production", "rounds": []}}, "task": {"most_windows": most}}
+        answer = pipeline_writer.answer({"pipeline": sound().reply, **told})
+        assert Pipeline.parse(answer["reply"]).windows == windows
 
 
 def test_before_anything_was_measured_nobody_is_sure():

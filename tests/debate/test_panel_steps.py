@@ -140,13 +140,14 @@ def test_a_trial_that_never_ran_or_crashed_is_typed(context, tmp_path):
         assert (result["failure"], result["over"], result["standing"]["deployed"]) == (failure, False, None)
     ran = executed(0, {"weak": None, "strong": None}, status="failed")
     made = fits(panel_steps.benchmark(context([kept(tmp_path), *ran], trial=0)), "benchmark")
-    assert (made["failure"], made["succeeded"]) == ("mid_pipeline_crash", False)
+    assert (made["failure"], made["analysed"], made["succeeded"]) == ("mid_pipeline_crash", False, False)
 
 
 def test_refusals_on_all_guests_are_a_failure_of_their_own(context, tmp_path):
     ran = executed(0, {"weak": None, "strong": None})
     made = fits(panel_steps.benchmark(context([kept(tmp_path), *ran], trial=0)), "benchmark")
     assert (made["failure"], made["succeeded"], made["reward_kcal_per_mol"]) == ("analysis_refusal", False, None)
+    assert made["analysed"]  # the panel sees it, although it counts as a failure
 
 
 def test_no_outcome_of_a_trial_holds_a_reference(context, tmp_path):
@@ -204,7 +205,8 @@ def test_the_end_of_the_loop_judges_the_held_out_guests(context, tmp_path):
     made = panel_steps.trials(context([done, ready, analysis, kept(tmp_path)]))
     result = fits(made, "trials")
     assert (result["deployed"], result["predicted"], result["failures"]) == (0, {"between": -1.4}, {"clean": 1})
-    assert result["held_out"]["mae_kcal_per_mol"] == pytest.approx(0.1)
+    assert result["held_out"]["mae_kcal_per_mol"] == result["held_out_error_kcal_per_mol"] == pytest.approx(0.1)
+    assert (result["predictions"], result["refused"], result["refusal"]) == (2, 0, None)
     assert made.files["pipeline"].read_text() == dimers.pipeline().reply
     assert made.files["plot"].read_text().startswith("<?xml")
 
@@ -214,3 +216,25 @@ def test_a_loop_without_a_deployable_trial_says_so(context, tmp_path):
     failed = upstream("close", panel_steps.close(context([rehearsed("rejected")], trial=0)).result, trial=0)
     result = fits(panel_steps.trials(context([failed, kept(tmp_path)])), "trials")
     assert (result["deployed"], result["held_out"], result["training"], result["predicted"]) == (None, None, None, {})
+    assert (result["predictions"], result["refusal"]) == (0, "no pipeline ran to its end")
+
+
+def test_a_loop_of_refusals_says_why_there_is_no_number(context, tmp_path):
+    pytest.importorskip("matplotlib")
+    analyses = [
+        upstream("analyse", {"status": "refused", "failure": {"sentence": said}}, trial=trial, guest=guest)
+        for trial, guest, said in ((0, "weak", "too early"), (1, "weak", "run longer"), (1, "strong", "too few"))
+    ]
+    done = [
+        panel_steps.close(context([ran_and_refused(context, tmp_path), rehearsed("ready")], trial=0)).result,
+    ]
+    closed_ = [upstream("close", result, trial=0) for result in done]
+    result = fits(panel_steps.trials(context([*closed_, *analyses, kept(tmp_path)])), "trials")
+    assert (result["refused"], result["predictions"], result["held_out_error_kcal_per_mol"]) == (1, 0, None)
+    assert result["refusal"] == "the analysis of strong in trial 1 refused: too few"
+
+
+def ran_and_refused(context, folder):
+    ran = executed(0, {"weak": None, "strong": None})
+    made = panel_steps.benchmark(context([kept(folder), *ran], trial=0))
+    return upstream("benchmark", made.result, trial=0)

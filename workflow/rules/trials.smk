@@ -63,7 +63,7 @@ def ended(wildcards):
             trial=wildcards.trial,
             guest=CAMPAIGN.values("training"),
         )
-    if CAMPAIGN.has("review") and CAMPAIGN.result(scored)["succeeded"]:
+    if CAMPAIGN.has("review") and CAMPAIGN.result(scored)["analysed"]:
         found.append(f"<results>/trials/review/{wildcards.trial}/outcome.json")
     return found
 

@@ -162,7 +162,7 @@ def _critiques(root: Path, spec: Spec, before: Wildcards, method: Method) -> Inp
     examined = results.of_loop(root, spec, "examine", before)
     found["single"] = {one.wildcards["guest"]: one.outcome["result"]["critique"] for one in examined}
     executed = results.of_loop(root, spec, "benchmark", before)
-    if method.diagnostics and executed and not (found["post"]):
+    if method.diagnostics and executed and not executed[0].outcome["result"]["succeeded"]:
         found["executed"] = _results(root, spec, before)
     elif executed:
         found["executed"] = {"statuses": executed[0].outcome["result"]["trial"]["guests"]}

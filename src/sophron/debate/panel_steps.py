@@ -12,7 +12,7 @@ from sophron.debate.ablation import EXPERTS, TURNS
 from sophron.debate.aggregate import STEMS, Critique, Mode, aggregate
 from sophron.debate.scores import Scores, compare
 from sophron.debate.steps import PIPELINE_NAME
-from sophron.debate.trials import Bounds, Guest, Standing, Trial, standing
+from sophron.debate.trials import Bounds, Failure, Guest, Standing, Trial, standing
 from sophron.debate.votes import Label, Vote
 from sophron.interfaces.kind import StepContext, StepResult, UpstreamStep
 from sophron.records import atomic, documents
@@ -81,7 +81,12 @@ def benchmark(ctx: StepContext) -> StepResult:
     values = documents.load_json(kept.files["references"])
     scores = compare(_predicted(guests), {name: values[name] for name in training})
     trial = Trial(int(ctx.wildcards["trial"]), runs=True, guests=guests, wanted=len(training), scores=scores, before={})
-    about = {"failure": trial.failure.value, "succeeded": trial.succeeded, "reward_kcal_per_mol": trial.reward}
+    about = {
+        "failure": trial.failure.value,
+        "analysed": trial.analysed,
+        "succeeded": trial.succeeded,
+        "reward_kcal_per_mol": trial.reward,
+    }
     return StepResult({"trial": trial.as_document(), **about})
 
 
@@ -157,17 +162,33 @@ def trials(ctx: StepContext) -> StepResult:
     plot = ctx.workdir / "trials.svg"
     figures.trials(made, entries, plot)
     held_out, predicted = _held_out(ctx, now)
+    failures = _counted(made)
+    error = held_out["mae_kcal_per_mol"] if held_out else None
     result = {
         "trials": len(made),
         "successes": now.successes,
         "end": now.end.value if now.end else None,
         "deployed": now.deployed,
-        "failures": _counted(made),
+        "failures": failures,
+        "refused": failures.get(Failure.REFUSAL.value, 0),
+        "predictions": sum(trial.scores.guests for trial in made if trial.scores),
         "training": chosen.scores.as_document() if chosen and chosen.scores else None,
         "held_out": held_out,
+        "held_out_error_kcal_per_mol": error,
+        "refusal": _why_no_number(ctx) if error is None else None,
         "predicted": predicted,
     }
     return StepResult(result, {"pipeline": path, "reputation": told, "plot": plot})
+
+
+def _why_no_number(ctx: StepContext) -> str:
+    """What the last analysis said that refused; of equals the one of the first guest."""
+    refused = [one for one in ctx.upstream["analyse"] if one.result["status"] == "refused"]
+    if not refused:
+        return "no guest was held out" if not ctx.definition["held_out"] else "no pipeline ran to its end"
+    last = min(refused, key=lambda one: (-int(one.wildcards["trial"]), one.wildcards["guest"]))
+    told = (last.result["failure"] or {}).get("sentence", "it gave no reason")
+    return f"the analysis of {last.wildcards['guest']} in trial {last.wildcards['trial']} refused: {told}"
 
 
 def _counted(made: Sequence[Trial]) -> dict[str, int]:

@@ -92,9 +92,18 @@ class Trial:
         return Failure.REFUSAL if "refused" in statuses else Failure.CLEAN
 
     @property
+    def analysed(self) -> bool:
+        """Whether every guest came to the end of its analysis, with a number or a refusal: the panel has what to see.
+
+        Algorithm 1 (line 17) sends a trial without any number back to its author alone. A refusal is a finding all
+        the same, and which stage is to blame for it is what the panel is for (figure 3d).
+        """
+        return self.failure in (Failure.CLEAN, Failure.REFUSAL)
+
+    @property
     def succeeded(self) -> bool:
         """Whether it counts towards N: nothing crashed, and at least one guest has a finite free energy."""
-        return self.failure in (Failure.CLEAN, Failure.REFUSAL) and self.scores is not None and self.scores.guests > 0
+        return self.analysed and self.scores is not None and self.scores.guests > 0
 
     @property
     def deployable(self) -> bool:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from sophron.agents.heuristics.reading import given, mapping, objects, text
+from sophron.agents.heuristics.reading import given, mapping, objects, text, whole
 from sophron.records import registry
 from sophron.records.errors import UserError
 
@@ -30,7 +30,7 @@ def answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
     if edited:
         return {"reply": edited, "summary": "The edit that the panel proposed, and nothing else."}
     if mapping(critiques.get("post") or {}, "the critique").get("focus") == "production":
-        return _widened(previous)
+        return _widened(previous, mapping(given(inputs, "task"), "task"))
     return {"reply": previous, "summary": "Nothing says what to change; the pipeline is the same."}
 
 
@@ -58,9 +58,11 @@ def _edited(previous: str, critiques: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _widened(previous: str) -> dict[str, Any]:
+def _widened(previous: str, task: Mapping[str, Any]) -> dict[str, Any]:
     found = re.search(r"^03_production\.py windows=(\d+)$", previous, re.MULTILINE)
-    count = int(found[1]) if found else 0
-    more = min(int(GROWTH * count), 100)
+    windows = int(found[1]) if found else 0
+    more = min(int(GROWTH * windows), whole(given(task, "most_windows"), "most_windows"))
+    if more <= windows:
+        return {"reply": previous, "summary": "More windows are not allowed, and nothing else says what to change."}
     reply = re.sub(r"(?m)^(03_production\.py windows=)\d+$", rf"\g<1>{more}", previous)
-    return {"reply": reply, "summary": f"{more} windows instead of {count}."}
+    return {"reply": reply, "summary": f"{more} windows instead of {windows}."}
