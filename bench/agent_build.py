@@ -14,7 +14,7 @@ from sophron.build import contract, loop, ways
 from sophron.build.records import CHANGE
 from sophron.records.resources import resource
 
-ITERATIONS = 9
+ITERATIONS = 12
 
 
 def line(build: loop.Build, verdict: dict) -> dict[str, object]:
