@@ -78,6 +78,18 @@ def test_a_contract_that_was_changed_after_the_build_is_found(build, tmp_path):
         gather.begin(tmp_path / "trail", source)
 
 
+def test_the_pictures_that_a_judge_was_shown_are_transcripts_too(tmp_path):
+    source = toy_build.source(tmp_path / "records")
+    shown = source.records / "records" / "score-2-small-1" / "pictures" / ("a" * 64)
+    shown.parent.mkdir()
+    shown.write_bytes(b"a picture")
+    found = gather.begin(tmp_path / "trail", source)
+    (small,) = (one for one in found.last["cases"] if one["case"] == "small")
+    kept = small["transcripts"][-1]
+    assert kept["file"] == f"entries/1/iterations/2/audits/score-2-small-1/{'a' * 64}"
+    assert (tmp_path / "trail" / kept["file"]).read_bytes() == b"a picture"
+
+
 def test_a_change_that_was_rolled_back_is_in_the_trail_and_no_release_rests_on_it(tmp_path):
     frozen = "--- /dev/null\n+++ b/rubric.yaml\n@@ -0,0 +1 @@\n+title: mine\n"
     made = toy_contract(tmp_path / "numbers")

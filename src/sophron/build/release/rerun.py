@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Mapping
 from math import prod
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from sophron.agents.models import FILE as MODELS
@@ -24,16 +25,25 @@ def prepare(trail: Trail, found: Contract, handles: Mapping[str, Mapping[str, An
     UserError where the contract is not the trail's, and where there is something in the folder.
     """
     gather.check_same_contract(trail, found.folder)
+    new.check_empty(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=".sophron-", dir=folder.parent) as place:
+        draft = Path(place) / folder.name  # whole or absent; a campaign is called as its folder
+        _furnish(trail, found, draft)
+        _edit(draft / SPEC_NAME, lambda spec: _fill(spec, found, handles))
+        _edit(draft / SPEC_NAME, lambda spec: spec["limits"].update(_limits(draft)))
+        draft.rename(folder)
+
+
+def _furnish(trail: Trail, found: Contract, folder: Path) -> None:
+    """A campaign with the contract, unless that is shipped, and with the models that the trail's folder knows."""
     new.create(KIND, folder)
-    name = found.name
-    if found.folder != resource(SHIPPED, name):
-        shutil.copytree(found.folder, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    if found.folder != resource(SHIPPED, found.name):
+        shutil.copytree(found.folder, folder / found.name, ignore=shutil.ignore_patterns("__pycache__"))
     own = trail.folder / MODELS
     if own.is_file():
         (folder / MODELS).parent.mkdir(exist_ok=True)
         shutil.copyfile(own, folder / MODELS)
-    _edit(folder / SPEC_NAME, lambda spec: _fill(spec, found, handles))
-    _edit(folder / SPEC_NAME, lambda spec: spec["limits"].update(_limits(folder)))
 
 
 def _edit(path: Path, change: Any) -> None:
