@@ -65,7 +65,7 @@ def main() -> int:
             "handles": {part: dict(who) for part, who in found.handles.items()},
             "iterations": [line(build, one) for one in verdicts],
             "passes_in_iteration": passes,
-            "before_the_last_tier": figures(build, build.records.iteration(passes[-1] - 1)) if passes else {},
+            "before_the_last_pass": figures(build, build.records.iteration(passes[-1] - 1)) if passes else {},
             "last": figures(build, build.records.iteration(len(verdicts))),
             "held_out": figures(build, build.records.held_out),
             "result": dict(result),
