@@ -200,6 +200,8 @@ def _explains(climb: Climb) -> Turns[None]:
     if not about or not climb.state:
         return
     (told,) = yield from used(("diagnose", {}))
+    if not told["ok"]:
+        raise ValueError(f"whether the phases explain the pattern cannot be told ({told['hint']})")
     numbers = mapping(told["numbers"], "numbers")
     for key, bound, words in EXPLAINS:
         value, most = float(numbers[key]), float(about[bound])
