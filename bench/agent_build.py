@@ -11,10 +11,10 @@ from pathlib import Path
 from record import record
 
 from sophron.build import contract, loop, ways
-from sophron.build.records import CHANGE
+from sophron.build.records import CHANGE, Place
 from sophron.records.resources import resource
 
-ITERATIONS = 9
+ITERATIONS = 12
 
 
 def line(build: loop.Build, verdict: dict) -> dict[str, object]:
@@ -32,17 +32,19 @@ def line(build: loop.Build, verdict: dict) -> dict[str, object]:
     }
 
 
-def figures(build: loop.Build) -> dict[str, object]:
-    """Rwp and cell deviations of the last agent's reports, and the scores of each held-out case."""
+def figures(build: loop.Build, place: Place) -> dict[str, object]:
+    """Scores, R factors, claims and weight fractions of each case, as an agent's reports state them."""
     found = {}
-    for case, card in build.records.held_out.cards().items():
-        run = build.records.held_out.run(case, build.contract.references[case])
-        fit = (run.report or {}).get("fit") or {}
+    for case, card in place.cards().items():
+        run = place.run(case, build.contract.references[case])
+        fit, phases = (run.report or {}).get("fit") or {}, (run.report or {}).get("phases", [])
         found[case] = {
             "passed": card["passed"],
             "scores": {one["code"]: one["score"] for one in card["dimensions"]},
             "rwp_percent": fit.get("rwp_percent"),
-            "claimed": [one["name"] for one in (run.report or {}).get("phases", []) if one["claimed"]],
+            "r_expected_percent": fit.get("r_expected_percent"),
+            "claimed": [one["name"] for one in phases if one["claimed"]],
+            "weight_fractions": {one["name"]: one["weight_fraction"] for one in phases if one["in_model"]},
         }
     return found
 
@@ -63,7 +65,9 @@ def main() -> int:
             "handles": {part: dict(who) for part, who in found.handles.items()},
             "iterations": [line(build, one) for one in verdicts],
             "passes_in_iteration": passes,
-            "held_out": figures(build),
+            "before_the_last_pass": figures(build, build.records.iteration(passes[-1] - 1)) if passes else {},
+            "last": figures(build, build.records.iteration(len(verdicts))),
+            "held_out": figures(build, build.records.held_out),
             "result": dict(result),
             "wall_s_of_this_call": round(time.monotonic() - begun, 1),
         },

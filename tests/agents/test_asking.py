@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -96,3 +97,34 @@ def test_a_folder_that_no_campaign_has_is_refused(step):
     path.write_text(path.read_text().replace("  results:", "  approvals:").replace("{{ results }}", "{{ approvals }}"))
     with pytest.raises(UserError, match="the folder approvals is none of a campaign's; take results, records, logs"):
         gather.folders(step.root, agent_files.find(step.root, "reader"))
+
+
+@needs_bwrap
+def test_a_tool_that_the_wiring_does_not_name_is_refused_at_call(step):
+    front = {**step.agent.front, "wired_by": "wiring", "tools": ["read_file", "run_command", "toy__*"]}
+    wiring = {"tools": ["read_file", "toy__multiply", "write_file"]}
+    narrowed = replace(step, agent=replace(step.agent, front=front), inputs={**step.inputs, "wiring": wiring})
+    assert asking.wired(narrowed.agent, narrowed.inputs) == ["read_file", "toy__multiply"]
+    wiring["tools"].remove("toy__multiply")
+    with asking.toolbox(narrowed) as box:
+        assert [tool.name for tool in box.tools] == ["read_file"]
+        assert ask(box, "read_file", path="results/a.txt")[1] is False
+        for name in ("run_command", "toy__add", "write_file"):
+            said, failed = ask(box, name, line="echo done > made", a=1, b=2)
+            assert failed
+            assert f'there is no tool "{name}"' in said
+    assert not (step.root / "scratch" / "agents" / "reading" / "made").exists()
+
+
+def test_a_wiring_that_names_nothing_leaves_no_tool(step):
+    front = {**step.agent.front, "wired_by": "wiring"}
+    bare = replace(step, agent=replace(step.agent, front=front), inputs={**step.inputs, "wiring": {"tools": []}})
+    with asking.toolbox(bare) as box:
+        assert box is None
+
+
+def test_a_definition_is_wired_by_one_of_its_inputs(step):
+    path = step.root / "agents" / "reader.md"
+    path.write_text(path.read_text().replace("tools: [read", "wired_by: nothing\ntools: [read"))
+    with pytest.raises(UserError, match="nothing is no input"):
+        agent_files.find(step.root, "reader")

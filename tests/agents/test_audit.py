@@ -1,5 +1,7 @@
 """The audit: one line an attempt, and no secret in it, wherever it was planted and however it was escaped."""
 
+import base64
+import hashlib
 import json
 import subprocess
 import sys
@@ -118,6 +120,26 @@ def test_parts_of_every_kind_are_kept_and_responses_come_back_equal(tmp_path):
     assert response_of(line["response"]) == response
     assert [part["type"] for part in line["request"]["messages"][0]["parts"]] == ["text", "image", "tool_answer"]
     assert response_data(response) == line["response"]
+
+
+def test_a_picture_is_kept_once_however_often_it_is_said_again(tmp_path):
+    picture = b"a picture" * 1000
+    image = Image("image/png", base64.b64encode(picture).decode())
+    answered = Message("user", (ToolAnswer("1", (Text("seen"), image)),))
+    audit = Audit(tmp_path, Redactor())
+    for turn in (1, 2, 3):
+        asked = stub_models.request(turn=turn)
+        asked = type(asked)(**{**asked.__dict__, "messages": (answered,) * turn})
+        audit.answered(asked, stub_models.model("m"), stub_models.answer(), 0.0, 0.0)
+    path = path_of(tmp_path, "caveats")
+    (kept,) = (path.parent / "pictures").iterdir()
+    assert kept.read_bytes() == picture
+    assert kept.name == hashlib.sha256(picture).hexdigest()
+    assert path.stat().st_size < len(picture)
+    last = [json.loads(line) for line in path.read_text().splitlines()][-1]
+    said = [one["parts"][0]["content"][1] for one in last["request"]["messages"]]
+    assert said == [{"type": "image", "media_type": "image/png", "sha256": kept.name, "bytes": len(picture)}] * 3
+    assert last["request_digest"] == request_digest(asked)
 
 
 def test_numbers_that_json_cannot_hold_do_not_stop_an_audit(tmp_path):

@@ -245,6 +245,23 @@ def fractions_beyond_one():
     return edited(lambda report: report["phases"][0].update(weight_fraction=0.4))
 
 
+def wrong_phase_claimed_for_its_fair_fit():
+    """Nothing that was given explains the pattern, and a fit of it converged: claiming that fit is the mistake."""
+    reference = copy.deepcopy(refinements.REFERENCE) | {"explained": False}
+    reference["phases"][0] |= {"claim": "no"}
+    return refinements.run(reference=reference)
+
+
+def nothing_explains_it_where_something_does():
+    """Giving up is no way through a case whose phases do explain the pattern."""
+
+    def change(report):
+        report |= {"fit": None, "converged": False, "alternatives": ["The sample is another phase."]}
+        report["phases"][0]["claimed"] = False
+
+    return edited(change)
+
+
 ATTEMPTS = {
     impossible_cell: "D4",
     atoms_in_the_first_cycle: "T1",
@@ -275,6 +292,8 @@ ATTEMPTS = {
     round_in_circles: "T4",
     nothing_done: "T1",
     fractions_beyond_one: "D2",
+    wrong_phase_claimed_for_its_fair_fit: "D1",
+    nothing_explains_it_where_something_does: "D3",
 }
 
 

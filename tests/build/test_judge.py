@@ -1,5 +1,6 @@
 """The judge: what is computed, what is asked, how both become one score, and what never reaches the scoring pass."""
 
+import copy
 from dataclasses import replace
 
 import pytest
@@ -101,6 +102,48 @@ def test_answers_that_leave_out_or_add_a_dimension_are_refused():
 )
 def test_minor_faults_cost_points_and_grave_ones_everything(faults, wanted):
     assert score([Checked(tuple(faults), "")], 1, 5) == wanted
+
+
+def trap(claimed, *, fit=True, tried=True, alternatives=("another form of it",)):
+    """A run whose phase does not explain the pattern: its fit, or none, and what the report claims of it."""
+    reference = copy.deepcopy(refinements.REFERENCE) | {"explained": False}
+    reference["phases"][0] = {"name": refinements.PHASE, "amount": "major", "claim": "no"}
+    reference["fit"]["rwp_percent"] = {refinements.ENGINE: [5.0, 100.0]}
+    story = refinements.sound_story()
+    if not fit:
+        story = refinements.Story()
+        story.reach(None, None, 0)
+        if tried:
+            story.refine(("scale", "background"), 0.0, 0, ended="diverged")
+            story.decide("the cycle diverged: nothing of it is kept, the structure does not come to the pattern")
+    report = refinements.sound_report(story)
+    report["phases"][0]["claimed"] = claimed
+    report["alternatives"] = list(alternatives)
+    if not fit:
+        report |= {"fit": None, "converged": False, "refined": {"count": 0, "groups": [], "parameters": []}}
+        report["phases"][0] |= {"in_model": False, "weight_fraction": None, "significance": None, "cell": {}}
+    return refinements.run(report, story, reference)
+
+
+def failed(run):
+    return {code: one["faults"] for code, one in judge.computed(run, RUBRIC).items() if one["score"] < 3}
+
+
+def test_a_fit_of_the_wrong_phase_passes_unclaimed_and_fails_claimed():
+    assert failed(trap(claimed=False)) == {}
+    (fault,) = failed(trap(claimed=True))["D1"]
+    assert (fault["code"], fault["about"]["role"]) == ("phase_overclaimed", "main")
+
+
+def test_where_nothing_explains_the_pattern_no_fit_is_asked_for_but_a_try_is():
+    """Plots apart, which nobody can be shown without a fit."""
+    assert set(failed(trap(claimed=False, fit=False))) == {"D6", "T5"}
+    assert "T1" in failed(trap(claimed=False, fit=False, tried=False))
+    assert "D1" in failed(trap(claimed=True, fit=False))
+
+
+def test_whoever_claims_nothing_says_what_else_it_may_be():
+    assert "unexplained_untold" in [one["code"] for one in failed(trap(claimed=False, alternatives=()))["D5"]]
 
 
 def test_one_range_may_look_the_same_in_two_states():

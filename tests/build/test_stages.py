@@ -123,6 +123,23 @@ def test_a_build_ends_at_its_bound_without_what_was_held_out(made, tmp_path):
     assert 2 not in rounds.proposals
 
 
+def test_an_agent_that_gave_no_valid_answer_fails_its_screening_and_the_round_goes_on(made, tmp_path):
+    rounds = Rounds(tmp_path, made, ScriptedWays([2]), 2)
+    (tmp_path / "trajectory.json").write_text("")
+    wildcards = {"round": "1", "case": "one"}
+    answered = UpstreamStep("try_case", wildcards, {}, {"trajectory": tmp_path / "trajectory.json"}, "no valid answer")
+    run = stages.run_of("one", answered, made)
+    assert (run.report, run.trajectory, run.failure) == (None, None, "no valid answer")
+    screening = UpstreamStep("screen_case", wildcards, {"passed": True, "reasons": []}, {})
+    scores = [UpstreamStep("score_case", {**wildcards, "repeat": str(one)}, {"scores": []}, {}) for one in (1, 2)]
+    upstream = {"try_case": [answered], "screen_case": [screening], "score_case": scores}
+    done = rounds.step(rounds.part("card"), wildcards, upstream)
+    card = json.loads(done.files["card"].read_text())
+    assert card["screening"]["reasons"] == ["the run ended without a report: no valid answer"]
+    assert {one["score"] for one in card["dimensions"]} == {1}
+    assert done.result == {"passed": False, "met": 0}
+
+
 def test_a_contract_that_was_changed_after_signing_is_refused(made, tmp_path):
     rounds = Rounds(tmp_path, made, ScriptedWays([2]), 2)
     rounds.definition["contract_digest"] = "0" * 64

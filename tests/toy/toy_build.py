@@ -76,7 +76,7 @@ def source(home: Path, *, models: dict = MODELS, course=COURSE, agent: dict = AU
     _write(home / "build", {"build.json": json.dumps(about)})
     for number, scores in enumerate(course, start=1):
         _iteration(home, number, scores, agent if number == len(course) else agent | {"recipe.yaml": "factor: 2\n"})
-    return Source(home / "build", home / "contract", home)
+    return Source(home / "build", home / "contract", home / "build")
 
 
 def _iteration(home: Path, number: int, scores: dict, agent: dict) -> None:
@@ -92,11 +92,13 @@ def _iteration(home: Path, number: int, scores: dict, agent: dict) -> None:
     events = []
     for case in scores:
         step = f"score-{number}-{case}-1"
-        _write(home / "records" / step, {"audit.jsonl": json.dumps({"told": f"{case}'s report", "said": "fine"})})
+        _write(
+            home / "build" / "records" / step, {"audit.jsonl": json.dumps({"told": f"{case}'s report", "said": "fine"})}
+        )
         about = {"step": step, "agent": "score", "backend": "heuristic", "model": "toy", "calls": 1, "summary": "fine"}
         time = f"2026-11-22T0{number}:00:00+00:00"
         events.append({"time": time, "actor": "sophron", "event": "agent_answered"} | about)
-    with (home / "records" / "events.jsonl").open("a") as stream:
+    with (home / "build" / "records" / "events.jsonl").open("a") as stream:
         stream.writelines(json.dumps(event) + "\n" for event in events)
 
 

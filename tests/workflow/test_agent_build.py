@@ -11,7 +11,7 @@ from sophron.build import contract
 from sophron.campaign import plan, spec
 from sophron.records.resources import resource
 
-CASES = "cases: [pbso4, fluorapatite, llzo-1min, llzo-30min, llzo-4h, llzo-3min, llzo-10min, llzo-1h]"
+CASES = "cases: [pbso4, fluorapatite, llzo-1min, llzo-30min, llzo-4h, mixture-30min, wrong-phase-30min, llzo-3min, llzo-10min, llzo-1h]"
 
 
 def shipped(tmp_path, monkeypatch):
@@ -29,13 +29,13 @@ def test_the_plan_bounds_rounds_cases_and_repeats(tmp_path, monkeypatch):
     made = plan.make(campaign.root, spec.load(campaign.spec))
     bounds = {template.rule: template.bound for template in made.templates}
     loop = {
-        "candidate": 10,
-        "conclude": 10,
-        "improve": 10,
-        "card": 80,
-        "try_case": 80,
-        "screen_case": 80,
-        "score_case": 160,
+        "candidate": 13,
+        "conclude": 13,
+        "improve": 13,
+        "card": 130,
+        "try_case": 130,
+        "screen_case": 130,
+        "score_case": 260,
     }
     assert {name: bounds[name] for name in loop} == loop
     assert {step.rule for step in made.steps} == {"sample", "build", "verify", "accept", "report", "caveats"}
@@ -45,7 +45,7 @@ def test_the_plan_bounds_rounds_cases_and_repeats(tmp_path, monkeypatch):
 def test_fewer_steps_than_the_loop_may_take_keep_the_gate_closed(tmp_path, monkeypatch):
     campaign = shipped(tmp_path, monkeypatch)
     toy.plan_here(monkeypatch)
-    campaign.edit("steps: 130", "steps: 100")
+    campaign.edit("steps: 190", "steps: 100")
     assert plan.make(campaign.root, spec.load(campaign.spec)).excess()[0].startswith("limits.steps")
 
 
@@ -61,7 +61,7 @@ def test_two_rounds_end_at_their_bound_with_a_better_agent_and_a_failed_criterio
     tiers = "tiers:\n  - {name: baseline, cases: [fluorapatite]}\n"
     path.write_text(text[: text.index("  pbso4:")] + only + tiers)
     written = (
-        campaign.spec.read_text().replace(CASES, "cases: [fluorapatite]").replace("iterations: 9", "iterations: 2")
+        campaign.spec.read_text().replace(CASES, "cases: [fluorapatite]").replace("iterations: 12", "iterations: 2")
     )
     written = written.replace("contract: rietveld-snr", f"contract: {small}")
     campaign.spec.write_text(

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,7 +59,7 @@ def gateway(work: AgentStep, envelope: Mapping[str, Any], spec: Mapping[str, Any
 @contextmanager
 def toolbox(work: AgentStep) -> "Iterator[Toolbox | None]":
     """The tools of a step, in its own scratch folder and sandbox; None where its agent has none."""
-    names = work.agent.front.get("tools", [])
+    names = wired(work.agent, work.inputs)
     if not names:
         yield None
         return
@@ -72,6 +73,15 @@ def toolbox(work: AgentStep) -> "Iterator[Toolbox | None]":
     servers = {name: _server(work, about) for name, about in work.agent.front.get("servers", {}).items()}
     with Toolbox(scratch, work.files, choose(None), names, grant=given, servers=servers) as box:
         yield box
+
+
+def wired(agent: AgentFile, inputs: Mapping[str, Any]) -> list[str]:
+    """The tools of a definition, narrowed to those that the input `wired_by` names; the others are refused at call."""
+    allowed: list[str] = list(agent.front.get("tools", []))
+    if "wired_by" not in agent.front:
+        return allowed
+    named = inputs[agent.front["wired_by"]]["tools"]
+    return [name for name in named if any(fnmatchcase(name, pattern) for pattern in allowed)]
 
 
 def _server(work: AgentStep, about: Mapping[str, Any]) -> "Server":

@@ -1,6 +1,7 @@
 """The audit of a step: every attempt at a model, answered or not, is one line of `records/<step>/audit.jsonl`.
 
 status: `answered`, or the kind of the failure (`sophron.interfaces.model.FailureKind`); latency_s: wall seconds.
+Pictures of a request stand in it by their sha256, and once each in `records/<step>/pictures/<sha256>`.
 """
 
 import uuid
@@ -8,13 +9,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from sophron.agents.plain import request_data, request_digest, response_data
+from sophron.agents.plain import by_digest, request_digest, response_data
 from sophron.agents.redact import Redactor
 from sophron.interfaces.model import Model, ModelFailure, Request, Response
-from sophron.records import clock, lines
+from sophron.records import atomic, clock, lines
 from sophron.records.locks import FileLock
 
-NAME = "audit.jsonl"
+NAME, PICTURES = "audit.jsonl", "pictures"
 
 
 def path_of(root: Path, step: str) -> Path:
@@ -44,6 +45,7 @@ class Audit:
         self._write(request, model, latency_s, {**status, "response": None, "failure": about})
 
     def _write(self, request: Request, model: Model, latency_s: float, about: dict[str, Any]) -> None:
+        asked, pictures = by_digest(request)
         record = {
             "time": clock.isoformat(),
             "run": self.run,
@@ -54,8 +56,11 @@ class Audit:
             "handle": model.handle,
             "latency_s": round(latency_s, 4),
             **self.redactor.plain(about),
-            "request": self.redactor.plain(request_data(request)),
+            "request": self.redactor.plain(asked),
         }
         path = path_of(self.root, request.step)
         with FileLock(path.with_suffix(".lock")):
+            for name, content in pictures.items():
+                if not (path.parent / PICTURES / name).is_file():
+                    atomic.write_bytes(path.parent / PICTURES / name, content)
             lines.append(path, record)

@@ -13,6 +13,10 @@ Kind = Literal[
 ]
 
 
+OWN: frozenset[Kind] = frozenset({"invalid_answer", "refusal", "too_long", "tool"})
+"""Kinds that say something about the agent; the others say that it was not asked, and another time it may be."""
+
+
 class AgentFailure(Exception):
     """An agent gave no usable answer. kind: for programs; reason: one sentence for people."""
 

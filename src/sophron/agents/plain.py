@@ -1,8 +1,12 @@
 """Requests and responses as plain data, and responses back: the form of audits, mailboxes and request digests."""
 
+import base64
+import binascii
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
+from functools import partial
+from hashlib import sha256
 from typing import Any
 
 from sophron.interfaces.model import Image, Part, Request, Response, Text, ToolCall, Usage
@@ -12,12 +16,25 @@ from sophron.records.errors import UserError
 
 def request_data(request: Request) -> dict[str, Any]:
     """A request as plain data."""
+    return _request_data(request, _part)
+
+
+def by_digest(request: Request) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """A request as plain data with every picture by its sha256, and the pictures by that.
+
+    Each turn of a conversation repeats what was said before, pictures too; whoever keeps the turns keeps them once.
+    """
+    pictures: dict[str, bytes] = {}
+    return _request_data(request, partial(_part, image=partial(_named, pictures))), pictures
+
+
+def _request_data(request: Request, part_data: Callable[[Part], dict[str, Any]]) -> dict[str, Any]:
     return {
         "step": request.step,
         "agent": request.agent,
         "turn": request.turn,
         "system": request.system,
-        "messages": [{"role": one.role, "parts": [_part(part) for part in one.parts]} for one in request.messages],
+        "messages": [{"role": one.role, "parts": [part_data(part) for part in one.parts]} for one in request.messages],
         "schema": _copied(request.schema),
         "inputs": _copied(request.inputs),
         "tools": [
@@ -75,22 +92,44 @@ def _shown(part: Mapping[str, Any]) -> str:
     if kind == "text":
         return str(part["text"])
     if kind == "image":
-        return f"({part['media_type']}, {len(part['data'])} characters of base64)"
+        size = part["bytes"] if "sha256" in part else len(_decoded(part["data"]) or b"")
+        return f"({part['media_type']}, {size} bytes)"
     if kind == "tool_call":
         return f"(calls {part['name']}: {json.dumps(part['arguments'], sort_keys=True)})"
     inner = "\n".join(_shown(one) for one in part["content"])
     return f"(the tool {'failed' if part['is_error'] else 'answered'})\n{inner}"
 
 
-def _part(part: Part) -> dict[str, Any]:
+def _whole(image: Image) -> dict[str, Any]:
+    return {"data": image.data}
+
+
+def _named(pictures: dict[str, bytes], image: Image) -> dict[str, Any]:
+    """What is no base64 is no picture, and stays as it was said."""
+    content = _decoded(image.data)
+    if content is None:
+        return _whole(image)
+    name = sha256(content).hexdigest()
+    pictures[name] = content
+    return {"sha256": name, "bytes": len(content)}
+
+
+def _decoded(data: str) -> bytes | None:
+    try:
+        return base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _part(part: Part, image: Callable[[Image], dict[str, Any]] = _whole) -> dict[str, Any]:
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
     if isinstance(part, Image):
-        return {"type": "image", "media_type": part.media_type, "data": part.data}
+        return {"type": "image", "media_type": part.media_type, **image(part)}
     if isinstance(part, ToolCall):
         arguments = None if part.arguments is None else _copied(part.arguments)
         return {"type": "tool_call", "id": part.id, "name": part.name, "arguments": arguments, "raw": part.raw}
-    content = [_part(one) for one in part.content]
+    content = [_part(one, image) for one in part.content]
     return {"type": "tool_answer", "id": part.id, "content": content, "is_error": part.is_error}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from sophron.agents import guards, left, mailbox
 from sophron.agents.conversation import Answered, Tools, converse
-from sophron.agents.failures import AgentFailure
+from sophron.agents.failures import OWN, AgentFailure
 from sophron.agents.prompt import request
 from sophron.campaign import results
 from sophron.campaign.agent_files import AgentFile
@@ -24,7 +24,8 @@ Ask = Callable[[Request], Response]
 class AgentStep:
     """What an agent step needs to know. digest: of the agent; inputs: by role; answer: where its answer belongs.
 
-    files: role -> file or folder that its tools may read.
+    files: role -> file or folder that its tools may read; may_fail: whether a failure of the agent's own doing is kept
+    in the place of its answer.
     """
 
     root: Path
@@ -34,6 +35,7 @@ class AgentStep:
     inputs: Mapping[str, Any]
     answer: Path
     files: Mapping[str, Path] = field(default_factory=dict)
+    may_fail: bool = False
 
     @property
     def folder(self) -> Path:
@@ -67,8 +69,7 @@ def run(work: AgentStep, ask: Ask, *, tools: Tools | None = None, again: bool = 
     with FileLock(work.folder / "answer.lock"):
         kept, key = work.folder / ANSWER_NAME, digest([work.digest, work.input_digests])
         if again or not _is_kept(work.folder, key):
-            answered = _answered(work, ask, tools)
-            document = _document(work, answered) | _left(work)
+            document = _asked(work, ask, tools)
             documents.validate(documents.Document(document, work.answer), "agent-answer")
             atomic.write_json(kept, document)
             atomic.write_json(work.folder / KEY_NAME, {"key": key, "answer": file_digest(kept)})
@@ -91,12 +92,40 @@ def _is_whole(path: Path, sha256: str) -> bool:
     return path.is_file() and file_digest(path) == sha256
 
 
-def _left(work: AgentStep) -> dict[str, Any]:
-    """What the tools left, copied beside the answer's record: the next conversation begins in the same scratch."""
+def _asked(work: AgentStep, ask: Ask, tools: Tools | None) -> dict[str, Any]:
+    """Ask; the answer with what its tools left, or, where that may be, how an agent that was reached failed."""
+    reached: list[Response] = []
+
+    def remembered(asked: Request) -> Response:
+        reached[:] = [ask(asked)]
+        return reached[0]
+
+    try:
+        answered = _answered(work, remembered, tools)
+        return _document(work, answered.backend, answered.model) | {"answer": dict(answered.answer)} | _left(work)
+    except AgentFailure as failure:
+        if not (work.may_fail and reached and failure.kind in OWN):
+            raise
+        told = {"kind": failure.kind, "reason": failure.reason}
+        (last,) = reached
+        return _document(work, last.backend, last.model) | {"failure": told} | _left(work, whole=False)
+
+
+def _left(work: AgentStep, *, whole: bool = True) -> dict[str, Any]:
+    """What the tools left, copied beside the answer's record: the next conversation begins in the same scratch.
+
+    whole: whether all of it has to be there; of a failed agent a file that is not is empty, for its rule names it.
+    """
     found = {}
     for name, path in work.agent.front.get("keeps", {}).items():
         kept = work.folder / LEFT / Path(path).name
-        atomic.write_bytes(kept, left.read(work.scratch, name, path))
+        try:
+            content = left.read(work.scratch, name, path)
+        except AgentFailure:
+            if whole:
+                raise
+            content = b""
+        atomic.write_bytes(kept, content)
         found[name] = {"file": kept.name, "sha256": file_digest(kept)}
     return {"files": found} if found else {}
 
@@ -124,16 +153,15 @@ def faults(work: AgentStep, answer: Any) -> list[str]:
     return found or guards.faults(work.agent.name, work.inputs, answer)
 
 
-def _document(work: AgentStep, answered: Answered) -> dict[str, Any]:
-    """The answer with who gave it to what. No clock, no host, no path: a replay gives the same bytes."""
+def _document(work: AgentStep, backend: str, model: str) -> dict[str, Any]:
+    """Who was asked, and what it was told. No clock, no host, no path: a replay gives the same bytes."""
     return {
         "step": work.step,
         "agent": work.agent.name,
         "agent_digest": work.digest,
-        "backend": answered.backend,
-        "model": answered.model,
+        "backend": backend,
+        "model": model,
         "inputs": work.input_digests,
-        "answer": dict(answered.answer),
     }
 
 

@@ -73,6 +73,11 @@ def find(name: str, root: Path) -> Path:
     raise UserError(f'there is no contract "{shown(name)}"; give a folder of the campaign, or {", ".join(known)}')
 
 
+def named(name: str) -> Path:
+    """The folder of a contract as somebody types it: a folder, or the name of a shipped one. UserError."""
+    return Path(name) if Path(name).is_dir() else find(name, Path.cwd())
+
+
 def load(folder: Path) -> Contract:
     """Read a contract. UserError, one sentence with file, key and remedy, for the first fault."""
     if not folder.is_dir():

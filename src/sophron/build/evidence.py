@@ -55,6 +55,11 @@ class RubricCheck(Protocol):
         ...
 
 
+def is_explained(reference: Mapping[str, Any]) -> bool:
+    """Whether the phases that were given explain the pattern; where they do not, no fit of them is asked for."""
+    return bool(reference.get("explained", True))
+
+
 def grave(code: str, evidence: str, **about: Any) -> Fault:
     """A fault that ignores the contract."""
     return Fault(code, "grave", evidence, about)

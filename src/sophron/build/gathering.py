@@ -45,7 +45,8 @@ def score_case(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     found, run = _run(root, spec, wildcards)
     session = root / "scratch" / "agents" / step_name("try_case", _of(wildcards, "round", "case")) / SESSION
     picture = telling.picture(run, session)
-    return telling.scoring(run, judge.computed(run, found.rubric), found, int(wildcards["repeat"]), picture)
+    computed = judge.computed(run, found.rubric) if judge.screen(run, found.rubric).passed else {}
+    return telling.scoring(run, computed, found, int(wildcards["repeat"]), picture)
 
 
 def improve(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
@@ -77,7 +78,8 @@ def _one(root: Path, spec: Spec, part: str, wildcards: Wildcards) -> Finished:
 def _run(root: Path, spec: Spec, wildcards: Wildcards) -> tuple[Contract, CaseRun]:
     found = stages.signed_contract(spec.definition("build"))
     done = results.answered(root, spec, "try_case", _of(wildcards, "round", "case"))
-    step = UpstreamStep("try_case", done.wildcards, done.outcome["result"], done.files)
+    outcome = done.outcome
+    step = UpstreamStep("try_case", done.wildcards, outcome["result"], done.files, outcome["reason"])
     return found, stages.run_of(wildcards["case"], step, found)
 
 

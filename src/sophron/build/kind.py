@@ -50,7 +50,7 @@ BUILD = StageKind(
         ),
     ),
     agents=(
-        AgentRule("try_case", "aud", ("round", "case"), bounded=True),
+        AgentRule("try_case", "aud", ("round", "case"), bounded=True, may_fail=True),
         AgentRule("screen_case", "screen", ("round", "case"), bounded=True),
         AgentRule("score_case", "score", ("round", "case", "repeat"), bounded=True),
         AgentRule("improve", "optimize", ("round",), bounded=True),

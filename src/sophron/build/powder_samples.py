@@ -4,6 +4,7 @@ import importlib.util
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from sophron.interfaces.rietveld import Phase, RietveldEngine
 from sophron.records import registry
 from sophron.records.errors import UserError
 from sophron.science.rietveld import pattern
-from sophron.science.rietveld.session.sample import GivenPhase, Sample, data, instrument
+from sophron.science.rietveld.session.sample import GivenPhase, Role, Sample, data, instrument
 
 ENGINES = "sophron.rietveld_engines"
 FOLDER_VARIABLE = "SOPHRON_XRD_DATA"
@@ -49,8 +50,15 @@ def of_series(folder: Path, parameters: Mapping[str, Any]) -> Given:
     named = series.series(parameters["series"])
     with _engine(parameters["engine"]) as engine:
         scan = generate.scan(generate.truth(engine, named), parameters["count_time_s"], parameters["seed"])
-    phases = (GivenPhase(series.phase(named.main), "main"), GivenPhase(series.phase(named.candidate), "candidate"))
-    return _given(Sample(parameters["engine"], scan, phases, series.instrument(true=False)))
+    phases = (_untold(series.phase(named.main), "main"), _untold(series.phase(named.candidate), "candidate"))
+    untold = replace(scan, name=f"simulated scan, {parameters['count_time_s']:g} s, seed {parameters['seed']}")
+    return _given(Sample(parameters["engine"], untold, phases, series.instrument(true=False)))
+
+
+def _untold(phase: Phase, role: Role) -> GivenPhase:
+    """A structure without comments: titles of series and comments of structures say what the agent is to find."""
+    kept = [line for line in phase.cif.splitlines(keepends=True) if not line.startswith("#")]
+    return GivenPhase(replace(phase, cif="".join(kept)), role)
 
 
 def _given(sample: Sample) -> Given:

@@ -93,9 +93,11 @@ def candidate(ctx: StepContext) -> StepResult:
 
 
 def run_of(case: str, answered: UpstreamStep, found: Contract) -> CaseRun:
-    """What the judge has before it: the agent's answer, and the trajectory that its tools left."""
-    trajectory = load_json(answered.files["trajectory"]) if "trajectory" in answered.files else None
-    return CaseRun(case, answered.result, trajectory, found.references[case])
+    """What the judge has before it: the agent's answer, and the trajectory that its tools left; or how it failed."""
+    path = answered.files.get("trajectory")
+    trajectory = load_json(path) if path is not None and path.stat().st_size else None
+    report = None if answered.failed else answered.result
+    return CaseRun(case, report, trajectory, found.references[case], answered.failed or "")
 
 
 def card(ctx: StepContext) -> StepResult:

@@ -101,6 +101,8 @@ def load(path: Path, root: Path | None = None, *, of_any_name: bool = False) -> 
     if not of_any_name and data["name"] != path.stem:
         raise UserError(f"{document.where(['name'])}: the agent must be called as its file, {path.stem}")
     _check_places(document, prompt)
+    if data.get("wired_by", next(iter(data["inputs"]))) not in data["inputs"]:
+        raise UserError(f"{document.where(['wired_by'])}: {data['wired_by']} is no input; name one of `inputs`")
     if "grants" in data:
         from sophron.sandbox import grants
 

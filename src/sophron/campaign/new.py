@@ -26,12 +26,17 @@ def create(kind_name: str, folder: Path) -> None:
     The seed of the spec is drawn here, once: two campaigns are independent unless somebody makes their seeds equal.
     """
     kind: Kind = registry.load("sophron.kinds", kind_name)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UserError(f"{folder}: is not an empty folder; give the name of a new one")
+    check_empty(folder)
     spec = _spec(kind, campaign_id(folder))
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / SPEC_NAME, spec)
     _furnish(folder)
+
+
+def check_empty(folder: Path) -> None:
+    """UserError where there is something in the place of a new folder."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UserError(f"{folder}: is not an empty folder; give the name of a new one")
 
 
 def from_draft(folder: Path, draft: Mapping[str, Any]) -> Path:

@@ -131,8 +131,9 @@ def answered(root: Path, spec: Spec, rule: str, wildcards: Wildcards) -> Finishe
     answer = documents.load_json(path)
     if answer.get("agent_digest") != agent_steps.digest_of(root, spec, rule):
         raise Refused(f"{path}: is the answer of another agent than the signed one; move it away: snakemake")
-    kept = answer.get("files", {})
-    outcome = {"status": "done", "reason": None, "result": answer["answer"], "files": kept, "inputs": {}}
+    kept, failure = answer.get("files", {}), answer.get("failure")
+    status = {"status": "failed", "reason": failure["reason"]} if failure else {"status": "done", "reason": None}
+    outcome = {**status, "result": answer.get("answer", {}), "files": kept, "inputs": {}}
     return Finished(step, wildcards, path, outcome, file_digest(path))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 EXAMPLES = """\
   sophron build new my-contract --domain 'electron diffraction'    every file that people author, to be filled in
   sophron build check my-contract                                 is it whole, and could its blank agent be asked
-  sophron build rehearse rietveld-snr my-build --iterations 9     the loop with rules of thumb, without any model
+  sophron build rehearse rietveld-snr my-build --iterations 12    the loop with rules of thumb, without any model
   sophron build status my-build                                   what each iteration came to
 """
 NAMES = ("new", "check", "rehearse", "status")
@@ -27,7 +27,7 @@ def add_actions(actions: Any) -> None:
     )
     rehearse.add_argument("contract", help="folder of the contract, or the name of a shipped one")
     rehearse.add_argument("folder", type=Path, metavar="DIR", help="folder of the build")
-    rehearse.add_argument("--iterations", type=int, default=9, help="iterations at most (default: 9)")
+    rehearse.add_argument("--iterations", type=int, default=12, help="iterations at most (default: 12)")
     status = actions.add_parser("status", help="what each iteration of a build came to")
     status.add_argument("folder", type=Path, metavar="DIR", help="folder of the build")
 
@@ -35,13 +35,6 @@ def add_actions(actions: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run one action."""
     return {"new": _new, "check": _check, "rehearse": _rehearse, "status": _status}[args.action](args)
-
-
-def _found(name: str) -> Path:
-    """The folder of a contract: as it is named, or the shipped one."""
-    from sophron.build import contract
-
-    return Path(name) if Path(name).is_dir() else contract.find(name, Path.cwd())
 
 
 def _new(args: argparse.Namespace) -> int:
@@ -58,7 +51,7 @@ def _new(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace) -> int:
     from sophron.build import aud, confined, contract
 
-    found = contract.load(_found(str(args.folder)))
+    found = contract.load(contract.named(str(args.folder)))
     aud.check(found.blank, found)
     helpers = [path for name, path in aud.files(found.blank).items() if name.endswith(".py")]
     fault = confined.imported(helpers, found.blank)
@@ -86,7 +79,7 @@ def _rehearse(args: argparse.Namespace) -> int:
 
     if args.iterations < 1:
         raise UserError(f"--iterations {args.iterations}: a build has at least one")
-    found = contract.load(_found(args.contract))
+    found = contract.load(contract.named(args.contract))
     folder = args.folder.absolute()
     build = loop.begin(folder, found, args.iterations)
 

@@ -1,18 +1,23 @@
 """The actions of `sophron build` that hand a built agent out: trail, release, serve, token, retune."""
 
 import argparse
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from sophron.build.release.gather import Source
 
 EXAMPLES = """\
-  sophron build trail my-agent --build BUILD --contract CONTRACT    keep what a finished build rested on and did
+  sophron build trail my-agent --campaign DIR                       keep what a finished build rested on and did
+  sophron build trail my-agent --build BUILD --contract CONTRACT    the same of a rehearsal
   sophron build release my-agent --tag v1.0                         package it, if it passed
   sophron build token alice --tokens tenants.yaml                   make a token for a caller; it is shown once
   sophron build serve my-agent/releases/rietveld-snr-v1.0 --tokens tenants.yaml --port 8080
-  sophron build retune my-agent --model claude-opus --build RERUN --contract CONTRACT
+  sophron build retune my-agent --model claude-opus --campaign NEW   build it again for another model
 """
 LOCAL = "127.0.0.1"
 
@@ -21,7 +26,10 @@ def add_actions(actions: Any) -> None:
     """Arguments of each."""
     trail = actions.add_parser("trail", help="keep what a finished build rested on and did")
     trail.add_argument("folder", type=Path, metavar="DIR", help="the new folder")
-    _add_source(trail)
+    built = trail.add_mutually_exclusive_group(required=True)
+    built.add_argument("--campaign", type=Path, metavar="DIR", help="campaign that built the agent")
+    built.add_argument("--build", type=Path, metavar="BUILD", help="folder of a finished rehearsal")
+    trail.add_argument("--contract", metavar="CONTRACT", help="contract of the rehearsal: a folder, or a shipped one")
     release = actions.add_parser("release", help="package the agent that a trail ends with, if it passed P-strict")
     release.add_argument("folder", type=Path, metavar="DIR", help="folder of the trail")
     release.add_argument("--tag", required=True, help="release tag, e.g. v1.0")
@@ -38,20 +46,13 @@ def add_actions(actions: Any) -> None:
     token.add_argument(
         "--tokens", type=Path, required=True, metavar="FILE", help="file of tenants; made if it is not there"
     )
-    retune = actions.add_parser("retune", help="add to a trail that the agent was built again for another model")
+    retune = actions.add_parser("retune", help="build the agent again for another model, and add that to its trail")
     retune.add_argument("folder", type=Path, metavar="DIR", help="folder of the trail")
     retune.add_argument("--model", required=True, metavar="NEW", help="handle of the model, of config/models.yaml")
-    _add_source(retune)
-
-
-def _add_source(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--build", type=Path, required=True, metavar="BUILD", help="folder of the finished build")
-    parser.add_argument(
-        "--contract", type=Path, required=True, metavar="CONTRACT", help="contract that it was built from"
+    retune.add_argument(
+        "--campaign", type=Path, required=True, metavar="DIR", help="campaign that builds it; made where it is new"
     )
-    parser.add_argument(
-        "--records", type=Path, metavar="DIR", help="folder of its records/, a campaign (default: BUILD)"
-    )
+    retune.add_argument("--contract", metavar="CONTRACT", help="where the contract lies (default: the shipped one)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -60,29 +61,53 @@ def run(args: argparse.Namespace) -> int:
     return actions[args.action](args)
 
 
-def _source(args: argparse.Namespace) -> "Source":
+@contextmanager
+def _source(args: argparse.Namespace) -> "Iterator[Source]":
+    """The records of the build: as a rehearsal left them, or those of a campaign, laid out for as long as it takes."""
+    from sophron.build import contract
+    from sophron.build.release import of_campaign
     from sophron.build.release.gather import Source
+    from sophron.records.errors import UserError
 
-    return Source(args.build, args.contract, args.records or args.build)
+    if args.campaign is None:
+        if not args.contract:
+            raise UserError("--build wants --contract beside it: the contract that the rehearsal was of")
+        yield Source(args.build, contract.named(args.contract), args.build)
+        return
+    with TemporaryDirectory(prefix="sophron-trail-") as place:
+        yield of_campaign.lay_out(args.campaign.absolute(), Path(place))
 
 
 def _trail(args: argparse.Namespace) -> int:
     from sophron.build.release import gather
 
-    found = gather.begin(args.folder, _source(args))
+    with _source(args) as source:
+        found = gather.begin(args.folder, source)
     print(f"{args.folder} holds the trail of {found.data['agent']}: {len(found.entries[-1]['iterations'])} iterations.")
     print(f"Next: sophron build release {args.folder} --tag v1.0")
     return 0
 
 
 def _retune(args: argparse.Namespace) -> int:
+    """The campaign is made, and nothing runs before a person signed it; once it has come to its end, it is an entry."""
     from sophron.agents import models
-    from sophron.build.release import retune
+    from sophron.build import contract
+    from sophron.build.release import rerun, retune, trail
+    from sophron.campaign.spec import SPEC_NAME
 
     model = models.load(args.folder).get(args.model)
-    source = _source(args)
-    found = retune.retune(args.folder, {"backend": model.provider, "model": model.handle}, lambda _: source)
-    print(f"{args.folder} has {len(found.entries)} entries now; what callers rely on is what it was.")
+    agent = {"backend": model.provider, "model": model.handle}
+    before = trail.load(args.folder)
+    handles = retune.handles_with(before, agent)
+    if not (args.campaign / SPEC_NAME).is_file():
+        found = contract.load(contract.named(args.contract or before.contract["name"]))
+        rerun.prepare(before, found, handles, args.campaign)
+        print(f"{args.campaign} is a campaign that builds {before.data['agent']} again with {model.handle}.")
+        print(rerun.next_lines(args.campaign))
+        return 0
+    with _source(args) as source:
+        after = retune.retune(args.folder, agent, lambda _: source)
+    print(f"{args.folder} has {len(after.entries)} entries now; what callers rely on is what it was.")
     print(f"Next: sophron build release {args.folder} --tag TAG")
     return 0
 

@@ -180,7 +180,9 @@ def _run(args: argparse.Namespace) -> int:
     override = asking.allowed_override(args.agents or os.environ.get(BACKEND_VARIABLE))
     inputs = gather.for_rule(root, spec, args.rule, wildcards)
     files = gather.folders(root, agent) | gather.files(agent, inputs)
-    work = step.AgentStep(root, name, agent, args.digest, inputs | files, Path.cwd() / args.answer, files)
+    asked = spec.agent_rules.get(args.rule)
+    may_fail = asked is not None and asked.may_fail
+    work = step.AgentStep(root, name, agent, args.digest, inputs | files, Path.cwd() / args.answer, files, may_fail)
     ask = asking.gateway(work, approval.record["envelope"], spec.data, override)
     try:
         with asking.toolbox(work) as tools:

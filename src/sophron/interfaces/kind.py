@@ -33,8 +33,8 @@ class UpstreamStep:
     """A finished step that another step builds on.
 
     stage: its stage, or the part or agent rule of this step's own stage; result: the validated typed result of its
-    outcome, or the agent's answer; files: output name -> absolute path; failed: why it failed, for a part, whose
-    failures are the loop's to judge.
+    outcome, or the agent's answer; files: output name -> absolute path; failed: why it failed, for a part or
+    an agent rule whose failures are the loop's to judge; result is empty then.
     """
 
     stage: str
@@ -105,7 +105,8 @@ class AgentRule:
     """A rule of a stage that asks an agent; who answers is part of what the stage means.
 
     rule: its name; agent: name of the definition; wildcards: names, in path order; bounded: whether its steps come
-    behind a checkpoint. What the agent is told is gathered by the function that the entry points
+    behind a checkpoint; may_fail: whether an agent that was reached and gave nothing usable is a fact that the loop
+    goes on with, as a failed part is. What the agent is told is gathered by the function that the entry points
     `sophron.gatherers` have under the rule's name.
     """
 
@@ -113,6 +114,7 @@ class AgentRule:
     agent: str
     wildcards: tuple[str, ...] = ()
     bounded: bool = False
+    may_fail: bool = False
 
 
 @dataclass(frozen=True)

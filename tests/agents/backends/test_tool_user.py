@@ -71,6 +71,18 @@ def test_a_tool_that_fails_is_told_to_it(tmp_path):
     assert answered.answer == {"total": -1}
 
 
+def test_one_that_cannot_go_on_from_what_its_tools_said_declines(tmp_path, monkeypatch):
+    def stuck(_):
+        yield [Use("double", {"n": 1})]
+        raise ValueError("nothing comes of it")
+
+    known = {"counter": ToolUser(stuck), "heuristic": Heuristic}
+    monkeypatch.setattr(registry, "load", lambda group, name: known[name])
+    with pytest.raises(AgentFailure, match="nothing comes of it") as caught:
+        converse(ASKED, asker(tmp_path), lambda answer: [], tools=Doubler(), most_calls=9)
+    assert caught.value.kind == "refusal"
+
+
 def test_its_budget_of_calls_holds(tmp_path):
     with pytest.raises(AgentFailure, match="beyond its limit of 2 calls"):
         converse(ASKED, asker(tmp_path), lambda answer: [], tools=Doubler(), most_calls=2)

@@ -110,6 +110,17 @@ def test_candidates_are_tested_and_a_claim_that_was_too_much_needs_more():
     assert stricter["candidates"]["claim_significance"] == 6.25
 
 
+def test_a_main_phase_claimed_for_nothing_gets_bounds_and_candidates_keep_theirs():
+    fault_of_main = {"phase": "x", "role": "main", "code": "phase_overclaimed"}
+    made = after({}, {"phase_overclaimed": [fault_of_main]})
+    assert made["explains"] == {"misfit_percent": 20.0, "cell_percent": 0.5}
+    assert "candidates" not in made
+    stricter = after(made, {"phase_overclaimed": [fault_of_main]})
+    assert stricter["explains"] == {"misfit_percent": 18.0, "cell_percent": 0.45}
+    looser = after(made, {"phase_missed": [fault_of_main | {"code": "phase_missed"}]})
+    assert looser["explains"] == {"misfit_percent": 25.0, "cell_percent": 0.625}
+
+
 def test_recovery_is_added_and_then_tried_harder():
     made = after({}, {"failure_repeated": [{}]})
     assert made["recovery"] == {"tries": 4, "correlation": 0.98}

@@ -138,6 +138,28 @@ def test_it_never_claims_what_is_not_significant(refined, simulated):
     assert any("Whether Si is there is open" in one for one in report["alternatives"])
 
 
+def test_a_cell_that_had_to_travel_is_no_evidence_for_its_phase(refined, simulated):
+    """The edge that is given is 1.2 % short: the fit converges all the same."""
+    sample = simulated(0.0)
+    short = replace(sample.phases[0].phase, cif=CIF.format(edge=5.6421 * 0.988, **SALT))
+    sample = replace(sample, phases=(replace(sample.phases[0], phase=short), sample.phases[1]))
+    recipe = {**RECIPE, "explains": {"misfit_percent": 100.0, "cell_percent": 0.5}}
+    report, session = refined(sample, recipe)
+    assert report["phases"][0]["in_model"]
+    assert not any(one["claimed"] for one in report["phases"])
+    assert report["converged"]
+    assert report["confidence"] == "low"
+    assert any("do not explain the pattern" in one for one in report["caveats"])
+    assert "No phase is claimed" in report["summary"]
+    found = call(session, "diagnose", {})
+    assert found.details["findings"][0]["code"] == "CELL_FAR"
+    assert found.numbers["cell_moved_percent"] > 1
+    trusting, _ = refined(sample, RECIPE)
+    assert trusting["phases"][0]["claimed"]
+    right, _ = refined(simulated(0.02), recipe)
+    assert [one["claimed"] for one in right["phases"]] == [True, True]
+
+
 def test_an_empty_recipe_runs_and_does_badly(refined, simulated):
     report, _ = refined(simulated(0.02), {})
     assert {one["group"] for one in report["refined"]["groups"]} == {"scale", "background"}

@@ -12,7 +12,9 @@ import rocrate
 import toy_build
 from prov.model import ProvDocument
 from rocrate.rocrate import ROCrate
+from scripted import ScriptedWays, toy_contract
 
+from sophron.build import loop
 from sophron.build.release import endpoint, gather, package, provenance, retune, trail, trail_crate
 from sophron.records.canonical import file_digest
 from sophron.records.errors import UserError
@@ -74,6 +76,31 @@ def test_a_contract_that_was_changed_after_the_build_is_found(build, tmp_path):
     (source.contract / "rubric.yaml").write_text("title: easier\n")
     with pytest.raises(UserError, match="is not the contract of"):
         gather.begin(tmp_path / "trail", source)
+
+
+def test_the_pictures_that_a_judge_was_shown_are_transcripts_too(tmp_path):
+    source = toy_build.source(tmp_path / "records")
+    shown = source.records / "records" / "score-2-small-1" / "pictures" / ("a" * 64)
+    shown.parent.mkdir()
+    shown.write_bytes(b"a picture")
+    found = gather.begin(tmp_path / "trail", source)
+    (small,) = (one for one in found.last["cases"] if one["case"] == "small")
+    kept = small["transcripts"][-1]
+    assert kept["file"] == f"entries/1/iterations/2/audits/score-2-small-1/{'a' * 64}"
+    assert (tmp_path / "trail" / kept["file"]).read_bytes() == b"a picture"
+
+
+def test_a_change_that_was_rolled_back_is_in_the_trail_and_no_release_rests_on_it(tmp_path):
+    frozen = "--- /dev/null\n+++ b/rubric.yaml\n@@ -0,0 +1 @@\n+title: mine\n"
+    made = toy_contract(tmp_path / "numbers")
+    build = loop.begin(tmp_path / "build", made, 2)
+    loop.drive(build, ScriptedWays([frozen]))
+    found = gather.begin(tmp_path / "trail", gather.Source(build.folder, made.folder, build.folder))
+    last = found.entries[0]["iterations"][-1]
+    assert (last["active"], last["diff"]["status"]) == ([], "rolled_back")
+    assert trail.misses(found.contract, last) == ["no case was run"]
+    with pytest.raises(UserError, match="does not pass P-strict"):
+        package.release(tmp_path / "trail", "v1.0")
 
 
 def test_prov_covers_what_the_paper_asks_for(build):

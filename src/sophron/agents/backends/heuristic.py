@@ -41,7 +41,8 @@ class Heuristic(ModelBackend):
     def complete(self, request: Request, model: Model) -> Response:
         """Apply the rule to the request's inputs, and to what tools answered so far.
 
-        ModelFailure where there is none, or where they do not fit it.
+        ModelFailure where there is none, or where they do not fit it. One that cannot go on from what its tools said
+        declines: that is a way to end a conversation, and no fault of the inputs.
         """
         del model
         rule = _rule(request.agent)
@@ -49,9 +50,11 @@ class Heuristic(ModelBackend):
             said = _said(rule, request)
         except (KeyError, ValueError) as error:
             reason = str(error) if isinstance(error, ValueError) else f"the key {error} is missing"
+            if request.turn > 1:
+                return Response((Text(reason),), "refusal", Usage(), self.name, _named())
             message = f'the rule of thumb of "{request.agent}" cannot use its inputs: {reason}'
             raise ModelFailure("rejected", message, outcome="none") from None
-        named = f"rules of thumb {version('sophron')}"
+        named = _named()
         if isinstance(said, tuple):
             calls = tuple(
                 ToolCall(f"use-{request.turn}-{number}", use.tool, dict(use.arguments))
@@ -60,6 +63,10 @@ class Heuristic(ModelBackend):
             return Response(calls, "tool", Usage(), self.name, named)
         written = json.dumps(said, ensure_ascii=False, allow_nan=False)
         return Response((Text(written),), "end", Usage(), self.name, named, {"answer": said})
+
+
+def _named() -> str:
+    return f"rules of thumb {version('sophron')}"
 
 
 def _rule(agent: str) -> RuleOfThumb | ToolUser:

@@ -9,7 +9,7 @@ from typing import Any
 
 from sophron.agents.audit import path_of
 from sophron.agents.backends.of_campaign import CampaignBackend
-from sophron.agents.plain import readable, request_data, request_digest, response_of
+from sophron.agents.plain import by_digest, readable, request_digest, response_of
 from sophron.interfaces.model import Model, ModelFailure, Request, Response
 from sophron.records import lines
 
@@ -71,14 +71,15 @@ def _miss(path: Path, request: Request, *, used: bool) -> str:
     recorded = [record["request"] for record in lines.read(path)[0] if record["response"] is not None]
     if not recorded:
         return f"{path}: holds no answer for the step {request.step}; run the campaign with a model first"
-    wanted = list(readable(request_data(request)))
+    asked, _ = by_digest(request)
+    wanted = list(readable(asked))
     nearest = max(
         (
             (one["turn"] == request.turn, SequenceMatcher(None, list(readable(one)), wanted).ratio(), -index, one)
             for index, one in enumerate(recorded)
         ),
     )[-1]
-    shown = [line[:LONGEST_LINE] for line in _difference(nearest, request_data(request))]
+    shown = [line[:LONGEST_LINE] for line in _difference(nearest, asked)]
     more = "" if len(shown) <= LONGEST_DIFFERENCE else f"\n({len(shown) - LONGEST_DIFFERENCE} more lines differ)"
     return (
         f"{path}: holds no answer to this request; the nearest recorded one is turn {nearest['turn']}, which differs "

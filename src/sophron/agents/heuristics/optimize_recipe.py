@@ -29,6 +29,9 @@ MORE, LESS = 1.25, 0.9
 """Counts a quarter above where something was too much, a tenth below where it was missed."""
 CLAIM, ABSENT = 5.0, 3.0
 """Deviations of a scale from which a phase may be claimed, and below which nothing speaks for it."""
+EXPLAINS = {"misfit_percent": 20.0, "cell_percent": 0.5}
+"""Per cent: measured patterns of the right phase miss some ten beyond counting; heat and solid solution move an edge by
+some tenths."""
 FIRST_RECOVERY = {"tries": 4, "correlation": 0.98}
 
 
@@ -113,6 +116,20 @@ def look(recipe: Recipe, faults: Faults, _: Counts) -> None:
     recipe["plots"] = {"whole_after": [rung["name"] for rung in rungs(recipe)], "windows": max(before, wanted, 2)}
 
 
+def claim(recipe: Recipe, faults: Faults, counts: Counts) -> None:
+    """A main phase that was claimed and is not there has bounds to keep; those of candidates have another rule."""
+    mains = [fault for fault in faults if fault.get("role") == "main"]
+    before = recipe.get("explains")
+    if mains and before is None:
+        recipe["explains"] = dict(EXPLAINS)
+    elif mains and before is not None:
+        factor = MORE if mains[0].get("code") == "phase_missed" else LESS
+        recipe["explains"] = {key: _rounded_down(factor * bound) for key, bound in before.items()}
+    others = [fault for fault in faults if fault.get("role") != "main"]
+    if others:
+        try_candidates(recipe, others, counts)
+
+
 def try_candidates(recipe: Recipe, faults: Faults, _: Counts) -> None:
     """Phases that may be there are tested; where that claimed too much, a claim needs more."""
     before = recipe.get("candidates")
@@ -157,8 +174,8 @@ EDITS: Mapping[str, Callable[[Recipe, Faults, Counts], None]] = {
     "plot_unused": look,
     "plots_absent": look,
     "decisions_absent": look,
-    "phase_missed": try_candidates,
-    "phase_overclaimed": try_candidates,
+    "phase_missed": claim,
+    "phase_overclaimed": claim,
     "claim_insignificant": try_candidates,
     "failure_repeated": recover,
     "failure_kept": recover,

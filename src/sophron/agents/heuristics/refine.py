@@ -20,6 +20,11 @@ RECIPE = ("rietveld/refine", "recipe")
 
 FIRST = {"name": "scale", "groups": ["scale", "background"]}
 """All that an empty recipe frees."""
+EXPLAINS = (
+    ("misfit_percent", "misfit_percent", "beyond counting statistics the model misses"),
+    ("cell_moved_percent", "cell_percent", "a cell left the structure that was given by"),
+)
+"""Number of a diagnosis, its bound in the recipe, and what it says."""
 UNPHYSICAL = ("U_OUT_OF_RANGE", "OCCUPANCY_OUT_OF_RANGE")
 
 
@@ -27,14 +32,16 @@ def script(inputs: Mapping[str, Any]) -> Generator[Sequence[Use], Sequence[ToolA
     """Limits and background first, then rung by rung what the counts allow; candidates last; then the report.
 
     A cycle that goes wrong is undone and its groups tried one by one; those that fail are held. A phase that may be
-    there is claimed from the recipe's significance on, and taken out of the model below it. Rungs that an engine cannot
-    do are noted. Nothing is concluded from a picture: its numbers are quoted.
+    there is claimed from the recipe's significance on, and taken out of the model below it. Where the model misses more
+    than the recipe lets it, no phase is claimed, however well it converged. Rungs that an engine cannot do are noted.
+    Nothing is concluded from a picture: its numbers are quoted.
     """
     climb = Climb(_recipe(inputs))
     yield from _begin(climb)
     for rung in objects(climb.recipe.get("rungs", [FIRST]), "recipe.rungs"):
         yield from _rung(climb, rung)
     yield from _candidates(climb)
+    yield from _explains(climb)
     yield from _last_looks(climb)
     (told,) = yield from used(("report", {}))
     if not told["ok"]:
@@ -185,6 +192,24 @@ def _significance(told: Mapping[str, Any], name: str) -> float | None:
         return None
     value = next(one["significance"] for one in objects(told["phases"], "phases") if one["name"] == name)
     return None if value is None else float(value)
+
+
+def _explains(climb: Climb) -> Turns[None]:
+    """What speaks against the phases as a whole: a misfit beyond counting, or a cell that left its structure."""
+    about = mapping(climb.recipe.get("explains", {}), "recipe.explains")
+    if not about or not climb.state:
+        return
+    (told,) = yield from used(("diagnose", {}))
+    if not told["ok"]:
+        raise ValueError(f"whether the phases explain the pattern cannot be told ({told['hint']})")
+    numbers = mapping(told["numbers"], "numbers")
+    for key, bound, words in EXPLAINS:
+        value, most = float(numbers[key]), float(about[bound])
+        if value > most:
+            climb.unexplained.append(f"{words} {value:.2f} %, more than {most:g} %")
+    if climb.unexplained:
+        why = " and ".join(climb.unexplained)
+        yield from used(("note", {"text": f"the phases given do not explain the pattern: {why}; none is claimed"}))
 
 
 def _last_looks(climb: Climb) -> Turns[None]:

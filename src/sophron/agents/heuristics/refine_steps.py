@@ -37,7 +37,7 @@ def said(answer: ToolAnswer) -> Mapping[str, Any]:
 class Climb:
     """How far a refinement has come. state: the last good one, 0 for none; tries: cures that are left.
 
-    worst: windows where the model misses most, and the state that they are of.
+    worst: windows where the model misses most, and the state that they are of; unexplained: why no phase is claimed.
     """
 
     recipe: Mapping[str, Any]
@@ -51,6 +51,7 @@ class Climb:
     significances: dict[str, float | None] = field(default_factory=dict)
     untested: dict[str, str] = field(default_factory=dict)
     troubles: list[str] = field(default_factory=list)
+    unexplained: list[str] = field(default_factory=list)
     worst: tuple[int, list[Mapping[str, Any]]] = (0, [])
 
     def begin(self, project: Mapping[str, Any]) -> None:

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 from sophron.build.checks import cycles
-from sophron.build.evidence import CaseRun, Checked, Fault, grave, minor
+from sophron.build.evidence import CaseRun, Checked, Fault, grave, is_explained, minor
 
 NO_CALLS: Mapping[str, Any] = {"calls": [], "states": []}
 
@@ -28,7 +28,7 @@ def order(run: CaseRun, parameters: Mapping[str, Any]) -> Checked:
                 faults.append(grave("released_early", said, groups=released, needs=lacking))
         if cycle.well:
             settled[cycle.after] = earlier | cycle.groups
-    if not any(cycle.well for cycle in done):
+    if not any(cycle.well for cycle in done) and (is_explained(run.reference) or not done):
         faults.append(grave("nothing_refined", "no cycle ended well"))
     return Checked(tuple(_once(faults)), f"{len(done)} cycles")
 
@@ -58,16 +58,22 @@ def recovery(run: CaseRun, parameters: Mapping[str, Any]) -> Checked:
             faults.append(
                 grave("failure_repeated", f"call {following.number} repeats what failed in call {cycle.number}")
             )
-        if cycle.after is not None and cycle.after != cycle.before:
+        if cycle.after != cycle.before and _was_fitted(trajectory, cycle.after):
             faults.append(grave("failure_kept", f"the model that failed in call {cycle.number} was gone on with"))
     told = " ".join(_told(run)).casefold()
     if bad and not any(word in told for word in ("diverg", "fail", "roll", "back", "did not converge", "ran out")):
         faults.append(minor("failure_untold", "a cycle failed and no decision speaks of it"))
-    if bad and run.report is not None:
+    if bad and run.report is not None and run.report["fit"] is not None:
         kept = cycles.state(trajectory, run.report["state"])
         if kept is not None and kept["call"] in {cycle.number for cycle in bad}:
             faults.append(grave("failure_reported", "the reported state is that of a cycle that failed"))
     return Checked(tuple(faults), f"{len(bad)} of {len(done)} cycles did not end well")
+
+
+def _was_fitted(trajectory: Mapping[str, Any], number: int | None) -> bool:
+    """Whether a cycle made this state; the start of a model, which its first cycle is asked for, is none."""
+    found = None if number is None else cycles.state(trajectory, number)
+    return found is not None and found["rwp_percent"] is not None
 
 
 def _told(run: CaseRun) -> Iterator[str]:

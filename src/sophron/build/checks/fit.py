@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sophron.build.checks import cycles
-from sophron.build.evidence import CaseRun, Checked, Fault, grave, minor
+from sophron.build.evidence import CaseRun, Checked, Fault, grave, is_explained, minor
 
 SAME_WITHIN = 0.01  # of a figure that was copied from what a tool said
 GOF_WITHIN = 0.05
@@ -20,6 +20,8 @@ def indices(run: CaseRun, parameters: Mapping[str, Any]) -> Checked:
     """
     report = run.report or {}
     fit = report.get("fit")
+    if fit is None and not is_explained(run.reference):
+        return Checked((), "no fit, as nothing that was given explains the pattern")
     if fit is None:
         return Checked((grave("fit_absent", "the report has no fit indices"),), "no fit")
     said = f"Rwp({fit['rwp_engine']}) {fit['rwp_percent']:.2f} %, expected {fit['r_expected_percent']:.2f} %"

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sophron.build.checks import cycles
-from sophron.build.evidence import CaseRun, Checked, Fault, grave, minor
+from sophron.build.evidence import CaseRun, Checked, Fault, grave, is_explained, minor
 
 SUM_WITHIN = 0.005
 
@@ -43,12 +43,11 @@ def _repeated(report: Mapping[str, Any]) -> Iterator[Fault]:
 def _as_wanted(reported: Mapping[str, Any], wanted: Mapping[str, Any], counts: float | None) -> Iterator[Fault]:
     for name, reference in wanted.items():
         claimed = name in reported and reported[name]["claimed"]
+        about = {"phase": name, "role": reported.get(name, {}).get("role"), "counts": counts}
         if reference["claim"] == "yes" and not claimed:
-            yield grave("phase_missed", f"{name} is not claimed, and the pattern shows it", phase=name, counts=counts)
+            yield grave("phase_missed", f"{name} is not claimed, and the pattern shows it", **about)
         if reference["claim"] == "no" and claimed:
-            yield grave(
-                "phase_overclaimed", f"{name} is claimed, and the pattern does not show it", phase=name, counts=counts
-            )
+            yield grave("phase_overclaimed", f"{name} is claimed, and the pattern does not show it", **about)
         if name not in reported and reference["claim"] != "yes":
             yield minor("phase_unmentioned", f"{name} was given and the report does not speak of it", phase=name)
 
@@ -87,7 +86,7 @@ def fractions(run: CaseRun, parameters: Mapping[str, Any]) -> Checked:
     for reference in run.reference["phases"]:
         if reference["name"] in reported and reference.get("weight_fraction") is not None:
             faults += _beyond(reported[reference["name"]], reference, parameters)
-    if not reported:
+    if not reported and is_explained(run.reference):
         faults.append(grave("fraction_absent", "no phase is in the reported model"))
     return Checked(tuple(faults), f"weight fractions: {', '.join(said) or 'none'}")
 

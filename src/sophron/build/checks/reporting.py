@@ -27,6 +27,8 @@ def uncertainty(run: CaseRun, parameters: Mapping[str, Any]) -> Checked:
     faults = [*_deviations(report)]
     said = [text for text in report["caveats"] if text.strip()]
     others = [text for text in report["alternatives"] if text.strip()]
+    if not any(one["claimed"] for one in report["phases"]) and not others:
+        faults.append(grave("unexplained_untold", "no phase is claimed, and no alternative says what else it may be"))
     if len(set(said)) < parameters["caveats"]:
         how = minor if others else grave
         faults.append(how("caveats_absent", f"{len(set(said))} caveats, {len(others)} alternatives are stated"))

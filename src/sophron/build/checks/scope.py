@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sophron.build.checks import cycles
-from sophron.build.evidence import CaseRun, Checked, Fault, grave
+from sophron.build.evidence import CaseRun, Checked, Fault, grave, is_explained
 
 
 def scope(run: CaseRun, parameters: Mapping[str, Any]) -> Checked:
@@ -17,13 +17,14 @@ def scope(run: CaseRun, parameters: Mapping[str, Any]) -> Checked:
     del parameters
     wanted, report = run.reference["scope"], run.report or {}
     trajectory = run.trajectory or {"calls": [], "states": []}
-    way = cycles.way(trajectory, report["state"])
+    unfitted = report["fit"] is None and not is_explained(run.reference)
+    way = [] if unfitted else cycles.way(trajectory, report["state"])
     roles = {one["name"]: one["role"] for one in report["phases"]}
     freed = {one for cycle in way for one in cycle.freed}
     said = ", ".join(sorted({group for group, _ in freed}))
     faults = [
         *_beyond(freed, wanted, roles, run),
-        *_short(freed, wanted, run),
+        *(() if unfitted else _short(freed, wanted, run)),
         *_reported(report, way),
         *_counted(report, wanted),
         *_weighed(trajectory, report, wanted, run),

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from sophron import __version__
+from sophron.agents.audit import NAME as AUDIT
+from sophron.agents.audit import PICTURES
 from sophron.build.release import trail as trails
 from sophron.build.release.trail import KNOWLEDGE, Trail
 from sophron.records import atomic, clock, documents, events
@@ -50,15 +52,32 @@ def add(folder: Path, source: Source) -> Trail:
     UserError where it was made from another contract.
     """
     trail = trails.load(folder)
-    new = _contract(source)
-    if new["files"] != trail.contract["files"]:
-        names = sorted(dict(new["files"].items() ^ trail.contract["files"].items()))
-        raise UserError(
-            f"{source.contract}: differs from the contract of {folder / trails.NAME} in {', '.join(names[:3])}; a "
-            "retune keeps the contract, another contract is another build"
-        )
+    _contract(source)
+    check_same_contract(trail, source.contract)
     number = len(trail.entries) + 1
     return _write(folder, {**trail.data, "entries": [*trail.entries, _entry(folder, number, "retune", source)]})
+
+
+def check_same_contract(trail: Trail, folder: Path) -> None:
+    """UserError unless the contract in `folder` is that of the trail, but for its model handles."""
+    new, old = _named(_files(folder)), trail.contract["files"]
+    if new != old:
+        names = sorted(dict(new.items() ^ old.items()))
+        raise UserError(
+            f"{folder}: differs from the contract of {trail.folder / trails.NAME} in {', '.join(names[:3])}; a "
+            "retune keeps the contract, another contract is another build"
+        )
+
+
+def _files(folder: Path) -> dict[str, str]:
+    """Path in a contract -> sha256."""
+    names = [path for path in sorted(folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts]
+    return {path.relative_to(folder).as_posix(): file_digest(path) for path in names}
+
+
+def _named(files: Mapping[str, str]) -> dict[str, str]:
+    """The files of a contract as a trail names them: all but the model handles, which each entry has."""
+    return {f"contract/{name}": sha256 for name, sha256 in files.items() if name != HANDLES}
 
 
 def _write(folder: Path, data: Mapping[str, Any]) -> Trail:
@@ -69,8 +88,7 @@ def _write(folder: Path, data: Mapping[str, Any]) -> Trail:
 
 def _contract(source: Source) -> dict[str, Any]:
     folder, about = source.contract, documents.load_json(source.build / BUILD)
-    names = [path for path in sorted(folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts]
-    files = {path.relative_to(folder).as_posix(): file_digest(path) for path in names}
+    files = _files(folder)
     if digest(files) != about["digest"]:
         raise UserError(f"{folder}: is not the contract of {source.build / BUILD}; give the one that it was built from")
     rubric = documents.load_yaml(folder / "rubric.yaml").data
@@ -86,7 +104,7 @@ def _contract(source: Source) -> dict[str, Any]:
             "thresholds": {one["code"]: one["pass"] for one in rubric["dimensions"]},
         },
         "curriculum": {"version": version, "file": "contract/curriculum.yaml"},
-        "files": {f"contract/{name}": sha256 for name, sha256 in files.items() if name != HANDLES},
+        "files": _named(files),
     }
 
 
@@ -127,8 +145,11 @@ def _iteration(folder: Path, home: Path, place: Path, source: Source) -> dict[st
     for card in sorted(place.glob("judge/*.json")):
         found = [_kept(folder, card, home / "judge" / card.name)]
         for step in (f"screen-{number}-{card.stem}", f"score-{number}-{card.stem}-*"):
-            audits = sorted(source.records.glob(f"records/{step}/audit.jsonl"))
-            found += [_kept(folder, audit, home / "audits" / f"{audit.parent.name}.jsonl") for audit in audits]
+            for audit in sorted(source.records.glob(f"records/{step}/{AUDIT}")):
+                kept = home / "audits" / audit.parent.name
+                found.append(_kept(folder, audit, kept.with_name(f"{kept.name}.jsonl")))
+                seen = sorted((audit.parent / PICTURES).glob("*"))
+                found += [_kept(folder, picture, kept / picture.name) for picture in seen]
         cases.append({"case": card.stem, "scores": _scores(card), "transcripts": found})
     made = {"number": number, "aud": change["agent"], "parent": change["parent"], "diff": diff}
     return made | {"active": verdict["active"], "cases": cases} | _times(number, source.records)

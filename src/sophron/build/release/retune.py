@@ -24,10 +24,7 @@ def retune(folder: Path, agent: Mapping[str, Any], rerun: Rerun) -> Trail:
     where the rerun asked another model or used another contract, and where its agent would change what callers see.
     """
     before = trails.load(folder)
-    handles = dict(before.entries[-1]["models"])
-    if agent.items() <= handles["agent"].items():
-        raise UserError(f"{folder}: the agent was built for {_told(agent)} already; name another model")
-    handles["agent"] = dict(agent)
+    handles = handles_with(before, agent)
     source = rerun(handles)
     asked = documents.load_json(source.build / gather.BUILD)["handles"]
     for part, who in handles.items():
@@ -38,6 +35,14 @@ def retune(folder: Path, agent: Mapping[str, Any], rerun: Rerun) -> Trail:
             )
     _check_endpoint(before, source)
     return gather.add(folder, source)
+
+
+def handles_with(trail: Trail, agent: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Who plays which part with `agent` as the agent's model. UserError where that is who played it last."""
+    handles = dict(trail.entries[-1]["models"])
+    if agent.items() <= handles["agent"].items():
+        raise UserError(f"{trail.folder}: the agent was built for {_told(agent)} already; name another model")
+    return handles | {"agent": dict(agent)}
 
 
 def _check_endpoint(before: Trail, source: Source) -> None:

@@ -108,7 +108,7 @@ def misses(contract: Mapping[str, Any], iteration: Mapping[str, Any]) -> list[st
     cases. A case or a dimension without a score misses.
     """
     scores = {case["case"]: case["scores"] for case in iteration["cases"]}
-    found = []
+    found = [] if iteration["active"] else ["no case was run"]
     for case in iteration["active"]:
         if not scores.get(case):
             found.append(f"{case} has no scores")

@@ -17,6 +17,9 @@ TILTED_ESD = 0.25
 LARGEST_U, SMALLEST_U = 0.1, 0.0
 """Angstrom^2: an atom of a stable solid is within."""
 
+FAR_PERCENT = 0.5
+"""Of a cell edge: heat and solid solution move one by tenths of a per cent; what moves further is another phase."""
+
 LARGEST_SHIFT = 0.1
 """Over its esd: what moves less has converged (McCusker 1999, 10.1107/S0021889898009856)."""
 
@@ -33,9 +36,13 @@ def reading(shown: Mapping[str, float | None]) -> str:
     )
 
 
-def of(fit: Fit, values: Mapping[str, float]) -> list[dict[str, Any]]:
-    """All findings, those that make the model wrong before those that make it incomplete."""
+def of(fit: Fit, values: Mapping[str, float], moved: Mapping[str, float]) -> list[dict[str, Any]]:
+    """All findings, those that make the model wrong before those that make it incomplete.
+
+    moved: phase -> how far its cell is from the structure that was given, see `cell_moves`.
+    """
     return [
+        *_far(moved),
         *_displacements(values),
         *_occupancies(values),
         *_correlations(fit),
@@ -47,6 +54,30 @@ def of(fit: Fit, values: Mapping[str, float]) -> list[dict[str, Any]]:
 
 def _finding(code: str, message: str, at_deg: float | None = None, parameter: str | None = None) -> dict[str, Any]:
     return {"code": code, "message": message, "at_deg": at_deg, "parameter": parameter}
+
+
+def cell_moves(values: Mapping[str, float], given: Mapping[str, float]) -> dict[str, float]:
+    """Phase -> largest relative change of a cell edge in per cent. given: values of the structures that were given."""
+    found: dict[str, float] = {}
+    for name, value in values.items():
+        group, _, rest = name.partition("/")
+        phase, _, edge = rest.rpartition("/")
+        if group == "cell" and edge in ("a", "b", "c") and name in given:
+            found[phase] = max(found.get(phase, 0.0), 100.0 * abs(value / given[name] - 1.0))
+    return found
+
+
+def _far(moved: Mapping[str, float]) -> list[dict[str, Any]]:
+    return [
+        _finding(
+            "CELL_FAR",
+            f"the cell of {phase} moved by {percent:.2f} % from its structure; look whether it is this phase at all",
+            None,
+            f"cell/{phase}",
+        )
+        for phase, percent in moved.items()
+        if percent > FAR_PERCENT
+    ]
 
 
 def _displacements(values: Mapping[str, float]) -> list[dict[str, Any]]:

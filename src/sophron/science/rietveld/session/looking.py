@@ -11,6 +11,7 @@ import numpy as np
 from sophron.interfaces.rietveld_fit import Fit
 from sophron.records.errors import UserError
 from sophron.science.rietveld import plots
+from sophron.science.rietveld.expectation import misfit_percent
 from sophron.science.rietveld.session import findings, peaks
 from sophron.science.rietveld.session.numbers import cell, fit_numbers, phase_numbers, rounded
 from sophron.science.rietveld.session.session import Session
@@ -109,8 +110,16 @@ def _inside(fit: Fit, low: float, high: float) -> dict[str, float | None]:
 
 
 def diagnose(session: Session) -> Answer:
-    """What speaks against the current model, by code: correlations, shapes of the misfit, unexplained peaks, bounds."""
+    """What speaks against the current model, by code: cells that ran away, correlations, unexplained peaks, bounds."""
     state, fit = session.fitted()
-    found: list[dict[str, Any]] = findings.of(fit, dict(state.kept.state.values))
+    begun = next(one for one in session.states if one.refinement is state.refinement)
+    values, given = dict(state.kept.state.values), dict(begun.kept.state.values)
+    moved = findings.cell_moves(values, given)
+    found: list[dict[str, Any]] = findings.of(fit, values, moved)
     hint = found[0]["message"] if found else "nothing speaks against it"
-    return Answer(hint, numbers={"findings": float(len(found))}, details={"findings": found})
+    numbers = {
+        "findings": float(len(found)),
+        "misfit_percent": rounded(misfit_percent(fit)),
+        "cell_moved_percent": rounded(max(moved.values(), default=0.0)),
+    }
+    return Answer(hint, numbers=numbers, details={"findings": found})
