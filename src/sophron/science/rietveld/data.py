@@ -29,12 +29,20 @@ LARGEST_BYTES = 64 * 1024**2
 
 
 def run(ctx: StepContext) -> StepResult:
-    """Check everything that the refinement of this pattern starts from; EngineFailure says what is wrong with it."""
+    """Check everything that the refinement of this pattern starts from.
+
+    UserError where a file is not there: with the file the next call goes on. EngineFailure where the pinned one is
+    unfit, which only another definition cures.
+    """
     definition = ctx.definition
     about = next(one for one in definition["patterns"] if one["name"] == ctx.wildcards["pattern"])
+    files = {
+        one["name"]: pinned(definition["source"], one["file"], one["sha256"], ctx.workdir)
+        for one in (about, *definition["phases"])
+    }
     engine: RietveldEngine = registry.load(REGISTRY, definition["engine"])()
     try:
-        sample = _sample(definition, about, ctx.workdir, engine)
+        sample = _sample(definition, about, files, engine)
     except UserError as error:
         raise EngineFailure(str(error)) from None
     finally:
@@ -58,13 +66,10 @@ def run(ctx: StepContext) -> StepResult:
 
 
 def _sample(
-    definition: Mapping[str, Any], about: Mapping[str, Any], workdir: Path, engine: RietveldEngine
+    definition: Mapping[str, Any], about: Mapping[str, Any], files: Mapping[str, Path], engine: RietveldEngine
 ) -> samples.Sample:
-    source, found = definition["source"], {}
-    for one in (about, *definition["phases"]):
-        found[one["name"]] = pinned(source, one["file"], one["sha256"], workdir)
-    phases = tuple(_phase(one, found[one["name"]]) for one in definition["phases"])
-    given = patterns.read(found[about["name"]], engine)
+    phases = tuple(_phase(one, files[one["name"]]) for one in definition["phases"])
+    given = patterns.read(files[about["name"]], engine)
     limits = definition["limits_deg"]
     return samples.Sample(
         engine.name,

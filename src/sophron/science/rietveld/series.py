@@ -53,8 +53,8 @@ def run(ctx: StepContext) -> StepResult:
     """Refine the patterns of one batch in turn.
 
     Each leaves a folder of its own below EACH, whole before the next begins: a killed step goes on after it. One
-    that holds no pattern or cannot be refined is a row that says why. EngineFailure where the lead has no model, a
-    file is not the pinned one, or no pattern came to a fit.
+    that holds no pattern or cannot be refined is a row that says why. UserError where a file is not the pinned one:
+    with that, the next call goes on. EngineFailure where the lead has no model, or no pattern came to a fit.
     """
     lead, paths = _lead(ctx), _paths(ctx)
     engine: RietveldEngine = registry.load(REGISTRY, lead.given.engine)()
@@ -93,13 +93,10 @@ def _lead(ctx: StepContext) -> Lead:
 def _paths(ctx: StepContext) -> dict[str, Path]:
     """Name of each pattern of the batch -> its file."""
     source = ctx.definition["source"]
-    try:
-        return {
-            one["name"]: pinned(source, one["file"], one["sha256"], ctx.workdir)
-            for one in batches.of(ctx.definition)[ctx.wildcards["batch"]]
-        }
-    except UserError as error:
-        raise EngineFailure(str(error)) from None
+    return {
+        one["name"]: pinned(source, one["file"], one["sha256"], ctx.workdir)
+        for one in batches.of(ctx.definition)[ctx.wildcards["batch"]]
+    }
 
 
 def _follow(engine: RietveldEngine, lead: Lead, start: State, path: Path, folder: Path) -> None:

@@ -159,7 +159,7 @@ def test_a_file_that_is_not_the_pinned_one_fails_the_step(files, upstream):
     given = definition(files, "p1", "p2")
     given["patterns"][1]["sha256"] = "0" * 64
     given["patterns_a_step"] = 2
-    with pytest.raises(EngineFailure, match=r"p2\.xy: is not the file that campaign.yaml pins"):
+    with pytest.raises(UserError, match=r"p2\.xy: is not the file that campaign.yaml pins"):
         run(files, given, upstream, "pinned")
 
 
