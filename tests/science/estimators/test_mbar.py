@@ -140,6 +140,14 @@ def test_the_overlap_guard_stands_where_it_is_written():
     assert 0 < len(given) < len(verdicts)
 
 
+def test_windows_beside_each_other_are_told_as_a_range():
+    runs = wells(2000, 5, tau=60.0)
+    runs[1] = wells(20000, 5)[1]
+    refused = refusal(estimate(runs, T), Reason.FEW_SAMPLES)
+    assert refused.windows == (0, 2, 3, 4)
+    assert refused.sentence.startswith("windows 0, 2 to 4 hold as few as")
+
+
 def test_few_independent_samples_are_refused():
     runs = wells(2000, 4)
     runs[2] = wells(2000, 5, tau=60.0)[2]

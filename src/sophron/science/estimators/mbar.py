@@ -227,4 +227,12 @@ def _apart(halves: tuple[Parts, Parts], unit: float, reason: Reason, what: str) 
 
 
 def _named(windows: Sequence[int]) -> str:
-    return f"windows {', '.join(str(window) for window in windows)}"
+    """`windows 0, 3 to 7`: neighbours are told as a range."""
+    runs: list[list[int]] = []
+    for window in sorted(windows):
+        if runs and window == runs[-1][-1] + 1:
+            runs[-1].append(window)
+        else:
+            runs.append([window])
+    told = [str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
+    return f"windows {', '.join(told)}"
