@@ -78,9 +78,10 @@ class _Messages(Handler):
         for number, event in enumerate(events):
             if number == half and turn.fault in {"cut", "early_end", "malformed", "event_error", "wrong_event"}:
                 return self._break(turn)
+            # Before the last piece is out: the client may have looked at it before this thread goes on.
+            seen.answered = number == len(events) - 1
             self._event(event)
         self.chunk(b"")
-        seen.answered = True
         return None
 
     def _break(self, turn: Turn) -> None:

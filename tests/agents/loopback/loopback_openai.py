@@ -82,9 +82,9 @@ class _Completions(Handler):
             self._data(shown | {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
         if _wants_usage(seen.body):
             self._data(shown | {"choices": [], "usage": completion["usage"]})
+        seen.answered = True  # before the last piece is out: the client may be faster than this thread
         self.chunk(b"data: [DONE]\n\n")
         self.chunk(b"")
-        seen.answered = True
         return None
 
     def _data(self, value: Any) -> None:

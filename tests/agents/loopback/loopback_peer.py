@@ -66,7 +66,7 @@ def seeded(seed: int, rate: float, faults: Sequence[str] = LOST, text: str = '{"
 
 @dataclass
 class Seen:
-    """One request as the service saw it. answered: whether a whole answer (of any kind) was written for it.
+    """One request as the service saw it. answered: whether a whole answer (of any kind) is written for it.
 
     usage: (input, output) tokens that the service counted and would bill; a fault that ends a call in the middle has
     them too, since the work was done.

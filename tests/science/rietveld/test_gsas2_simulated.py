@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from crystals import CIF, SALT, SILICON
+from mixture import ANGLES
 
 from sophron.interfaces.rietveld import Background, Freed, Instrument, Pattern, Phase, Request, Setup
 from sophron.records.errors import UserError
 from sophron.science.rietveld import pattern
 from sophron.science.rietveld.refinement import Refinement
-
-from .test_mixture import ANGLES, CIF, SALT, SILICON
 
 LIMIT_S = 300.0
 TRUE = {"salt": 5.6421, "Si": 5.4302}
