@@ -182,8 +182,8 @@ def test_the_shipped_contract_is_sound_and_tells_the_agent_nothing_of_its_judge(
     found = contract.load(resource("contracts", "rietveld-snr"))
     aud.check(found.blank, found)
     agent = aud.definition(found.blank, found)
-    told = telling.attempt(agent, stages.samples.Given({"x": 1}, {"y": 2}), {}, Path("sample.json"))
-    assert set(told) == {"task", "recipe", "sample"}
+    told = telling.attempt(agent, stages.samples.Given({"x": 1}, {"y": 2}), {}, Path("sample.json"), Path("agent.json"))
+    assert set(told) == {"task", "recipe", "sample", "agent"}
     codes = {one.code for one in found.rubric.dimensions}
     assert codes == {"D1", "D2", "D3", "D4", "D5", "D6", "T1", "T2", "T3", "T4", "T5"}
     strict = {"D1", "D2", "D3", "T1", "T2", "T5"}

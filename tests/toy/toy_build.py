@@ -19,10 +19,11 @@ inputs:
   remark: {kind: text, about: "A remark that is handed back.", optional: true}
   sample: {kind: folder, about: "Files that go with it.", optional: true}
   recipe: {kind: json, about: "The factor that every sum gets."}
+  agent: {kind: file, about: "Its own files, with the code that it may run."}
 tools: []
 limits: {calls: 2, tokens: 1000, dollars: 0.1, seconds: 60, max_tokens: 500}
 ---
-Add {{ numbers }} by {{ recipe }}; files: {{ sample }}; hand back {{ remark }}.
+Add {{ numbers }} by {{ recipe }}; files: {{ sample }}; hand back {{ remark }}; helpers: {{ agent }}.
 """
 ANSWER = """\
 $schema: https://json-schema.org/draft/2020-12/schema

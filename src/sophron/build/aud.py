@@ -3,7 +3,7 @@
 agent.md      front matter (frozen) and prompt
 recipe.yaml   consumer knowledge base: what the agent reads at work, written by the build
 wiring.yaml   which tools of the contract's inventory it uses
-helpers/*.py  code that it may run
+helpers/*.py  code that it may run, by the tool `helpers__call`
 """
 
 from __future__ import annotations
@@ -53,6 +53,11 @@ def files(folder: Path) -> dict[str, Path]:
 def aud_digest(folder: Path) -> str:
     """Digest over names and content of an agent's files."""
     return digest({name: file_digest(path) for name, path in files(folder).items()})
+
+
+def packed(folder: Path) -> dict[str, str]:
+    """An agent as one document: path -> text."""
+    return {name: path.read_text(encoding="utf-8") for name, path in files(folder).items()}
 
 
 def copy(source: Path, target: Path) -> None:

@@ -8,7 +8,7 @@ from sophron.build import aud, judge, stages, telling
 from sophron.build.contract import Contract
 from sophron.build.evidence import CaseRun
 from sophron.build.ways import SESSION
-from sophron.campaign import results
+from sophron.campaign import agent_files, results
 from sophron.campaign.results import Finished
 from sophron.campaign.spec import Spec
 from sophron.interfaces.kind import UpstreamStep, Wildcards
@@ -18,20 +18,25 @@ from sophron.records.steps import step_name
 from sophron.records.strict_yaml import parse
 
 Inputs = dict[str, Any]
+AGENT = "aud"
 
 
 def try_case(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     """The agent under development: its prompt, wiring and recipe of this round, and the sample of the case."""
-    files = load_json(_one(root, spec, "candidate", wildcards).files["agent"])
+    packed = _one(root, spec, "candidate", wildcards).files["agent"]
+    files = load_json(packed)
     sample = results.finished(root, spec, "sample", {"case": wildcards["case"]})
     _, prompt = aud.prompt_and_front(files[aud.DEFINITION])
-    return {
+    told = {
         "instructions": prompt,
         "tools_wired": _yaml(files, aud.WIRING),
         "recipe": _yaml(files, aud.RECIPE),
         "task": load_json(sample.files["task"]),
         "sample": sample.files["sample"],
+        "agent": packed,
     }
+    asked = agent_files.find(root, AGENT).front["inputs"]  # another domain's definition may have no use for some
+    return {role: value for role, value in told.items() if role in asked}
 
 
 def screen_case(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:

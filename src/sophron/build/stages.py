@@ -32,11 +32,6 @@ def signed_contract(definition: Mapping[str, Any]) -> Contract:
     return found
 
 
-def packed(folder: Path) -> dict[str, str]:
-    """An agent as one document: path -> text."""
-    return {name: path.read_text(encoding="utf-8") for name, path in aud.files(folder).items()}
-
-
 def unpacked(document: Path, folder: Path) -> Path:
     """An agent as a folder again."""
     if folder.exists():
@@ -86,7 +81,7 @@ def candidate(ctx: StepContext) -> StepResult:
         if not target.exists():
             aud.copy(parent, target)
     files = {"agent": ctx.workdir / "agent.json", "change": ctx.workdir / "change.json"}
-    write_json(files["agent"], packed(target))
+    write_json(files["agent"], aud.packed(target))
     write_json(files["change"], change | {"iteration": int(ctx.wildcards["round"]), "agent": aud.aud_digest(target)})
     result = {"agent": aud.aud_digest(target), "refusal": change["refusal"], "cases": cases}
     return StepResult(result, files)
@@ -171,7 +166,7 @@ def build(ctx: StepContext) -> StepResult:
     history = load_json(last.files["history"])
     folder = unpacked(last.files["best"], ctx.workdir / "best")
     files = {"agent": ctx.workdir / "agent.json", "history": ctx.workdir / "history.json"}
-    write_json(files["agent"], packed(folder))
+    write_json(files["agent"], aud.packed(folder))
     write_json(files["history"], history)
     held_out = last.result["held_out"] or {}
     result = {

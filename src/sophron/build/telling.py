@@ -21,13 +21,14 @@ from sophron.records.canonical import file_digest
 LAST_CALLS = 5
 
 
-def attempt(agent: AgentFile, given: Given, recipe: Mapping[str, Any], sample: Path) -> dict[str, Any]:
+def attempt(agent: AgentFile, given: Given, recipe: Mapping[str, Any], sample: Path, packed: Path) -> dict[str, Any]:
     """The agent under development: task, recipe, and the sample as its definition takes it (a file for its tools).
 
-    sample: where `given.sample` lies as a file.
+    sample: where `given.sample` lies as a file; packed: the agent's own files as one, for its helpers.
     """
     whole = agent.front["inputs"].get("sample", {}).get("kind") == "file"
-    told = {"task": dict(given.task), "recipe": dict(recipe), "sample": sample if whole else dict(given.sample)}
+    told = {"task": dict(given.task), "recipe": dict(recipe), "agent": packed}
+    told["sample"] = sample if whole else dict(given.sample)
     return {role: value for role, value in told.items() if role in agent.front["inputs"]}
 
 

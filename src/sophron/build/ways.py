@@ -40,7 +40,9 @@ class Rehearsal:
         """Run the agent on a case, with the tools of its wiring in the sandbox."""
         given, path = self._given(case)
         defined = aud.definition(agent, self.contract)
-        inputs = telling.attempt(defined, given, aud.recipe(agent), path)
+        packed = self.root / "records" / name / "given" / "agent.json"
+        atomic.write_json(packed, aud.packed(agent))
+        inputs = telling.attempt(defined, given, aud.recipe(agent), path, packed)
         files = {role: value for role, value in inputs.items() if isinstance(value, Path)}
         work = self._work(name, defined, inputs, files)
         failure = self._ask(work, "agent")

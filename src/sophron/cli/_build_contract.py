@@ -10,8 +10,9 @@ EXAMPLES = """\
   sophron build check my-contract                                 is it whole, and could its blank agent be asked
   sophron build rehearse rietveld-snr my-build --iterations 12    the loop with rules of thumb, without any model
   sophron build status my-build                                   what each iteration came to
+  sophron build helpers --agent agent.json                        an agent's own code as an MCP server, for its sandbox
 """
-NAMES = ("new", "check", "rehearse", "status")
+NAMES = ("new", "check", "rehearse", "status", "helpers")
 
 
 def add_actions(actions: Any) -> None:
@@ -30,11 +31,21 @@ def add_actions(actions: Any) -> None:
     rehearse.add_argument("--iterations", type=int, default=12, help="iterations at most (default: 12)")
     status = actions.add_parser("status", help="what each iteration of a build came to")
     status.add_argument("folder", type=Path, metavar="DIR", help="folder of the build")
+    helpers = actions.add_parser("helpers", help="serve an agent's helper code to it (MCP); started by its tools")
+    helpers.add_argument("--agent", type=Path, required=True, help="the agent's files as one document")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run one action."""
-    return {"new": _new, "check": _check, "rehearse": _rehearse, "status": _status}[args.action](args)
+    actions = {"new": _new, "check": _check, "rehearse": _rehearse, "status": _status, "helpers": _helpers}
+    return actions[args.action](args)
+
+
+def _helpers(args: argparse.Namespace) -> int:
+    from sophron.build import helping
+
+    helping.serve(args.agent)
+    return 0
 
 
 def _new(args: argparse.Namespace) -> int:

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import json
 import os
 import shutil
 import subprocess
@@ -57,6 +58,8 @@ def test_a_message_is_answered(endpoint, binding):
     assert state(task) == "completed"
     assert answer(task) == {"sum": 6.5, "note": "as of Tuesday"}
     assert task["artifacts"][0]["metadata"]["backend"] == "heuristic"
+    itself = json.loads((endpoint.state / "tasks" / "alice" / task["id"] / "inputs" / "agent.json").read_text())
+    assert itself["helpers/checks.py"] == "LARGEST = 10\n"  # what its tools run helpers from
 
 
 @both
@@ -183,6 +186,7 @@ BAD = {
     "no json": ([{"raw": "e3s=", "metadata": NUMBERS}], "is no JSON"),
     "twice": ([WHOLE] * 2, "is there 2 times"),
     "media": ([WHOLE, {"raw": "eA==", "mediaType": "video/mp4", "metadata": SAMPLE}], "not taken as video/mp4"),
+    "agent": ([{"text": "{}", "metadata": {"role": "agent"}}], 'there is no input "agent"'),
     "recipe": ([{"data": {"factor": 9}, "metadata": {"role": "recipe"}}], 'there is no input "recipe"'),
 }
 

@@ -18,8 +18,8 @@ from sophron.records import documents
 from sophron.records.canonical import digest, file_digest
 from sophron.records.errors import UserError, shown
 
-PROVIDED = "recipe"
-"""The input that its own file fills; callers of a served agent cannot."""
+PROVIDED, ITSELF = "recipe", "agent"
+"""Inputs that its own files fill, all of them the second one; callers of a served agent cannot."""
 FOLDERS = (HELPERS, "schemas")
 
 
@@ -50,7 +50,7 @@ class Aud:
     @property
     def asked(self) -> dict[str, Mapping[str, Any]]:
         """Inputs that its callers give: role -> its entry in the definition."""
-        return {role: about for role, about in self.agent.front["inputs"].items() if role != PROVIDED}
+        return {role: about for role, about in self.agent.front["inputs"].items() if role not in (PROVIDED, ITSELF)}
 
 
 def load(folder: Path, servers: Mapping[str, Any]) -> Aud:

@@ -19,6 +19,7 @@ from sophron.agents import asking, step
 from sophron.agents.failures import AgentFailure
 from sophron.build import aud
 from sophron.build.release import inputs
+from sophron.build.release.aud import ITSELF
 from sophron.build.release.inputs import Given
 from sophron.build.release.package import MODELS, Package
 from sophron.campaign import agent_files
@@ -109,8 +110,11 @@ def _step(package: Package, folder: Path) -> step.AgentStep:
         atomic.write_bytes(folder / MODELS, (package.folder / MODELS).read_bytes())
     agent = package.aud.agent
     asked = documents.load_json(folder / REQUEST)["inputs"]
-    files = {}
+    files: dict[str, Path] = {}
     told = package.aud.provided
+    if ITSELF in agent.front["inputs"]:
+        files[ITSELF] = told[ITSELF] = folder / "inputs" / f"{ITSELF}.json"
+        atomic.write_json(files[ITSELF], aud.packed(package.aud.folder))
     for role, about in asked.items():
         home = folder / "inputs" / role
         files[role] = home if about["kind"] == "folder" else home / about["files"][0]
