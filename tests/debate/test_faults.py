@@ -39,12 +39,12 @@ def produced(tmp_path_factory):
     return folder, task, {"1": first.result, "3": windows[0].result, "4": last.result}
 
 
-def results(stages):
-    return {"windows": WINDOWS, "guests": {"weak": {"stages": stages}}, "scores": None}
+def results(stages, windows=WINDOWS):
+    return {"windows": windows, "guests": {"weak": {"stages": stages}}, "scores": None}
 
 
-def panel(made, stages):
-    told = {"mode": "post_benchmark", "results": results(stages), "pipeline": made.reply, "votes": {}}
+def panel(made, stages, windows=WINDOWS):
+    told = {"mode": "post_benchmark", "results": results(stages, windows), "pipeline": made.reply, "votes": {}}
     return {name: Vote.read(rule(told), name) for name, rule in EXPERTS.items()}
 
 
@@ -144,6 +144,22 @@ def test_too_few_windows_call_for_more_and_not_for_an_edit_of_the_analysis(produ
         told = {"critiques": {"post": {"focus": "production", "rounds": []}}, "task": {"most_windows": most}}
         answer = pipeline_writer.answer({"pipeline": sound().reply, **told})
         assert Pipeline.parse(answer["reply"]).windows == windows
+
+
+def test_slots_that_seeding_left_free_are_no_windows_that_the_analysis_lost(produced):
+    """A pipeline with more slots than seeding needed: too few samples are the fault of production."""
+    stages = produced[2]
+    used = stages["4"]["diagnostics"]["window_count"]
+    failure = {"kind": "few_samples", "sentence": "run longer.", "windows": []}
+    refused = {**stages["4"], "status": "refused", "delta_g_kcal_per_mol": None, "failure": failure}
+
+    def votes(placed):
+        seeded = {"status": "completed", "diagnostics": {"window_count": placed}}
+        return panel(sound(), {**stages, "2": seeded, "4": refused}, windows=used + 4)
+
+    assert votes(used)["analysis"].label == "uncertain"
+    assert (votes(used)["sampling"].label, votes(used)["sampling"].concerns[0].focus) == ("fail", "production")
+    assert votes(used + 4)["analysis"].label == "fail"  # it did leave windows out
 
 
 def test_before_anything_was_measured_nobody_is_sure():

@@ -99,7 +99,7 @@ def _force_field(guest: Mapping[str, Any], windows: int) -> Iterator[Finding]:
 
 def _sampling(guest: Mapping[str, Any], windows: int) -> Iterator[Finding]:
     last = stages(guest)[3]
-    whole = last.diagnostics.get("window_count") == windows
+    whole = last.diagnostics.get("window_count") == _placed(guest, windows)
     overlap = last.number("minimum_overlap")
     if whole and overlap is not None and overlap < LEAST_OVERLAP:
         yield Finding("high", "production", f"neighbours overlap by {overlap:.2g} only; put windows between them")
@@ -117,8 +117,9 @@ def _sampling(guest: Mapping[str, Any], windows: int) -> Iterator[Finding]:
 def _analysis(guest: Mapping[str, Any], windows: int) -> Iterator[Finding]:
     last = stages(guest)[3]
     used = last.diagnostics.get("window_count")
-    if isinstance(used, int) and used != windows:
-        sentence = f"it used {used} of {windows} windows; use every one"
+    placed = _placed(guest, windows)
+    if isinstance(used, int) and used != placed:
+        sentence = f"it used {used} of {placed} windows; use every one"
         yield Finding("high", "analysis", sentence, ("04_analysis.py", r"^(WINDOW_STRIDE_COUNT = )\d+$", r"\g<1>1"))
     if last.delta_g is None:
         return
@@ -129,6 +130,12 @@ def _analysis(guest: Mapping[str, Any], windows: int) -> Iterator[Finding]:
     error = number(last.result.get("statistical_error_kcal_per_mol"))
     if error is not None and error < SMALL_ERROR_KCAL_PER_MOL:
         yield Finding("medium", "analysis", f"a standard error of {error:.1g} kcal/mol is too good to be true")
+
+
+def _placed(guest: Mapping[str, Any], windows: int) -> int:
+    """Windows that there are: what seeding placed, where it says so, else all that the pipeline has slots for."""
+    placed = stages(guest)[1].diagnostics.get("window_count")
+    return placed if isinstance(placed, int) and not isinstance(placed, bool) else windows
 
 
 def _cycle(last: Stage) -> Iterator[Finding]:
