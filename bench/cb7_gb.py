@@ -17,7 +17,7 @@ from record import record
 from sophron.records import documents
 from sophron.records.atomic import write_json
 from sophron.science.estimators.refusal import Refusal
-from sophron.science.host_guest import analysis, data, experiment, relax, sampling, seeding, tasks
+from sophron.science.host_guest import analysis, block, data, experiment, relax, samples, sampling, seeding, tasks
 from sophron.science.host_guest.build import build, read_task
 
 NAME = "sampl4-cb7"
@@ -50,15 +50,15 @@ def one(found: data.Benchmark, code: str, args: argparse.Namespace) -> dict[str,
     folder = args.work / code
     made = prepared(found, code, folder, args)
     engine = sampling.Engine(made, asked="CPU")
-    plan = sampling.Plan.of(args.ns / len(seeding.WAYS), 100)
+    plan = sampling.Plan.of(args.ns / len(samples.WAYS), 100)
     sampled = []
-    for place, window in enumerate(made.windows):
-        for number, way in enumerate(seeding.WAYS):
+    for place in range(len(made.windows)):
+        for number, way in enumerate(samples.WAYS):
             start = seeding.load_start(folder / "experiment" / "starts.npz", way, place)
             where = folder / "windows" / f"{place}_{way}"
             seed = args.seed + 2 * place + number
-            values = sampling.run(engine, window, start, plan, seed=seed, folder=where)
-            sampled.append(analysis.Sampled(place, way, values))
+            ran = block.run(engine, range(place, place + 1), [start], plan, seed=seed, folder=where)
+            sampled.append(samples.Sampled(place, way, ran.values[0]))
     answer = analysis.binding(made, sampled, read_task(folder / "inputs"))
     row: dict[str, Any] = {
         "guest": code,
@@ -81,7 +81,7 @@ def one(found: data.Benchmark, code: str, args: argparse.Namespace) -> dict[str,
     }
 
 
-def overlaps(made: experiment.Experiment, sampled: list[analysis.Sampled]) -> list[float]:
+def overlaps(made: experiment.Experiment, sampled: list[samples.Sampled]) -> list[float]:
     """Of neighbours by themselves, from the forward samples."""
     return seeding.neighbour_overlaps(made, [each.values for each in sampled if each.seeded == "forward"])
 

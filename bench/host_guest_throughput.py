@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from record import record
 
-from sophron.science.host_guest import data, experiment, forces, relax, sampling, tasks
+from sophron.science.host_guest import block, data, experiment, forces, relax, sampling, tasks
 from sophron.science.host_guest.build import build
 from sophron.science.host_guest.platform import openmm, platform
 
@@ -63,7 +63,7 @@ def main() -> None:
                 at = time.process_time()
                 if ours_now:
                     where = Path(work) / f"turn{turn}"
-                    sampling.run(engine, made.windows[window], state, plan, seed=turn + 1, folder=where)
+                    block.run(engine, range(window, window + 1), [state], plan, seed=turn + 1, folder=where)
                 else:
                     integrator.step(args.steps)
                     context.getState(getPositions=True)

@@ -55,11 +55,16 @@ def from_smiles(smiles, residue, offset=(0.0, 0.0, 0.0), charge=None):
 @pytest.fixture
 def small_task(tmp_path):
     """A task whose host is adamantane and whose guest is ethylammonium beside it."""
+    folder = tmp_path / "inputs"
+    folder.mkdir()
+    return small(folder)
+
+
+def small(folder, solvent="obc2"):
+    """Write this task."""
     from sophron.science.host_guest.tasks import _pdb
 
     host, guest = from_smiles("C1C2CC3CC1CC(C2)C3", "HST"), from_smiles("CC[NH3+]", "GST", offset=(0.0, 0.0, 6.5))
-    folder = tmp_path / "inputs"
-    folder.mkdir()
     host.write(folder / "host.mol2")
     guest.write(folder / "guest.mol2")
     (folder / "complex.pdb").write_text(_pdb(host, guest))
@@ -70,7 +75,7 @@ def small_task(tmp_path):
         "guest_charge_e": 1,
         "symmetry": {"equivalent_sites": 1, "locked_by_restraint": False},
         "ph": 7.0,
-        "solvent": "obc2",
+        "solvent": solvent,
     }
     (folder / "task_metadata.json").write_text(json.dumps(task))
     return folder

@@ -11,26 +11,40 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sophron.records import documents
 from sophron.science.estimators.cycle import Term
 from sophron.science.estimators.refusal import Reason, Refusal
 from sophron.science.estimators.restraints import rt
-from sophron.science.host_guest import analysis, complex_diagnostics, complex_pipeline, sampling, seeding
-from sophron.science.host_guest.analysis import Sampled
+from sophron.science.host_guest import (
+    analysis,
+    block,
+    complex_diagnostics,
+    complex_pipeline,
+    drafts,
+    samples,
+    sampling,
+    seeding,
+)
 from sophron.science.host_guest.build import Complex
 from sophron.science.host_guest.geometry import Anchors
+from sophron.science.host_guest.samples import Sampled
 
 from .conftest import CHEM, T, ghost
 
 TASK = {"symmetry": {"equivalent_sites": 2, "locked_by_restraint": True}, "ph": 7.0}
 
 
-def test_all_files_are_python_that_names_no_molecule():
-    text = complex_pipeline.draft()
-    for name, source in complex_pipeline.files(complex_pipeline.Shape()).items():
-        ast.parse(source, name)
-        assert f"FILE {name}\n" in text
+@pytest.mark.parametrize(
+    ("draft", "steps"),
+    [(complex_pipeline.pulled, 44), (complex_pipeline.exchanged, 11), (complex_pipeline.decoupled, 44)],
+)
+def test_all_files_are_python_that_names_no_molecule(draft, steps):
+    text = draft()
+    for name in drafts.FILES:
+        source = text.partition(f"FILE {name}\n```python\n")[2].partition("\n```")[0]
+        assert ast.get_docstring(ast.parse(source, name))
     assert not any(f'"{code}"' in text for code in ("cb7", "CB7", "chm", "oah", "CLP"))
-    assert "03_production.py windows=44\n" in text
+    assert f"03_production.py windows={steps}\n" in text
 
 
 def test_a_complex_is_read_as_it_was_saved(tmp_path):
@@ -51,11 +65,25 @@ def test_a_complex_is_read_as_it_was_saved(tmp_path):
     assert Complex.load(tmp_path) == made
 
 
-def test_the_four_files_run_one_after_the_other(small_task, tmp_path):
+SHORT = complex_pipeline.Shape(windows=5, strengths=(0.0, 0.3), spacing=0.5, pull_length=0.5, interval=25)
+GONE = complex_pipeline.DecouplingShape(
+    windows=11, strengths=(0.0, 0.02, 0.2, 1.0), electrostatics=(0.0,), sterics=(0.5, 0.0), interval=25
+)
+
+
+@pytest.mark.parametrize(
+    ("shape", "steps", "least"),
+    [
+        pytest.param(SHORT, 5, 4, id="pulled"),
+        pytest.param(replace(SHORT, together=2), 3, 4, id="exchanged"),
+        pytest.param(GONE, 11, 11, id="decoupled"),
+        pytest.param(replace(GONE, together=4), 3, 11, id="decoupled-exchanged", marks=pytest.mark.slow),
+    ],
+)
+def test_the_four_files_run_one_after_the_other(shape, steps, least, small_task, tmp_path):
     """As the loop runs them, without its sandbox; too short for a number, and they say so."""
-    for name in ("sophron.science.host_guest.stage_file", "openmm", "parmed", "pymbar"):
+    for name in ("sophron.science.host_guest.stage_file", "openmm", "openmmtools", "parmed", "pymbar"):
         pytest.importorskip(name, reason=f"{name} is not there")
-    shape = complex_pipeline.Shape(windows=5, strengths=(0.0, 0.3), spacing=0.5, pull_length=0.5, interval=25)
     sources = complex_pipeline.files(shape)
 
     def run(name, folder, earlier, window=0):
@@ -64,28 +92,34 @@ def test_the_four_files_run_one_after_the_other(small_task, tmp_path):
             (folder / link).parent.mkdir(exist_ok=True)
             (folder / link).symlink_to(target)
         (folder / name).write_text(sources[name])
-        own = {"NS_PER_WINDOW": "0.004", "WINDOWS": "5", "SEED": "17", "PLATFORM": "CPU", "WINDOW": str(window)}
+        own = {"NS_PER_WINDOW": "0.004", "WINDOWS": str(steps), "SEED": "17", "PLATFORM": "CPU", "WINDOW": str(window)}
         environment = os.environ | {f"SOPHRON_{key}": value for key, value in own.items()}
         ended = subprocess.run(
             [sys.executable, name], cwd=folder, env=environment, capture_output=True, text=True, check=False
         )
         assert ended.returncode == 0, ended.stderr
         (path,) = folder.glob("stage_0?_result.json")
+        documents.validate(documents.Document(documents.load_json(path), path), "debate/stage_result")
         return json.loads(path.read_text())
 
     first = run("01_prep.py", tmp_path / "s1", {})
     assert first["diagnostics"]["atom_type_changes"] == []
     earlier = {"stage_01": tmp_path / "s1", "stage_02": tmp_path / "s2"}
     second = run("02_equilibrate.py", tmp_path / "s2", {"stage_01": tmp_path / "s1"})
-    assert second["diagnostics"]["restraint_energy_kcal_per_mol"] == pytest.approx(0.0, abs=1e-9)
+    assert second["diagnostics"].get("restraint_energy_kcal_per_mol", 0.0) == pytest.approx(0.0, abs=1e-9)
     used = second["diagnostics"]["window_count"]
-    for window in range(5):
-        third = run("03_production.py", tmp_path / f"w{window}", earlier, window)
-        assert third["diagnostics"]["sampled_ns"] == pytest.approx(0.004 if window < used else 0.0)
-    windows = {f"windows/{window}": tmp_path / f"w{window}" for window in range(5)}
+    assert used >= least
+    sampled_ns = 0.0
+    for step in range(steps):
+        third = run("03_production.py", tmp_path / f"w{step}", earlier, step)
+        sampled_ns += third["diagnostics"]["sampled_ns"]
+        assert third["diagnostics"]["planned_ns"] == pytest.approx(third["diagnostics"]["sampled_ns"])
+    assert sampled_ns == pytest.approx(0.004 * used)
+    windows = {f"windows/{step}": tmp_path / f"w{step}" for step in range(steps)}
     last = run("04_analysis.py", tmp_path / "s4", earlier | windows)
     assert last["status"] == "refused"
     assert last["failure"]["kind"] == "few_samples"
+    assert last["diagnostics"]["window_count"] == used
     assert last["delta_g_kcal_per_mol"] is None
 
 
@@ -100,23 +134,6 @@ class TestRuns:
     @pytest.fixture
     def engine(self):
         return sampling.Engine(ghost(((0.0, 0.3), (4.0, 5.0, 9.0))), 0.01, "Reference")
-
-    def test_a_killed_window_goes_on_to_the_same_samples(self, engine, tmp_path):
-        plan = sampling.Plan(samples=25, interval=10, settle=10, segment=10, time_step_ps=0.01)
-        start = sampling.State(engine.experiment.positions_a)
-        window = engine.experiment.windows[2]
-        whole = sampling.run(engine, window, start, plan, seed=5, folder=tmp_path / "whole")
-        assert whole.shape == (len(sampling.COLUMNS), 25)
-        sampling.run(engine, window, start, plan, seed=5, folder=tmp_path / "killed")
-        for path in sorted((tmp_path / "killed").iterdir())[1:]:
-            path.unlink()
-        kept = (tmp_path / "killed" / "segment_0000.npz").stat().st_mtime_ns
-        another = sampling.Engine(engine.experiment, 0.01, "Reference")
-        again = sampling.run(another, window, start, plan, seed=5, folder=tmp_path / "killed")
-        assert np.array_equal(again, whole)
-        assert (tmp_path / "killed" / "segment_0000.npz").stat().st_mtime_ns == kept
-        other = sampling.run(another, window, start, plan, seed=6, folder=tmp_path / "other")
-        assert not np.array_equal(other, whole)
 
     def test_windows_are_put_in_where_neighbours_do_not_overlap(self, engine, tmp_path):
         found = seeding.seed_windows(engine, 9, seeding.Short(20, 20), 4)
@@ -133,12 +150,22 @@ class TestRuns:
     def test_diagnostics_are_plain(self, engine, tmp_path):
         plan = sampling.Plan(samples=30, interval=10, settle=10, time_step_ps=0.01)
         start = sampling.State(engine.experiment.positions_a)
-        values = sampling.run(engine, engine.experiment.windows[2], start, plan, seed=5, folder=tmp_path)
-        found = complex_diagnostics.of_window(engine.experiment, 2, {"forward": values, "backward": values}, plan)
+        ran = block.run(engine, range(2, 4), [start, start], plan, seed=5, folder=tmp_path)
+        both = [
+            complex_diagnostics.of_window(
+                engine.experiment, [Sampled(place, way, values) for way in samples.WAYS], plan
+            )
+            for place, values in zip((2, 3), ran.values, strict=True)
+        ]
+        found = complex_diagnostics.of_block(both[:1], range(2, 3), [])
         assert found["sampled_ns"] == pytest.approx(2 * 30 * 10 * 0.01e-3)
         assert found["dwell_within_target"] > 0.7
         assert found["statistical_inefficiency"] >= 1
         assert all(isinstance(each, float | int) for each in found.values())
+        worst = complex_diagnostics.of_block(both, range(2, 4), [ran.accepted])
+        assert worst["sampled_ns"] == pytest.approx(4 * 30 * 10 * 0.01e-3)
+        assert worst["dwell_within_target"] == min(each["dwell_within_target"] for each in both)
+        assert "distance_mean_a" not in worst
 
 
 class TestRefusals:

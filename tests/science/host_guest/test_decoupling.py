@@ -3,16 +3,19 @@
 import numpy as np
 import pytest
 
+from sophron.records.errors import UserError
 from sophron.science.estimators.cycle import Term, closure
-from sophron.science.estimators.mbar import Run
+from sophron.science.estimators.mbar import Run, estimate
 from sophron.science.estimators.refusal import Reason, Refusal
-from sophron.science.estimators.restraints import release
-from sophron.science.host_guest import decoupling, forces, relax
+from sophron.science.estimators.restraints import release, rt
+from sophron.science.host_guest import decoupling, experiment, forces, legs, relax
 from sophron.science.host_guest.build import build
 from sophron.science.host_guest.decoupling import Six, Stage
-from sophron.science.host_guest.sampling import Plan
+from sophron.science.host_guest.samples import Sampled
 
-from .conftest import CHEM, T
+from .conftest import CHEM, T, ghost, small
+
+FEW = legs.Lambdas((0.0, 1.0), (0.5, 0.0), (0.5, 0.0))
 
 
 def test_charges_go_before_sterics():
@@ -24,6 +27,14 @@ def test_charges_go_before_sterics():
         Stage(1.0, 0.5, 0.5)
 
 
+def test_what_is_put_between_is_between():
+    first, second = Stage(0.0, 1.0, 1.0), Stage(0.04, 1.0, 1.0)
+    assert first.halfway(second) == Stage(0.01, 1.0, 1.0)
+    assert second.halfway(Stage(1.0, 1.0, 1.0)) == Stage(0.2, 1.0, 1.0)
+    assert Stage(1.0, 0.5, 1.0).halfway(Stage(1.0, 0.0, 1.0)) == Stage(1.0, 0.25, 1.0)
+    assert Stage(1.0, 0.0, 0.5).halfway(Stage(1.0, 0.0, 0.0)) == Stage(1.0, 0.0, 0.25)
+
+
 class TestComplex:
     """A small complex in OBC2."""
 
@@ -33,51 +44,106 @@ class TestComplex:
             pytest.importorskip(name, reason=f"{name} {CHEM}")
 
     @pytest.fixture
-    def held(self, small_task, tmp_path):
-        built = build(small_task, tmp_path / "built")
+    def both(self, small_task, tmp_path):
+        built = build(small_task, tmp_path / "built", alone=True)
         begun, _ = relax.minimise(built, relax.start(built), "Reference")
-        system, _ = forces.solvated(built.prmtop, built.solvent)
-        first = built.host_atoms
-        six = Six(tuple(built.anchors.host), (*built.anchors.guest, first + 5))
-        frame = decoupling.frame_at(begun.positions_a, six)
-        made = decoupling.alchemical(system, range(first, built.atoms))
-        decoupling.hold(made, six, frame)
-        return system, made, begun.positions_a, frame
+        alone, _ = relax.minimise(built.alone, relax.start(built.alone), "Reference")
+        return built, begun, legs.prepare(built, begun, alone, T, locked=False, lambdas=FEW)
 
-    def test_coupled_is_the_system_as_it_was_and_decoupled_feels_no_host(self, held):
-        import openmm
-
-        system, made, positions, _ = held
-        stages = decoupling.chain((0.0, 1.0), (0.0,), (0.0,))
-        energies = []
+    def test_coupled_is_the_system_as_it_was_and_decoupled_feels_no_host(self, both):
+        built, begun, made = both
+        plain = experiment.prepare(built, begun, experiment.Protocol(), T, locked=False)
+        guest = slice(built.host_atoms, built.atoms)
+        gone = []
         for shift in (0.0, 30.0):
-            moved = positions.copy()
-            moved[-11:] += [0.0, 0.0, shift]
-            row = []
-            for each in (made, system):
-                context = openmm.Context(
-                    each, openmm.VerletIntegrator(0.001), openmm.Platform.getPlatformByName("Reference")
-                )
-                context.setPositions(moved * 0.1)
-                if each is made:
-                    row += list(decoupling.reduced(context, stages, T))
-                else:
-                    unit = 4.184 * decoupling.rt(T)
-                    row.append(context.getState(getEnergy=True).getPotentialEnergy()._value / unit)
-            energies.append(row)
-        near, far = energies
-        assert near[0] == pytest.approx(near[-1], abs=1e-2)
-        assert near[0] == pytest.approx(near[1], abs=1e-6)  # restraints are at their targets
-        assert far[0] == pytest.approx(far[-1], abs=1e-2)
-        restraint = far[1] - far[0]
-        assert far[3] - restraint == pytest.approx(near[3], abs=1e-2)
+            moved = made.host.positions_a.copy()
+            moved[guest] += [0.0, 0.0, shift]
+            context = started(made.host.system, moved)
+            made.host.apply(context, made.host.windows[0])
+            context.setParameter("walled", 0.0)  # nor is there a wall in the other one
+            assert energy(context) == pytest.approx(energy(started(plain.system, moved)), abs=1e-2)
+            made.host.apply(context, made.host.windows[-1])
+            restraints = forces.group_energy(context, forces.GUEST_GROUP) / rt(T)
+            assert (restraints > 100) == (shift > 0)  # at their targets at the start
+            gone.append(energy(context) - restraints)
+        assert gone[0] == pytest.approx(gone[1], abs=1e-2)
 
-    def test_a_leg_runs(self, held):
-        _, made, positions, _ = held
-        stages = decoupling.chain((1.0,), (0.5, 0.0), ())
-        runs = decoupling.sample(made, stages, positions, T, Plan(10, 5, 5), seed=3, asked="Reference")
-        assert [run.reduced.shape for run in runs] == [(3, 10)] * 3
-        assert all(np.all(np.isfinite(run.reduced)) for run in runs)
+    def test_a_leg_is_read_as_it_was_saved(self, both, tmp_path):
+        _, _, made = both
+        made.save(tmp_path / "legs")
+        again = legs.Legs.load(tmp_path / "legs")
+        for leg, other in ((made.host, again.host), (made.alone, again.alone)):
+            assert leg.windows == other.windows
+            assert leg.frame == other.frame
+            contexts = [started(each.system, each.positions_a) for each in (leg, other)]
+            assert leg.energies(contexts[0]) == pytest.approx(other.energies(contexts[1]), abs=1e-4)
+
+
+def started(system, positions_a):
+    import openmm
+
+    platform = openmm.Platform.getPlatformByName("Reference")
+    context = openmm.Context(system, openmm.VerletIntegrator(0.001), platform)
+    context.setPositions(positions_a * 0.1)
+    return context
+
+
+def energy(context):
+    """In units of RT."""
+    return context.getState(getEnergy=True).getPotentialEnergy()._value / (4.184 * rt(T))
+
+
+@pytest.fixture(scope="module")
+def boxed(tmp_path_factory):
+    for name in ("openmmtools", "parmed", "rdkit"):
+        pytest.importorskip(name, reason=f"{name} {CHEM}")
+    inputs, folder = tmp_path_factory.mktemp("inputs"), tmp_path_factory.mktemp("built")
+    built = build(small(inputs, solvent="tip3p"), folder, pull_a=0.0, alone=True)
+    parts = [relax.start(each) for each in (built, built.alone)]
+    return built, legs.prepare(built, *parts, T, locked=False, lambdas=FEW)
+
+
+class TestBox:
+    """The same in water, where the charge of the guest does not go alone."""
+
+    def test_no_window_has_a_charged_box(self, boxed):
+        _, made = boxed
+        for leg in (made.host, made.alone):
+            charges = [total_charge(leg.system, window.electrostatics) for window in leg.windows]
+            assert charges == pytest.approx([0.0] * len(leg.windows), abs=1e-6)
+
+    def test_the_ions_that_go_are_the_farthest_ones_and_are_kept_away(self, boxed):
+        built, made = boxed
+        (ion,) = offset_ions(made.host.system, built)
+        positions = made.host.positions_a
+        apart = positions[ion] - positions[built.host_atoms]
+        edges = np.array(made.host.box_a)
+        assert np.linalg.norm(apart - edges * np.round(apart / edges)) > decoupling.ION_AWAY_A
+
+    def test_a_box_without_such_ions_is_refused(self, boxed):
+        built, _ = boxed
+        with pytest.raises(UserError, match="has 2 ions for a guest of \\+3 e"):
+            legs._counterions(built.alone.prmtop, 3, relax.start(built.alone), range(11))
+
+
+def total_charge(system, electrostatics):
+    """Of all particles, in a window."""
+    import openmm
+
+    (force,) = (each for each in system.getForces() if isinstance(each, openmm.NonbondedForce))
+    fixed = sum(force.getParticleParameters(at)[0]._value for at in range(force.getNumParticles()))
+    offsets = [force.getParticleParameterOffset(at) for at in range(force.getNumParticleParameterOffsets())]
+    assert {name for name, *_ in offsets} == {"lambda_electrostatics"}
+    return fixed + electrostatics * sum(each[2] for each in offsets)
+
+
+def offset_ions(system, built):
+    """Particles beyond host and guest whose charge goes."""
+    import openmm
+
+    (force,) = (each for each in system.getForces() if isinstance(each, openmm.NonbondedForce))
+    offsets = [force.getParticleParameterOffset(at) for at in range(force.getNumParticleParameterOffsets())]
+    return [each[1] for each in offsets if each[1] >= built.atoms]
 
 
 class TestCycle:
@@ -86,6 +152,8 @@ class TestCycle:
     @pytest.fixture(autouse=True)
     def _pymbar(self):
         pytest.importorskip("pymbar", reason=f"pymbar {CHEM}")
+
+    FRAME = decoupling.frame_at(np.random.default_rng(2).normal(size=(6, 3)) * 4, Six((2, 1, 0), (3, 4, 5)))
 
     @staticmethod
     def leg(difference, seed, gap=0.5):
@@ -96,22 +164,52 @@ class TestCycle:
             x = source.normal(gap * place, 1.0, 900)
             rows = [0.5 * (x - gap * each) ** 2 + difference * each / 2 for each in range(3)]
             runs.append(Run(place, np.array(rows), x[None], "forward"))
-        return runs
-
-    FRAME = decoupling.frame_at(np.random.default_rng(2).normal(size=(6, 3)) * 4, Six((2, 1, 0), (3, 4, 5)))
+        return estimate(runs, T)
 
     def test_terms_have_their_signs(self):
-        found = decoupling.binding(self.leg(40.0, 1), self.leg(30.0, 2), self.FRAME, T, [Term("symmetry", -0.4)])
-        exact = -10.0 * decoupling.rt(T) - release(self.FRAME, T) - 0.4
+        found = decoupling.binding(self.leg(40.0, 1), self.leg(30.0, 2), self.FRAME, T, [Term("symmetry", -0.4)]).total
+        exact = -10.0 * rt(T) - release(self.FRAME, T) - 0.4
         assert abs(found.value - exact) < 3 * found.statistical + 1e-9
 
     def test_a_closed_cycle_is_nothing(self):
-        there = decoupling.binding(self.leg(40.0, 1), self.leg(30.0, 2), self.FRAME, T)
-        back = decoupling.binding(self.leg(40.0, 3), self.leg(30.0, 4), self.FRAME, T)
+        there = decoupling.binding(self.leg(40.0, 1), self.leg(30.0, 2), self.FRAME, T).total
+        back = decoupling.binding(self.leg(40.0, 3), self.leg(30.0, 4), self.FRAME, T).total
         assert not isinstance(closure([there, -back]), Refusal)
-        wrong = decoupling.binding(self.leg(40.0, 3), self.leg(37.0, 4), self.FRAME, T)
+        wrong = decoupling.binding(self.leg(40.0, 3), self.leg(37.0, 4), self.FRAME, T).total
         assert closure([there, -wrong]).reason is Reason.CYCLE_OPEN
 
-    def test_windows_without_overlap_are_refused(self):
-        found = decoupling.binding(self.leg(40.0, 1, gap=30.0), self.leg(30.0, 2), self.FRAME, T)
+
+class TestRefused:
+    """Refusals name windows of the common row."""
+
+    @staticmethod
+    def both():
+        source = np.random.default_rng(3)
+        stages = decoupling.chain((), (0.0,), ())
+        made = ghost(((0.0,), (4.0,)))
+        held = legs.Leg(made.system, stages, T, made.positions_a, None, made, TestCycle.FRAME)
+        free = legs.Leg(made.system, stages, T, made.positions_a, None)
+        sampled = []
+        for row, gap in ((0, 0.5), (1, 0.5), (2, 30.0), (3, 30.0)):
+            x = source.normal(gap * (row % 2), 1.0, 900)
+            energies = np.array([0.5 * (x - gap * each) ** 2 for each in range(2)])
+            sampled.append(Sampled(row, "forward", np.concatenate([np.tile(x, (7, 1)), energies])))
+        return legs.Legs(held, free), sampled
+
+    def test_a_leg_without_overlap(self):
+        pytest.importorskip("pymbar", reason=f"pymbar {CHEM}")
+        found = legs.binding(*self.both(), {"symmetry": {"equivalent_sites": 1, "locked_by_restraint": False}})
         assert found.reason is Reason.NO_OVERLAP
+        assert found.windows == (2, 3)
+        assert found.sentence.startswith("of the guest alone (the row from 2 on): windows 0 and 1 overlap")
+
+    def test_steps_across_both_legs(self):
+        made, _ = self.both()
+        assert [(name, own) for name, _, own in made.of(range(1, 4))] == [("host", range(1, 2)), ("alone", range(2))]
+        assert [name for name, _, _ in made.of(range(2, 3))] == ["alone"]
+
+
+def test_atoms_in_a_line_cannot_be_held():
+    line = np.array([[0.0, 0.0, each] for each in range(6)])
+    with pytest.raises(UserError, match="take attach-pull-release"):
+        decoupling.six(line, (0, 1, 2), [(3, 4, 5)])

@@ -67,7 +67,7 @@ class TestWithOpenmm:
         place = {0.0: 0, 0.3: 1, 1.0: 3}[strength]
         engine.begin(made.windows[place], sampling.State(shaken), 3)
         row = np.array(engine.sample())[:, None]
-        counted = analysis.reduced(made, row)[place, 0] * analysis.rt(T)
+        counted = made.reduced(row)[place, 0] * analysis.rt(T)
         assert forces.group_energy(engine.context, forces.GUEST_GROUP) == pytest.approx(counted, rel=1e-5, abs=1e-6)
 
     def test_host_restraints_are_zero_at_the_start_and_hold_a_rigid_body(self):

@@ -8,8 +8,8 @@ import pytest
 from sophron.science.estimators.corrections import symmetry
 from sophron.science.estimators.refusal import Refusal
 from sophron.science.estimators.restraints import rt
-from sophron.science.host_guest import analysis, exact, sampling, seeding
-from sophron.science.host_guest.analysis import Sampled
+from sophron.science.host_guest import analysis, block, decoupling, exact, legs, samples, sampling, seeding
+from sophron.science.host_guest.samples import Sampled
 
 from .conftest import CHEM, T, ghost
 
@@ -25,24 +25,21 @@ def locked_part(lock):
     return 0.5 * np.trapezoid(np.sin(angles) * np.exp(-energy / rt(T)), angles)
 
 
-def sampled(experiment, folder, plan, seeded, seed=3):
-    engine = sampling.Engine(experiment, plan.time_step_ps, "Reference")
-    return [
-        Sampled(
-            place,
-            way,
-            sampling.run(
-                engine,
-                window,
-                seeded.starts[way][place],
-                plan,
-                seed=seed + 2 * place + number,
-                folder=folder / f"{way}{place}",
-            ),
-        )
-        for place, window in enumerate(experiment.windows)
-        for number, way in enumerate(seeding.WAYS)
-    ]
+def sampled(chain, folder, plan, seeded, seed=3):
+    engine = sampling.Engine(chain, plan.time_step_ps, "Reference")
+    found = []
+    for place in range(len(chain.windows)):
+        for number, way in enumerate(samples.WAYS):
+            start, places = [seeded.starts[way][place]], range(place, place + 1)
+            own = seed + 2 * place + number
+            ran = block.run(engine, places, start, plan, seed=own, folder=folder / f"{way}{place}")
+            found.append(Sampled(place, way, ran.values[0]))
+    return found
+
+
+def answer(site):
+    """Binding of a guest that feels its site alone, at one of two places."""
+    return exact.binding(exact.ideal_gas, site.wall, T) - rt(T) * math.log(locked_part(site.lock)) + symmetry([1, 0], T)
 
 
 @pytest.fixture(scope="module")
@@ -58,15 +55,49 @@ def whole(tmp_path_factory):
 
 
 def test_a_guest_without_interactions_gives_the_analytic_value(whole):
-    experiment, samples = whole
-    found = analysis.binding(experiment, samples, TASK)
+    experiment, sampled_ = whole
+    found = analysis.binding(experiment, sampled_, TASK)
     assert not isinstance(found, Refusal), found
-    answer = exact.binding(exact.ideal_gas, experiment.site.wall, T) - rt(T) * math.log(
-        locked_part(experiment.site.lock)
-    )
-    answer += symmetry([1, 0], T)
-    assert abs(found.total.value - answer) < 3 * found.total.statistical + found.total.systematic
+    assert abs(found.total.value - answer(experiment.site)) < 3 * found.total.statistical + found.total.systematic
     assert found.total.statistical < 0.25
     names = [leg.name for leg in found.legs]
     assert names == ["attach and pull", "release", "symmetry"]
     assert found.total.value == pytest.approx(sum(leg.value for leg in found.legs))
+
+
+STRENGTHS = (0.0, 0.002, 0.008, 0.025, 0.07, 0.2, 0.5, 1.0)
+
+
+@pytest.fixture(scope="module")
+def decoupled(tmp_path_factory):
+    """Both legs of the ghost: in its site, where six restraints are turned on, and alone, where nothing happens."""
+    pytest.importorskip("pymbar", reason=f"pymbar {CHEM}")
+    made = ghost(((0.0,), (4.0,)))
+    six = decoupling.six(made.positions_a, (0, 1, 2), [(3, 4, 5)])
+    frame = decoupling.frame_at(made.positions_a, six)
+    decoupling.hold(made.system, six, frame)
+    held = legs.Leg(made.system, decoupling.chain(STRENGTHS, (), ()), T, made.positions_a, None, made, frame)
+    free = legs.Leg(made.system, decoupling.chain((), (0.0,), ()), T, made.positions_a, None)
+    plan = sampling.Plan(samples=450, interval=110, settle=200, segment=450, time_step_ps=0.01)
+    found, folder = [], tmp_path_factory.mktemp("legs")
+    parts = []
+    for leg, room in ((held, 3), (free, 0)):
+        longer, seeded = seeding.seed_leg(leg, len(leg.windows) + room, seeding.Short(40, 40), 5, "Reference")
+        parts.append(longer)
+        found.append(sampled(longer, folder / str(room), plan, seeded))
+    made = legs.Legs(*parts)
+    first = len(made.host.windows)
+    return made, found[0] + [Sampled(first + each.window, each.seeded, each.values) for each in found[1]]
+
+
+def test_double_decoupling_of_it_gives_the_same(decoupled):
+    made, sampled_ = decoupled
+    found = legs.binding(made, sampled_, TASK)
+    assert not isinstance(found, Refusal), found
+    assert (
+        abs(found.total.value - answer(made.host.complex.site)) < 3 * found.total.statistical + found.total.systematic
+    )
+    assert found.total.statistical < 0.25
+    named = {leg.name: leg for leg in found.legs}
+    assert [*named] == ["decoupled in the host", "release", "decoupled alone", "symmetry"]
+    assert named["decoupled alone"].value == pytest.approx(0.0, abs=1e-9)

@@ -59,6 +59,12 @@ class Run:
     coordinates: NDArray[np.float64]
     seeded: Literal["forward", "backward"] | None = None
 
+    @property
+    def slow(self) -> NDArray[np.float64]:
+        """Coordinates, and energies towards the neighbours: what MBAR averages; shape (quantities, samples)."""
+        beside = [at for at in (self.window - 1, self.window + 1) if 0 <= at < len(self.reduced)]
+        return np.concatenate([self.coordinates, self.reduced[beside] - self.reduced[self.window]])
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -101,7 +107,7 @@ def estimate(runs: Sequence[Run], temperature_k: float) -> Estimate | Refusal:
     ValueError where runs do not fit each other, are shorter than 8 samples, or hold what is not finite.
     """
     windows = _checked(runs)
-    kept = [independent(_slow(run)) for run in runs]
+    kept = [independent(run.slow) for run in runs]
 
     def parts(choose: Callable[[Run, Kept], NDArray[np.intp]]) -> Parts:
         chosen = [(run.window, run.reduced[:, choose(run, one)]) for run, one in zip(runs, kept, strict=True)]
@@ -157,12 +163,6 @@ def _checked(runs: Sequence[Run]) -> int:
         if not (np.all(np.isfinite(run.reduced)) and np.all(np.isfinite(run.coordinates))):
             raise ValueError(f"run {number}: only finite energies and coordinates count")
     return windows
-
-
-def _slow(run: Run) -> NDArray[np.float64]:
-    """Coordinates, and energies towards the neighbours: what MBAR averages."""
-    beside = [at for at in (run.window - 1, run.window + 1) if 0 <= at < len(run.reduced)]
-    return np.concatenate([run.coordinates, run.reduced[beside] - run.reduced[run.window]])
 
 
 def _guarded(parts: Parts) -> Solution | Refusal:

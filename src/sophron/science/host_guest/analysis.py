@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -14,22 +14,27 @@ from sophron.science.estimators.cycle import Term, total
 from sophron.science.estimators.mbar import SHORTEST_RUN, Estimate, Run, estimate
 from sophron.science.estimators.refusal import Reason, Refusal
 from sophron.science.estimators.restraints import release, rt
-from sophron.science.host_guest import apr, forces
 from sophron.science.host_guest.experiment import Experiment
+from sophron.science.host_guest.forces import Site
+from sophron.science.host_guest.samples import Sampled
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-Way = Literal["forward", "backward"]
+F = TypeVar("F")
 
 
-@dataclass(frozen=True)
-class Sampled:
-    """Samples of one window from one start. values: shape (columns, samples), `sampling.COLUMNS`."""
+class Bound(Protocol):
+    """What begins with the guest in the host, held by its site alone."""
 
-    window: int
-    seeded: Way | None
-    values: NDArray[np.float64]
+    @property
+    def temperature_k(self) -> float:
+        """In K."""
+
+    @property
+    def site(self) -> Site:
+        """Its wall and lock."""
+
+    @property
+    def implicit(self) -> bool:
+        """Whether there is no water."""
 
 
 @dataclass(frozen=True)
@@ -41,17 +46,9 @@ class Binding:
     estimate: Estimate
 
 
-def reduced(experiment: Experiment, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Reduced energies of samples in all windows, shape (windows, samples); the site's wall in those that have one."""
-    walls = forces.energies(experiment.site, values[3], values[4]) / rt(experiment.temperature_k)
-    plain = [replace(window, wall=None) for window in experiment.windows]
-    walled = np.array([window.wall is not None for window in experiment.windows])
-    return np.asarray(apr.reduced(plain, values[:3], experiment.temperature_k) + np.outer(walled, walls))
-
-
 def runs(experiment: Experiment, sampled: Sequence[Sampled]) -> list[Run]:
     """What MBAR needs; distance, theta and beta count for how slowly a run forgets."""
-    return [Run(each.window, reduced(experiment, each.values), each.values[:3], each.seeded) for each in sampled]
+    return [Run(each.window, experiment.reduced(each.values), each.values[:3], each.seeded) for each in sampled]
 
 
 def binding(experiment: Experiment, sampled: Sequence[Sampled], task: Mapping[str, Any]) -> Binding | Refusal:
@@ -59,10 +56,9 @@ def binding(experiment: Experiment, sampled: Sequence[Sampled], task: Mapping[st
 
     Statistical and systematic uncertainty stay apart; the force field's own error is in neither.
     """
-    short = tuple(sorted({each.window for each in sampled if each.values.shape[1] < SHORTEST_RUN}))
-    if short:
-        sentence = f"{len(short)} windows have runs of fewer than {SHORTEST_RUN} samples; run longer."
-        return Refusal(Reason.FEW_SAMPLES, sentence, short)
+    scarce = too_short(sampled)
+    if scarce:
+        return scarce
     found = estimate(runs(experiment, sampled), experiment.temperature_k)
     if isinstance(found, Refusal):
         return found
@@ -70,19 +66,37 @@ def binding(experiment: Experiment, sampled: Sequence[Sampled], task: Mapping[st
         -Term("attach and pull", found.difference, found.error, found.systematic),
         -Term("release", release(experiment.frame, experiment.temperature_k)),
     ]
-    symmetry = _symmetry(experiment, sampled, found, task["symmetry"])
-    if isinstance(symmetry, Refusal):
-        return symmetry
-    legs.append(symmetry)
-    protonation = task.get("protonation")
-    if protonation:
-        legs.append(Term("protonation", _protonated(task, protonation, experiment.temperature_k)))
+    more = corrected(experiment, sampled, found, task)
+    if isinstance(more, Refusal):
+        return more
+    legs += more
     return Binding(total("binding", legs), tuple(legs), found)
 
 
-def _symmetry(
-    experiment: Experiment, sampled: Sequence[Sampled], found: Estimate, symmetry: Mapping[str, Any]
-) -> Term | Refusal:
+def too_short(sampled: Sequence[Sampled]) -> Refusal | None:
+    """The refusal of runs that are too short to be looked at."""
+    short = tuple(sorted({each.window for each in sampled if each.values.shape[1] < SHORTEST_RUN}))
+    sentence = f"{len(short)} windows have runs of fewer than {SHORTEST_RUN} samples; run longer."
+    return Refusal(Reason.FEW_SAMPLES, sentence, short) if short else None
+
+
+def corrected(
+    bound: Bound, sampled: Sequence[Sampled], found: Estimate, task: Mapping[str, Any]
+) -> list[Term] | Refusal:
+    """What is added to binding by a task's metadata: equivalent sites, then protonation where there are pKa values.
+
+    sampled, found: of the chain that has the unrestrained guest in its first window.
+    """
+    symmetry = _symmetry(bound, sampled, found, task["symmetry"])
+    if isinstance(symmetry, Refusal):
+        return symmetry
+    protonation = task.get("protonation")
+    if not protonation:
+        return [symmetry]
+    return [symmetry, Term("protonation", _protonated(task, protonation, bound.temperature_k))]
+
+
+def _symmetry(bound: Bound, sampled: Sequence[Sampled], found: Estimate, symmetry: Mapping[str, Any]) -> Term | Refusal:
     """-RT ln n where a lock kept the guest to one of n equivalent sites; else by what the unrestrained window saw."""
     sites, locked = symmetry["equivalent_sites"], symmetry["locked_by_restraint"]
     samples = [
@@ -91,7 +105,7 @@ def _symmetry(
         if each.window == 0
     ]
     angles = np.concatenate(samples)
-    if sites > 1 and locked and experiment.site.lock is None:
+    if sites > 1 and locked and bound.site.lock is None:
         raise UserError(
             "task_metadata.json: symmetry.locked_by_restraint is true and no lock was simulated; prepare again."
         )
@@ -100,11 +114,11 @@ def _symmetry(
         return Refusal(Reason.SITES_UNEQUAL, sentence)
     turned = int((angles < 90.0).sum()) if sites == 2 and not locked else 0
     visits = [angles.size - turned, turned, *[0] * sites][:sites]
-    term = corrections.symmetry(visits, experiment.temperature_k)
+    term = corrections.symmetry(visits, bound.temperature_k)
     return term if isinstance(term, Refusal) else Term("symmetry", term)
 
 
-def prediction(experiment: Experiment, found: Binding) -> Binding | Refusal:
+def prediction(experiment: Bound, found: F) -> F | Refusal:
     """The same, or the refusal of it where the model cannot predict: it tests the machinery, and no more.
 
     OBC2 overbinds cations in these hosts by 20 kcal/mol and more, so that its numbers may look converged and be wrong.

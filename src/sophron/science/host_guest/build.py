@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -31,6 +31,16 @@ NEUTRAL_E = 1e-6
 
 
 @dataclass(frozen=True)
+class Alone:
+    """The guest by itself in the same solvent; atoms: its own."""
+
+    prmtop: Path
+    coordinates: Path
+    solvent: Solvent
+    atoms: int
+
+
+@dataclass(frozen=True)
 class Complex:
     """What preparation leaves. anchors: in host-then-guest order, the order of the files; atoms: of both together.
 
@@ -48,6 +58,12 @@ class Complex:
     renormalised_by_e: float
     type_changes: tuple[str, ...]
     warnings: tuple[str, ...]
+
+    @property
+    def alone(self) -> Alone:
+        """The guest by itself, where `build` was asked for it."""
+        paths = self.prmtop.with_name("alone.prmtop"), self.coordinates.with_name("alone.rst7")
+        return Alone(*paths, self.solvent, self.atoms - self.host_atoms)
 
     def save(self, folder: Path) -> None:
         """Describe it in `complex.json`, beside its Amber files in `folder`."""
@@ -80,12 +96,42 @@ def read_task(folder: Path) -> dict[str, Any]:
     return task
 
 
+Built = Complex | Alone
+
+
+@dataclass(frozen=True)
+class Medium:
+    """What surrounds the solute. pull_a: room for the way out; molar: ionic strength; pairs: of ions, at least."""
+
+    solvent: Solvent
+    pull_a: float
+    molar: float
+    pairs: int = 0
+
+    @property
+    def margins_a(self) -> NDArray[np.float64]:
+        """Between solute and box, shape (3,)."""
+        return np.array([AROUND_A, AROUND_A, AROUND_A + self.pull_a / 2])
+
+    def salt(self, positions_a: NDArray[np.float64]) -> int:
+        """Pairs of ions that make the ionic strength, from the size of the box to come."""
+        sides = np.ptp(positions_a, axis=0) + 2 * self.margins_a
+        return max(self.pairs, round(self.molar * MOLAR_PER_A3 * float(np.prod(sides))))
+
+
 def build(
-    inputs: Path, folder: Path, *, charges: Charges = "shipped", solvent: Solvent | None = None, pull_a: float = 12.0
+    inputs: Path,
+    folder: Path,
+    *,
+    charges: Charges = "shipped",
+    solvent: Solvent | None = None,
+    pull_a: float = 12.0,
+    alone: bool = False,
 ) -> Complex:
     """Build the complex of the task in `inputs` (metadata, host.mol2, guest.mol2, complex.pdb) in `folder`.
 
     solvent: None: the one of the metadata; pull_a: how far the guest will be pulled, for which a box makes room.
+    alone: the guest by itself, too, and in each box an ion for every charge of the guest that can go when it goes.
     UserError where files contradict each other, EngineFailure where a program fails.
     """
     task = read_task(inputs)
@@ -104,7 +150,10 @@ def build(
         parametrise(host.moved(aligned[:count]), "host", task["host_charge_e"], folder, charges),
         parametrise(guest.moved(aligned[count:]), "guest", task["guest_charge_e"], folder, charges),
     )
-    said = _leap(folder, pair, medium, pull_a, task.get("ionic_strength_molar", 0.0))
+    around = Medium(medium, pull_a, task.get("ionic_strength_molar", 0.0), abs(pair[1].charge_e) if alone else 0)
+    said = _leap(folder, "complex", {"host": pair[0], "guest": pair[1]}, around)
+    if alone:
+        said += _leap(folder, "alone", {"guest": pair[1]}, replace(around, pull_a=0.0))
     return Complex(
         prmtop=folder / "complex.prmtop",
         coordinates=folder / "complex.rst7",
@@ -138,42 +187,34 @@ def _aligned(positions_a: NDArray[np.float64], anchors: Anchors) -> NDArray[np.f
     return np.asarray((positions_a - first) @ geometry.rotation_to_z(second - first).T)
 
 
-def _leap(
-    folder: Path, pair: tuple[Parametrised, Parametrised], solvent: Solvent, pull_a: float, salt: float
-) -> list[str]:
-    """Amber files of the complex in `solvent`; what tleap warned of."""
+def _leap(folder: Path, name: str, parts: Mapping[str, Parametrised], medium: Medium) -> list[str]:
+    """Amber files `<name>.prmtop` and `<name>.rst7` of all parts together; what tleap warned of."""
     lines = ["source leaprc.gaff2"]
-    if solvent in BOXES:
-        lines.append(f"source leaprc.water.{solvent}")  # with the ions that were fitted to this water
+    boxed = medium.solvent in BOXES
+    if boxed:
+        lines.append(f"source leaprc.water.{medium.solvent}")  # with the ions that were fitted to this water
     lines.append("set default PBRadii mbondi2")
-    for name, each in zip(("host", "guest"), pair, strict=True):
-        lines += [f"loadamberparams {each.frcmod.name}", f"{name} = loadmol2 {each.mol2.name}"]
-    lines.append("complex = combine {host guest}")
-    if solvent in BOXES:
-        room = f"{{{AROUND_A:g} {AROUND_A:g} {AROUND_A + pull_a / 2:g}}}"
-        lines.append(f"solvatebox complex {BOXES[solvent]} {room}")
-        charge = sum(each.charge_e for each in pair)
+    for part, each in parts.items():
+        lines += [f"loadamberparams {each.frcmod.name}", f"{part} = loadmol2 {each.mol2.name}"]
+    lines.append(f"whole = combine {{{' '.join(parts)}}}")
+    if boxed:
+        room = " ".join(f"{each:g}" for each in medium.margins_a)
+        lines.append(f"solvatebox whole {BOXES[medium.solvent]} {{{room}}}")
+        charge = sum(each.charge_e for each in parts.values())
         counter = "Cl-" if charge > 0 else "Na+"
         if charge:
-            lines.append(f"addionsrand complex {counter} {abs(charge)}")
-        pairs = _salt_pairs(pair, pull_a, salt)
+            lines.append(f"addionsrand whole {counter} {abs(charge)}")
+        pairs = medium.salt(np.concatenate([each.molecule.positions_a for each in parts.values()]))
         if pairs:
-            lines.append(f"addionsrand complex Na+ {pairs} Cl- {pairs}")
-    lines += ["saveamberparm complex complex.prmtop complex.rst7", "quit", ""]
-    write_text(folder / "tleap.in", "\n".join(lines))
-    said = call(folder, "tleap", "-I", str(folder), "-f", "tleap.in")
-    if not (folder / "complex.prmtop").is_file() or not (folder / "complex.prmtop").stat().st_size:
+            lines.append(f"addionsrand whole Na+ {pairs} Cl- {pairs}")
+    lines += [f"saveamberparm whole {name}.prmtop {name}.rst7", "quit", ""]
+    write_text(folder / f"{name}.tleap.in", "\n".join(lines))
+    said = call(folder, "tleap", "-I", str(folder), "-f", f"{name}.tleap.in")
+    if not (folder / f"{name}.prmtop").is_file() or not (folder / f"{name}.prmtop").stat().st_size:
         raise EngineFailure(
             "tleap wrote no topology: " + "; ".join(said or warnings((folder / "tleap.log").read_text()))
         )
     return said
-
-
-def _salt_pairs(pair: tuple[Parametrised, Parametrised], pull_a: float, molar: float) -> int:
-    """Pairs of ions that make an ionic strength, from the size of the box to come."""
-    positions = np.concatenate([each.molecule.positions_a for each in pair])
-    sides = np.ptp(positions, axis=0) + 2 * np.array([AROUND_A, AROUND_A, AROUND_A + pull_a / 2])
-    return round(molar * MOLAR_PER_A3 * float(np.prod(sides)))
 
 
 def _charge_sum(prmtop: Path, atoms: int) -> float:

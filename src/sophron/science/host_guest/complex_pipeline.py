@@ -1,22 +1,28 @@
-"""Our pipeline for molecules as four stage files: what the offline author emits and varies."""
+"""Our pipelines for molecules, which the offline author emits and varies: attach-pull-release, double decoupling."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, replace
 
-if TYPE_CHECKING:
-    from jinja2 import Environment
+from sophron.science.host_guest import drafts
+from sophron.science.host_guest.legs import Lambdas
 
-TEMPLATES = Path(__file__).parent / "templates" / "complex"
-RATIONALE = (
+PULLED = (
     "Attach-pull-release along the axis of the host, against dummy atoms (10.1021/acs.jctc.5b00405), with GAFF2 and\n"
     "the charges of the benchmark. Windows are seeded from both ends and spaced by their overlap; all are analysed at\n"
     "once by MBAR (10.1063/1.2978177) with guards that refuse; release and standard state are an integral."
 )
-FILES = ("01_prep.py", "02_equilibrate.py", "03_production.py", "04_analysis.py")
+SWAPPED = (
+    "\nNeighbouring windows of a step swap their configurations (10.1063/1.3660669), where a guest is trapped in one."
+)
+DECOUPLED = (
+    "Double decoupling with six restraints (10.1021/jp0217839): the guest is held in the host, its charges and then\n"
+    "its sterics are turned off, it is released by an integral and turned on again alone. GAFF2 and the charges of\n"
+    "the benchmark; in a box, ions lose their charge with the guest (10.1063/1.4826261). Windows are seeded from both\n"
+    "ends and spaced by their overlap; each leg is analysed by MBAR (10.1063/1.2978177) with guards that refuse."
+)
+TOGETHER = 4
+"""Windows of one step where neighbours swap."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +31,8 @@ class Shape:
 
     charges: `shipped` or `am1bcc`; strengths: of the attach windows, from 0; spacing, pull_length: in Angstrom;
     spring, angle_spring: kcal/mol/Angstrom^2 and kcal/mol/rad^2, without 1/2; interval: time steps of 4 fs between
-    two samples. Equilibration and seeding follow the sampling that each window is given.
+    two samples; together: windows of one step, above 1 with swaps between neighbours. Equilibration and seeding follow
+    the sampling that each window is given.
     """
 
     windows: int = 44
@@ -36,28 +43,43 @@ class Shape:
     spring: float = 5.0
     angle_spring: float = 100.0
     interval: int = 250
+    together: int = 1
+
+    @property
+    def steps(self) -> int:
+        """Steps of production."""
+        return -(-self.windows // self.together)
 
 
-def files(shape: Shape) -> dict[str, str]:
+@dataclass(frozen=True)
+class DecouplingShape:
+    """The same for double decoupling. strengths, electrostatics, sterics: as in `legs.Lambdas`."""
+
+    windows: int = 44
+    charges: str = "shipped"
+    strengths: tuple[float, ...] = Lambdas.strengths
+    electrostatics: tuple[float, ...] = Lambdas.electrostatics
+    sterics: tuple[float, ...] = Lambdas.sterics
+    interval: int = 250
+    together: int = 1
+
+
+def files(shape: Shape | DecouplingShape) -> dict[str, str]:
     """File name -> source."""
-    return {name: _environment().get_template(f"{name}.j2").render(asdict(shape)) for name in FILES}
+    return drafts.files("complex" if isinstance(shape, Shape) else "decoupling", asdict(shape))
 
 
-def draft() -> str:
-    """The whole reply of an author (`sophron.debate.pipeline`), with our own choices."""
-    shape = Shape()
-    entries = [f"{name} windows={shape.windows}" if name == "03_production.py" else name for name in FILES]
-    blocks = [f"FILE {name}\n```python\n{source.rstrip()}\n```" for name, source in files(shape).items()]
-    return "\n".join(["RATIONALE", RATIONALE, "ENTRY", *entries, *blocks, ""])
+def pulled() -> str:
+    """Attach-pull-release, each window by itself."""
+    return drafts.reply(PULLED, files(Shape()), Shape().steps)
 
 
-@cache
-def _environment() -> Environment:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+def exchanged() -> str:
+    """Attach-pull-release with Hamiltonian replica exchange between the windows of a step."""
+    shape = replace(Shape(), together=TOGETHER)
+    return drafts.reply(PULLED + SWAPPED, files(shape), shape.steps)
 
-    return Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        undefined=StrictUndefined,
-        keep_trailing_newline=True,
-        autoescape=False,  # noqa: S701 - Python, not HTML
-    )
+
+def decoupled() -> str:
+    """Double decoupling."""
+    return drafts.reply(DECOUPLED, files(DecouplingShape()), DecouplingShape().windows)

@@ -3,33 +3,37 @@
 From bound to free: restraints are turned on, charges and then sterics of the guest are turned off, the guest that
 feels nothing is released by an integral, and is turned on again in solvent alone (Boresch et al. 2003,
 10.1021/jp0217839). The alchemical system is openmmtools'.
+
+In a periodic box the charge of the guest must not vanish by itself: the box would be charged, and its energy would
+depend on its size (Rocklin et al. 2013, 10.1063/1.4826261). As many ions of the opposite charge lose theirs with it,
+alike in both legs and far from the guest, so that what they cost cancels.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sophron.records.errors import UserError
 from sophron.science.estimators.cycle import Term, total
-from sophron.science.estimators.mbar import Run, estimate
-from sophron.science.estimators.refusal import Refusal
-from sophron.science.estimators.restraints import Frame, Harmonic, release, rt
+from sophron.science.estimators.mbar import Estimate
+from sophron.science.estimators.restraints import Frame, Harmonic, release
 from sophron.science.host_guest import geometry
 from sophron.science.host_guest.forces import GUEST_GROUP, KJ_PER_KCAL, NM_PER_A
-from sophron.science.host_guest.platform import openmm, platform
-from sophron.science.host_guest.relax import FRICTION_PER_PS
-from sophron.science.host_guest.sampling import Plan, segment_seed
+from sophron.science.host_guest.platform import openmm
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 K_DISTANCE, K_ANGLE = 5.0, 50.0
 """kcal/mol/Angstrom^2 and kcal/mol/rad^2, without 1/2"""
+ION_AWAY_A, ION_K = 12.0, 5.0
+"""How near to the guest an ion that goes with it may come, and the wall there in kcal/mol/Angstrom^2."""
 SURFACE_TERM = "28.3919551*(radius+0.14)^2"
 
 
@@ -45,6 +49,20 @@ class Stage:
         """ValueError where atoms without repulsion would still have charges: they would fall on each other."""
         if self.electrostatics > 0 and self.sterics < 1:
             raise ValueError("charges are turned off before sterics")
+
+    @property
+    def walled(self) -> bool:
+        """Whether the site's wall and lock keep the guest bound: where restraints do not do it alone."""
+        return self.strength < 1
+
+    def halfway(self, other: Stage) -> Stage:
+        """The stage between this one and the next."""
+        if self.strength < other.strength:
+            # Strengths are spaced about geometrically; from 0 on, there is no ratio to take.
+            strength = (self.strength * other.strength) ** 0.5 if self.strength else 0.25 * other.strength
+            return Stage(strength, self.electrostatics, self.sterics)
+        middle = 0.5 * (self.electrostatics + other.electrostatics), 0.5 * (self.sterics + other.sterics)
+        return Stage(self.strength, *middle)
 
 
 @dataclass(frozen=True)
@@ -80,6 +98,22 @@ def alchemical(system: Any, guest: Sequence[int]) -> Any:
     return made
 
 
+def let_go_with(system: Any, ions: Sequence[int], guest: int) -> None:
+    """Let ions of an alchemical system lose their charge as the guest does, `ION_AWAY_A` or more from an atom of it."""
+    module = openmm()
+    wall = module.CustomBondForce("k*step(least-r)*(least-r)^2")
+    wall.addGlobalParameter("k", ION_K * KJ_PER_KCAL / NM_PER_A**2)
+    wall.addGlobalParameter("least", ION_AWAY_A * NM_PER_A)
+    wall.setUsesPeriodicBoundaryConditions(True)
+    (nonbonded,) = (force for force in system.getForces() if isinstance(force, module.NonbondedForce))
+    for ion in ions:
+        charge, sigma, epsilon = nonbonded.getParticleParameters(ion)
+        nonbonded.setParticleParameters(ion, 0.0, sigma, epsilon)
+        nonbonded.addParticleParameterOffset("lambda_electrostatics", ion, charge, 0.0, 0.0)
+        wall.addBond(ion, guest, [])
+    system.addForce(wall)
+
+
 def _drop_surface_term(system: Any) -> None:
     """Openmmtools adds a surface term to generalised Born that the system it was given does not have (`solvated`)."""
     for force in system.getForces():
@@ -88,6 +122,26 @@ def _drop_surface_term(system: Any) -> None:
                 expression, kind = force.getEnergyTermParameters(at)
                 if SURFACE_TERM in expression:
                     force.setEnergyTermParameters(at, "0", kind)
+
+
+def six(positions_a: NDArray[np.float64], host: Sequence[int], chains: Iterable[tuple[int, int, int]]) -> Six:
+    """Which atoms to hold: three of the host, in any order, and three of the guest that are bonded in a row.
+
+    host: candidates, three at least; chains: of the guest, heavy atoms. Taken is what is farthest from a line in all
+    four angles, where torsions are undefined. UserError where nothing is far enough.
+    """
+    rows = [row for each in chains for row in (each, each[::-1])]
+    options = [Six((first, second, third), row) for first, second, third in permutations(host, 3) for row in rows]
+    best = max(options, key=lambda option: _least_sine(positions_a, option), default=None)
+    if best is None or _least_sine(positions_a, best) < geometry.LEAST_SINE:
+        sentence = "no three heavy atoms in a row can be held against the host; take attach-pull-release."
+        raise UserError(f"guest.mol2: {sentence}")
+    return best
+
+
+def _least_sine(positions_a: NDArray[np.float64], option: Six) -> float:
+    places = positions_a[[*option.host, *option.guest]]
+    return min(float(np.sin(np.radians(geometry.angle(*places[at : at + 3])))) for at in range(4))
 
 
 def frame_at(positions_a: NDArray[np.float64], six: Six) -> Frame:
@@ -105,15 +159,15 @@ def frame_at(positions_a: NDArray[np.float64], six: Six) -> Frame:
 
 
 def hold(system: Any, six: Six, frame: Frame) -> None:
-    """Add the restraints of a frame to a system, governed by the parameter `strength` of the context."""
+    """Add the restraints of a frame to a system, governed by the parameter `held` of the context."""
     module = openmm()
     (h3, h2, h1), (g1, g2, g3) = six.host, six.guest
     turn = f"{2 * math.pi!r}"
-    distance = module.CustomBondForce("strength*k*(r-aim)^2")
-    angle = module.CustomAngleForce("strength*k*(theta-aim)^2")
-    torsion = module.CustomTorsionForce(f"strength*k*min(d, {turn}-d)^2; d=abs(theta-aim)")
+    distance = module.CustomBondForce("held*k*(r-aim)^2")
+    angle = module.CustomAngleForce("held*k*(theta-aim)^2")
+    torsion = module.CustomTorsionForce(f"held*k*min(d, {turn}-d)^2; d=abs(theta-aim)")
     for force in (distance, angle, torsion):
-        force.addGlobalParameter("strength", 0.0)
+        force.addGlobalParameter("held", 0.0)
     for name in ("k", "aim"):
         distance.addPerBondParameter(name)
         angle.addPerAngleParameter(name)
@@ -131,76 +185,28 @@ def hold(system: Any, six: Six, frame: Frame) -> None:
         system.addForce(force)
 
 
-def apply(context: Any, stage: Stage) -> None:
-    """Make a context that of one window; a leg without host has no restraints."""
-    values = {
-        "lambda_electrostatics": stage.electrostatics,
-        "lambda_sterics": stage.sterics,
-        "strength": stage.strength,
-    }
-    known: Mapping[str, float] = context.getParameters()
-    for name in known:
-        if name in values:
-            context.setParameter(name, values[name])
+@dataclass(frozen=True)
+class Decoupled:
+    """A standard binding free energy in kcal/mol (1 mol/l), its legs, and what MBAR measured in both boxes."""
 
-
-def reduced(context: Any, stages: Sequence[Stage], temperature_k: float) -> NDArray[np.float64]:
-    """Reduced energies of where a context stands in all windows, shape (windows,)."""
-    energies = []
-    for stage in stages:
-        apply(context, stage)
-        energies.append(float(context.getState(getEnergy=True).getPotentialEnergy()._value))  # noqa: SLF001 - in kJ/mol
-    return np.array(energies) / (KJ_PER_KCAL * rt(temperature_k))
-
-
-def sample(
-    system: Any,
-    stages: Sequence[Stage],
-    positions_a: NDArray[np.float64],
-    temperature_k: float,
-    plan: Plan,
-    *,
-    seed: int,
-    box_a: tuple[float, float, float] | None = None,
-    asked: str | None = None,
-) -> list[Run]:
-    """All windows of one leg, each begun where the one before has ended."""
-    module = openmm()
-    integrator = module.LangevinMiddleIntegrator(temperature_k, FRICTION_PER_PS, plan.time_step_ps)
-    integrator.setRandomNumberSeed(segment_seed(seed, 0))
-    chosen, properties = platform(asked)
-    context = module.Context(system, integrator, chosen, properties)
-    if box_a:
-        context.setPeriodicBoxVectors(*(np.diag(box_a) * NM_PER_A))
-    context.setPositions(positions_a * NM_PER_A)
-    context.setVelocitiesToTemperature(temperature_k, segment_seed(seed, 1))
-    runs = []
-    for place, stage in enumerate(stages):
-        apply(context, stage)
-        integrator.step(plan.settle)
-        columns = []
-        for _ in range(plan.samples):
-            integrator.step(plan.interval)
-            columns.append(reduced(context, stages, temperature_k))
-            apply(context, stage)
-        energies = np.array(columns).T
-        runs.append(Run(place, energies, energies[:0], "forward"))
-    return runs
+    total: Term
+    legs: tuple[Term, ...]
+    host: Estimate
+    alone: Estimate
 
 
 def binding(
-    bound: Sequence[Run], alone: Sequence[Run], frame: Frame, temperature_k: float, corrections: Sequence[Term] = ()
-) -> Term | Refusal:
-    """Standard binding free energy in kcal/mol (1 mol/l) from both legs, or why there is none.
+    bound: Estimate, alone: Estimate, frame: Frame, temperature_k: float, corrections: Sequence[Term] = ()
+) -> Decoupled:
+    """Standard binding free energy from both legs.
 
     bound: restraints on, then decoupled, in the complex; alone: decoupled without a host; corrections: as they are
     added to binding (equivalent sites, protonation).
     """
-    legs = []
-    for name, runs in (("decoupled in the host", bound), ("decoupled alone", alone)):
-        found = estimate(runs, temperature_k)
-        if isinstance(found, Refusal):
-            return found
-        legs.append(Term(name, found.difference, found.error, found.systematic))
-    held, free = legs
-    return total("binding", [-held, -Term("release", release(frame, temperature_k)), free, *corrections])
+    legs = [
+        -Term("decoupled in the host", bound.difference, bound.error, bound.systematic),
+        -Term("release", release(frame, temperature_k)),
+        Term("decoupled alone", alone.difference, alone.error, alone.systematic),
+        *corrections,
+    ]
+    return Decoupled(total("binding", legs), tuple(legs), bound, alone)

@@ -11,8 +11,8 @@ import numpy as np
 
 from sophron.records import documents
 from sophron.records.atomic import write_json, write_text
-from sophron.science.estimators.restraints import Frame, Harmonic
-from sophron.science.host_guest import forces, geometry
+from sophron.science.estimators.restraints import Frame, Harmonic, rt
+from sophron.science.host_guest import apr, arrays, forces, geometry
 from sophron.science.host_guest.apr import Wall, Window
 from sophron.science.host_guest.build import Complex
 from sophron.science.host_guest.forces import Held, Lock, Site
@@ -74,7 +74,7 @@ class Experiment:
     def save(self, folder: Path) -> None:
         """Write `system.xml`, `experiment.json` and `start.npz`, the windows last."""
         write_text(folder / "system.xml", openmm().XmlSerializer.serialize(self.system))
-        np.savez(folder / "start.npz", positions_a=self.positions_a)
+        arrays.write(folder / "start.npz", {"positions_a": self.positions_a})
         described = {
             "held": asdict(self.held),
             "site": asdict(self.site),
@@ -100,6 +100,29 @@ class Experiment:
             box_a=(box[0], box[1], box[2]) if box else None,
             implicit=stored["implicit"],
         )
+
+    def apply(self, context: Any, window: Window) -> None:
+        """Make a context that of one window."""
+        forces.apply(context, window)
+
+    def coordinates(self, positions_a: NDArray[np.float64]) -> tuple[float, float, float, float, float]:
+        """Distance, theta, beta, distance from the host's centre, and the lock's angle, in Angstrom and degrees."""
+        return forces.coordinates(positions_a, self.held)
+
+    def energies(self, context: Any) -> tuple[float, ...]:
+        """None: coordinates say all that windows differ in."""
+        del context
+        return ()
+
+    def reduced(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Reduced energies of samples in all windows, shape (windows, samples); the site's wall in those that have one.
+
+        values: shape (columns, samples), `sampling.COLUMNS`.
+        """
+        walls = forces.energies(self.site, values[3], values[4]) / rt(self.temperature_k)
+        plain = [replace(window, wall=None) for window in self.windows]
+        walled = np.array([window.wall is not None for window in self.windows])
+        return np.asarray(apr.reduced(plain, values[:3], self.temperature_k) + np.outer(walled, walls))
 
     def with_windows(self, windows: Sequence[Window]) -> Experiment:
         """The same with other windows."""

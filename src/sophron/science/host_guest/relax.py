@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sophron.interfaces.kind import EngineFailure
-from sophron.science.host_guest.build import Complex
+from sophron.science.host_guest.build import Built
 from sophron.science.host_guest.forces import KJ_PER_KCAL, NM_PER_A, solvated
 from sophron.science.host_guest.platform import openmm, platform
 
@@ -50,7 +50,7 @@ class Relaxed:
     diagnostics: Mapping[str, float] = field(default_factory=dict)
 
 
-def start(built: Complex) -> Relaxed:
+def start(built: Built) -> Relaxed:
     """Positions and box as they were built."""
     from openmm import app, unit
 
@@ -62,7 +62,7 @@ def start(built: Complex) -> Relaxed:
     return Relaxed(positions, (float(edges[0][0]), float(edges[1][1]), float(edges[2][2])))
 
 
-def minimise(built: Complex, begun: Relaxed, asked: str | None = None) -> tuple[Relaxed, float]:
+def minimise(built: Built, begun: Relaxed, asked: str | None = None) -> tuple[Relaxed, float]:
     """The nearest minimum and its energy in kcal/mol; EngineFailure where it is not finite."""
     module = openmm()
     system, _ = solvated(built.prmtop, built.solvent)
@@ -75,7 +75,7 @@ def minimise(built: Complex, begun: Relaxed, asked: str | None = None) -> tuple[
     return Relaxed(_positions(state), begun.box_a), energy
 
 
-def equilibrate(built: Complex, begun: Relaxed, bath: Bath, picoseconds: float, asked: str | None = None) -> Relaxed:
+def equilibrate(built: Built, begun: Relaxed, bath: Bath, picoseconds: float, asked: str | None = None) -> Relaxed:
     """Constant volume for `picoseconds`, and in a box as long again at constant pressure."""
     system, _ = solvated(built.prmtop, built.solvent)
     _hold(system, built, begun)
@@ -153,7 +153,7 @@ def _diagnosed(table: NDArray[np.float64], interval_ps: float) -> dict[str, floa
     return found
 
 
-def _hold(system: Any, built: Complex, begun: Relaxed) -> None:
+def _hold(system: Any, built: Built, begun: Relaxed) -> None:
     """Hold the heavy atoms of host and guest where they are."""
     force = openmm().CustomExternalForce(
         "k*periodicdistance(x,y,z,x0,y0,z0)^2" if begun.box_a else "k*((x-x0)^2+(y-y0)^2+(z-z0)^2)"

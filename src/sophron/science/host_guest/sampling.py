@@ -1,23 +1,14 @@
-"""One window of a complex, run in segments: each is a function of the one before it and of its own seed.
-
-So a killed window goes on after its last whole segment, and ends in the samples that it would have given unharmed.
-"""
+"""Stepping a chain of windows: how long, where from, with which noise, and what is measured of each sample."""
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from sophron.interfaces.kind import EngineFailure
-from sophron.records.atomic import write_bytes
-from sophron.science.host_guest import forces
-from sophron.science.host_guest.apr import Window
-from sophron.science.host_guest.experiment import Experiment
 from sophron.science.host_guest.forces import KJ_PER_KCAL, NM_PER_A
 from sophron.science.host_guest.platform import openmm, platform
 from sophron.science.host_guest.relax import FRICTION_PER_PS, TIME_STEP_PS, degrees_of_freedom, temperature
@@ -25,8 +16,10 @@ from sophron.science.host_guest.relax import FRICTION_PER_PS, TIME_STEP_PS, degr
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+W = TypeVar("W")
+
 COLUMNS = ("distance_a", "theta_deg", "beta_deg", "centre_a", "lock_deg", "potential_kcal_per_mol", "temperature_k")
-"""Of a sample; centre_a: distance of G1 from the host's centre; lock_deg: angle D2-G1-G2."""
+"""Of a sample; centre_a: distance of G1 from the host's centre; lock_deg: angle D2-G1-G2. A chain may add more."""
 LONGEST_SETTLING_PS = 10.0
 
 
@@ -60,29 +53,78 @@ class State:
     velocities: NDArray[np.float64] | None = None
 
 
-class Engine:
-    """A context of OpenMM for one experiment, that segments of any of its windows are run with."""
+class Chain(Protocol[W]):
+    """What an engine steps: a system with parameters that make it that of one window or another."""
 
-    def __init__(self, experiment: Experiment, time_step_ps: float = TIME_STEP_PS, asked: str | None = None) -> None:
+    @property
+    def system(self) -> Any:
+        """OpenMM's, with restraints."""
+
+    @property
+    def windows(self) -> Sequence[W]:
+        """In their order."""
+
+    @property
+    def temperature_k(self) -> float:
+        """In K."""
+
+    @property
+    def box_a(self) -> tuple[float, float, float] | None:
+        """Edges in Angstrom; None without a box."""
+
+    @property
+    def positions_a(self) -> NDArray[np.float64]:
+        """Where it starts, shape (particles, 3), in Angstrom."""
+
+    def with_windows(self, windows: Sequence[W]) -> Chain[W]:
+        """The same with other windows."""
+
+    def apply(self, context: Any, window: W) -> None:
+        """Make a context that of one window."""
+
+    def coordinates(self, positions_a: NDArray[np.float64]) -> tuple[float, float, float, float, float]:
+        """The first five of `COLUMNS`, from positions of shape (particles, 3)."""
+
+    def energies(self, context: Any) -> tuple[float, ...]:
+        """Columns after `COLUMNS`, where only the context knows them."""
+
+    def reduced(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Reduced energies of samples, shape (columns, samples), in all windows, shape (windows, samples)."""
+
+
+class Engine(Generic[W]):
+    """A context of OpenMM for one chain, in which any of its windows can be run."""
+
+    def __init__(self, experiment: Chain[W], time_step_ps: float = TIME_STEP_PS, asked: str | None = None) -> None:
         module = openmm()
         self.experiment = experiment
         self._integrator = module.LangevinMiddleIntegrator(experiment.temperature_k, FRICTION_PER_PS, time_step_ps)
         chosen, properties = platform(asked)
         self.context = module.Context(experiment.system, self._integrator, chosen, properties)
         self._freedom = degrees_of_freedom(experiment.system)
+        self._window: W | None = None
 
-    def begin(self, window: Window, state: State, seed: int) -> None:
-        """Stand at `state` in `window`, with noise that depends on `seed` alone."""
+    def reseed(self, seed: int) -> None:
+        """From here on, noise depends on `seed` alone; where the context stands is lost."""
         self._integrator.setRandomNumberSeed(seed)
         self.context.reinitialize()  # the seed counts from here
         if self.experiment.box_a:
             self.context.setPeriodicBoxVectors(*(np.diag(self.experiment.box_a) * NM_PER_A))
+
+    def enter(self, window: W, state: State, seed: int) -> None:
+        """Stand at `state` in `window`; seed: of velocities, where the state has none."""
         self.context.setPositions(state.positions_a * NM_PER_A)
         if state.velocities is None:
             self.context.setVelocitiesToTemperature(self.experiment.temperature_k, seed)
         else:
             self.context.setVelocities(state.velocities * NM_PER_A)
-        forces.apply(self.context, window)
+        self.experiment.apply(self.context, window)
+        self._window = window
+
+    def begin(self, window: W, state: State, seed: int) -> None:
+        """Stand at `state` in `window`, with noise that depends on `seed` alone."""
+        self.reseed(seed)
+        self.enter(window, state, seed)
 
     def step(self, steps: int) -> None:
         """Run on."""
@@ -92,13 +134,16 @@ class Engine:
             raise EngineFailure(f"OpenMM stopped: {error}") from error
 
     def sample(self) -> tuple[float, ...]:
-        """One row of `COLUMNS`, now; EngineFailure where the energy is not finite."""
+        """One row of `COLUMNS`, and what the chain adds, now; EngineFailure where the energy is not finite."""
         state = self.context.getState(getPositions=True, getEnergy=True)
         positions = np.asarray(state.getPositions(asNumpy=True)._value) / NM_PER_A  # noqa: SLF001 - in nm
         energy = float(state.getPotentialEnergy()._value) / KJ_PER_KCAL  # noqa: SLF001 - in kJ/mol
         if not np.isfinite(energy):
             raise EngineFailure("the potential energy is not finite; the time step or the start is at fault")
-        return (*forces.coordinates(positions, self.experiment.held), energy, temperature(state, self._freedom))
+        more = self.experiment.energies(self.context)
+        if more and self._window is not None:
+            self.experiment.apply(self.context, self._window)
+        return (*self.experiment.coordinates(positions), energy, temperature(state, self._freedom), *more)
 
     def state(self) -> State:
         """Where it stands."""
@@ -107,42 +152,6 @@ class Engine:
         return State(np.asarray(positions._value) / NM_PER_A, np.asarray(velocities._value) / NM_PER_A)  # noqa: SLF001 - nm, nm/ps
 
 
-def run(engine: Engine, window: Window, start: State, plan: Plan, *, seed: int, folder: Path) -> NDArray[np.float64]:
-    """Samples of one window from one start, shape (columns, samples); segments are kept in `folder`.
-
-    Segments that are there already, of an earlier try, are not repeated. EngineFailure where the run breaks.
-    """
-    parts = list(_segments(engine, window, start, plan, seed=seed, folder=folder))
-    return np.concatenate(parts, axis=1)
-
-
-def _segments(
-    engine: Engine, window: Window, start: State, plan: Plan, *, seed: int, folder: Path
-) -> Iterator[NDArray[np.float64]]:
-    state = start
-    for number, begun in enumerate(range(0, plan.samples, plan.segment)):
-        path = folder / f"segment_{number:04d}.npz"
-        if not path.is_file():
-            engine.begin(window, state, segment_seed(seed, number))
-            if number == 0:
-                engine.step(plan.settle)
-            rows = []
-            for _ in range(min(plan.segment, plan.samples - begun)):
-                engine.step(plan.interval)
-                rows.append(engine.sample())
-            _keep(path, np.array(rows).T, engine.state())
-        with np.load(path) as kept:
-            state = State(kept["positions_a"], kept["velocities"])
-            yield kept["samples"]
-
-
 def segment_seed(seed: int, number: int) -> int:
     """Seed of one segment: from 1 to 2^31 - 2, for OpenMM takes 0 as `anything`."""
     return 1 + int(np.random.SeedSequence([seed, number]).generate_state(1)[0] % (2**31 - 2))
-
-
-def _keep(path: Path, samples: NDArray[np.float64], state: State) -> None:
-    buffer = io.BytesIO()
-    values: dict[str, Any] = {"samples": samples, "positions_a": state.positions_a, "velocities": state.velocities}
-    np.savez(buffer, **values)
-    write_bytes(path, buffer.getvalue())

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Generic
 
 import numpy as np
 
-from sophron.records.atomic import write_bytes
 from sophron.science.estimators.mbar import LEAST_OVERLAP
 from sophron.science.estimators.neighbours import compare
-from sophron.science.host_guest.analysis import reduced
+from sophron.science.host_guest import arrays
 from sophron.science.host_guest.apr import Window
-from sophron.science.host_guest.experiment import Experiment, at_distance
+from sophron.science.host_guest.decoupling import Stage
+from sophron.science.host_guest.experiment import at_distance
+from sophron.science.host_guest.legs import Leg
 from sophron.science.host_guest.relax import TIME_STEP_PS
-from sophron.science.host_guest.sampling import Engine, State, segment_seed
+from sophron.science.host_guest.sampling import Chain, Engine, State, W, segment_seed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-WAYS: tuple[Literal["forward", "backward"], ...] = ("forward", "backward")
 WANTED_OVERLAP = 2 * LEAST_OVERLAP
 """Of short runs: they have seen less of each window than production will, and neither side of a slope."""
 LEAST_PS, MOST_PS = 2.0, 20.0
@@ -49,25 +48,25 @@ class Short:
 
 
 @dataclass(frozen=True)
-class Seeded:
+class Seeded(Generic[W]):
     """windows: with those put in; starts: way -> state of each window.
 
     thin: first ones of pairs that still overlap too little, because there were no more windows to put in.
     """
 
-    windows: tuple[Window, ...]
+    windows: tuple[W, ...]
     starts: dict[str, tuple[State, ...]]
     thin: tuple[int, ...]
 
 
-def seed_windows(engine: Engine, most: int, short: Short, seed: int) -> Seeded:
+def seed_windows(engine: Engine[Window], most: int, short: Short, seed: int) -> Seeded[Window]:
     """Pull the guest out, put windows in where neighbours overlap too little, then push it back in.
 
     most: windows that there may be in all. The way out is repeated from the start of each window that was put in.
     """
     experiment = engine.experiment
     windows = list(experiment.windows)
-    walk = _Walk(engine, short, seed)
+    walk = Walk(engine, short, seed)
     states, samples = walk.through(windows, State(experiment.positions_a))
     while len(windows) < most:
         overlaps = neighbour_overlaps(experiment.with_windows(windows), samples)
@@ -85,16 +84,38 @@ def seed_windows(engine: Engine, most: int, short: Short, seed: int) -> Seeded:
     return Seeded(tuple(windows), {"forward": tuple(states), "backward": tuple(backward[::-1])}, thin)
 
 
-def save(seeded: Seeded, path: Path) -> None:
+def seed_leg(leg: Leg, most: int, short: Short, seed: int, asked: str | None = None) -> tuple[Leg, Seeded[Stage]]:
+    """A leg of double decoupling, through its windows and back, and the leg with those that were put in.
+
+    Energies in a new window are not known of samples taken before, so that the whole way is repeated with it.
+    """
+    while True:
+        walk = Walk(Engine(leg, asked=asked), short, seed)
+        states, samples = walk.through(leg.windows, State(leg.positions_a))
+        overlaps = neighbour_overlaps(leg, samples)
+        wanting = sorted(
+            (place for place, overlap in enumerate(overlaps) if overlap < WANTED_OVERLAP), key=overlaps.__getitem__
+        )
+        room = max(0, most - len(leg.windows))
+        if not wanting[:room]:
+            break
+        windows = list(leg.windows)
+        for place in sorted(wanting[:room], reverse=True):
+            windows.insert(place + 1, windows[place].halfway(windows[place + 1]))
+        leg = leg.with_windows(windows)
+    backward, _ = walk.through(leg.windows[::-1], states[-1])
+    thin = tuple(place for place, overlap in enumerate(overlaps) if overlap < LEAST_OVERLAP)
+    return leg, Seeded(leg.windows, {"forward": tuple(states), "backward": tuple(backward[::-1])}, thin)
+
+
+def save(seeded: Seeded[W], path: Path) -> None:
     """Write the starts to an npz file."""
-    arrays = {
+    kept = {
         f"{way}_{what}": np.array([getattr(state, what) for state in states])
         for way, states in seeded.starts.items()
         for what in ("positions_a", "velocities")
     }
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)  # type: ignore[arg-type]
-    write_bytes(path, buffer.getvalue())
+    arrays.write(path, kept)
 
 
 def load_start(path: Path, way: str, window: int) -> State:
@@ -103,9 +124,9 @@ def load_start(path: Path, way: str, window: int) -> State:
         return State(kept[f"{way}_positions_a"][window], kept[f"{way}_velocities"][window])
 
 
-def neighbour_overlaps(experiment: Experiment, samples: Sequence[NDArray[np.float64]]) -> list[float]:
+def neighbour_overlaps(experiment: Chain[W], samples: Sequence[NDArray[np.float64]]) -> list[float]:
     """Overlap of each window with the next by themselves, from samples of each, shape (columns, samples)."""
-    energies = [reduced(experiment, each) for each in samples]
+    energies = [experiment.reduced(each) for each in samples]
     return [
         compare(first[place + 1] - first[place], second[place + 1] - second[place]).overlap
         for place, (first, second) in enumerate(pairwise(energies))
@@ -122,14 +143,14 @@ def halfway(first: Window, second: Window) -> Window:
     return Window(at_distance(first.frame, middle), second.strength, second.wall)
 
 
-class _Walk:
+class Walk(Generic[W]):
     """From window to window, each begun where the one before has ended."""
 
-    def __init__(self, engine: Engine, short: Short, seed: int) -> None:
+    def __init__(self, engine: Engine[W], short: Short, seed: int) -> None:
         self._engine, self._short, self._seed = engine, short, seed
         self._taken = 0
 
-    def through(self, windows: Sequence[Window], state: State) -> tuple[list[State], list[NDArray[np.float64]]]:
+    def through(self, windows: Sequence[W], state: State) -> tuple[list[State], list[NDArray[np.float64]]]:
         """States at the end of each window, and the second half of its samples: the first half moves it there."""
         states, samples = [], []
         for window in windows:

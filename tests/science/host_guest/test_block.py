@@ -1,0 +1,75 @@
+"""Windows in one process: restart within them, and swaps between neighbours whose distributions are known."""
+
+import numpy as np
+import pytest
+
+from sophron.science.estimators.restraints import rt
+from sophron.science.host_guest import block, sampling
+
+from .conftest import CHEM, T, ghost
+
+PLAN = sampling.Plan(samples=300, interval=40, settle=200, time_step_ps=0.01)
+
+
+@pytest.fixture(autouse=True)
+def _installed():
+    pytest.importorskip("openmm", reason=f"OpenMM {CHEM}")
+
+
+def engine(made):
+    return sampling.Engine(made, PLAN.time_step_ps, "Reference")
+
+
+@pytest.fixture(scope="module")
+def exchanged(tmp_path_factory):
+    pytest.importorskip("openmm", reason=f"OpenMM {CHEM}")
+    made = ghost(((), (4.0, 4.5, 9.5)))
+    starts = [sampling.State(made.positions_a)] * 3
+    return made, block.run(engine(made), range(3), starts, PLAN, seed=8, folder=tmp_path_factory.mktemp("block"))
+
+
+def test_neighbours_that_overlap_swap_and_others_do_not(exchanged):
+    _, found = exchanged
+    assert found.accepted[0] > 0.3
+    assert found.accepted[1] < 0.02
+    assert {tuple(sorted(row)) for row in found.replicas} == {(0, 1, 2)}
+    assert found.values.shape == (3, len(sampling.COLUMNS), 300)
+    assert found.replicas.shape == (300, 3)
+
+
+def test_each_window_keeps_its_distribution(exchanged):
+    made, found = exchanged
+    for place, target in ((0, 4.0), (1, 4.5)):
+        distances = found.values[place][0][20:]
+        width = np.sqrt(rt(T) / (2 * made.windows[place].frame.distance.k))
+        assert distances.mean() == pytest.approx(target + 2 * width**2 / target, abs=0.1)
+        assert distances.std() == pytest.approx(width, rel=0.2)
+
+
+@pytest.mark.parametrize("places", [range(2, 3), range(1, 4)])
+def test_a_killed_block_goes_on_to_the_same_samples(places, tmp_path):
+    made = ghost(((0.0, 0.3), (4.0, 4.4, 9.0)))
+    plan = sampling.Plan(samples=25, interval=10, settle=10, segment=10, time_step_ps=0.01)
+    starts = [sampling.State(made.positions_a)] * len(places)
+
+    def run(name, seed=5):
+        return block.run(engine(made), places, starts, plan, seed=seed, folder=tmp_path / name)
+
+    whole = run("whole")
+    assert whole.values.shape == (len(places), len(sampling.COLUMNS), 25)
+    assert len(places) == 1 or max(whole.accepted) > 0
+    run("killed")
+    for path in sorted((tmp_path / "killed").iterdir())[1:]:
+        path.unlink()
+    kept = (tmp_path / "killed" / "segment_0000.npz").stat().st_mtime_ns
+    again = run("killed")
+    assert np.array_equal(again.values, whole.values)
+    assert np.array_equal(again.replicas, whole.replicas)
+    assert again.accepted == whole.accepted
+    assert (tmp_path / "killed" / "segment_0000.npz").stat().st_mtime_ns == kept
+    assert not np.array_equal(run("other", seed=6).values, whole.values)
+
+
+def test_steps_share_the_windows_out():
+    assert [block.places(step, 4, 10) for step in range(4)] == [range(4), range(4, 8), range(8, 10), range(10, 10)]
+    assert block.places(7, 1, 9) == range(7, 8)
