@@ -1,5 +1,6 @@
 """What stage files leave, packed and unpacked."""
 
+import os
 import tarfile
 
 import pytest
@@ -28,3 +29,12 @@ def test_an_archive_gives_back_what_was_packed(tmp_path):
     out = archives.extracted(archives.packed(tmp_path / "in", tmp_path / "left.tar"), tmp_path / "out")
     assert sorted(str(path.relative_to(out)) for path in out.rglob("*")) == ["deep", "deep/empty", "x"]
     assert (out / "x").read_bytes() == b"1"
+
+
+def test_equal_files_make_equal_bytes(tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x").write_bytes(b"1")
+    os.utime(tmp_path / "two" / "x", (0, 0))
+    first, second = (archives.packed(tmp_path / name, tmp_path / f"{name}.tar") for name in ("one", "two"))
+    assert first.read_bytes() == second.read_bytes()

@@ -63,6 +63,11 @@ class Mechanical:
         """Minutes of try `attempt` (from 1): grows linearly, up to the ceiling."""
         return min(self.runtime_min * attempt, self.ceiling_runtime_min)
 
+    def may_grow(self, memory_mb: int, runtime_min: int) -> frozenset[str]:
+        """Of "memory" and "time", what a try after one with so much would have more of."""
+        room = {"memory": memory_mb < self.ceiling_memory_mb, "time": runtime_min < self.ceiling_runtime_min}
+        return frozenset(name for name, more in room.items() if more and self.retries)
+
     def core_hours(self) -> float:
         """Upper bound for one step: ceiling cores x ceiling runtime x attempts."""
         return self.ceiling_cores * self.ceiling_runtime_min / 60 * (self.retries + 1)

@@ -235,6 +235,8 @@ def _context(work: _Work, folder: Path) -> StepContext:
         memory_mb=work.order.claim.memory_mb,
         runtime_min=work.order.claim.runtime_min,
         unsandboxed_fragments=mechanical.unsandboxed_fragments,
+        spec_seed=work.spec.data["seed"],
+        may_grow=mechanical.may_grow(work.order.claim.memory_mb, work.order.claim.runtime_min),
     )
 
 

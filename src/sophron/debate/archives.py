@@ -13,11 +13,16 @@ ARCHIVE_NAME = "left.tar"
 
 
 def packed(folder: Path, archive: Path) -> Path:
-    """`archive`, made of what is in a folder."""
+    """`archive`, made of what is in a folder: equal files make equal bytes, whenever and by whom they were written."""
     with tarfile.open(archive, "w") as stream:
         for path in sorted(folder.iterdir()):
-            stream.add(path, path.name)
+            stream.add(path, path.name, filter=_nobody)
     return archive
+
+
+def _nobody(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    member.mtime, member.uid, member.gid, member.uname, member.gname = 0, 0, 0, "", ""
+    return member
 
 
 def extracted(archive: Path, folder: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Running one stage file on one guest: in the sandbox, in an empty folder, with nothing granted but what it needs.
+"""Running one stage file on one guest: in the sandbox, in its own folder, with nothing granted but what it needs.
 
 A stage file is code that a model wrote. It sees the interpreter with its packages, this package, the task, the files
 of host and guest, and what earlier stages left; it has no network, no home and no environment but its variables.
@@ -7,7 +7,6 @@ of host and guest, and what earlier stages left; it has no network, no home and 
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import sysconfig
 import time
@@ -75,9 +74,11 @@ class Executed:
 
 
 def run(work: Work, sandbox: SandboxBackend) -> Executed:
-    """Run the file once, from an empty folder; what it left is in `work.workdir` afterwards, without links.
+    """Run the file once; what it left is in `work.workdir` afterwards, without links.
 
-    UserError where no sandbox can be made; whatever the file does is a result.
+    It begins where a try of the same work that was killed has stopped: files that one left are there, its result is
+    not. `work.folder` is of this work alone. UserError where no sandbox can be made; whatever the file does is a
+    result.
     """
     _prepare(work)
     output = work.folder / "stdout"
@@ -143,8 +144,9 @@ def _package() -> Path:
 
 
 def _prepare(work: Work) -> None:
-    shutil.rmtree(work.workdir, ignore_errors=True)
-    work.workdir.mkdir(parents=True)
+    work.workdir.mkdir(parents=True, exist_ok=True)
+    _clean(work)  # a link that a killed try has left could lead our own writing out of the folder
+    (work.workdir / work.stage.result).unlink(missing_ok=True)
     atomic.write_json(work.workdir / pipeline.METADATA_NAME, work.task)
     atomic.write_text(work.workdir / work.stage.file, work.pipeline.files[work.stage.file])
     for name, source in {**work.inputs, **work.earlier}.items():

@@ -119,6 +119,7 @@ def _task(root: Path, spec: Spec) -> Inputs:
     return {
         "question": dict(spec.data["question"]) | {"reference": None},
         "form": first["form"],
+        "protocol": trials.get("protocol"),
         "guests": {name: one.outcome["result"]["metadata"] for name, one in guests.items()},
         "ns_per_window": trials["ns_per_window"],
         "most_windows": trials["most_windows"],

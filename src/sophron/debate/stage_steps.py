@@ -5,15 +5,17 @@ A stage file's failure is a result of its step, so the loop goes on with it; onl
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from sophron.debate import execution
 from sophron.debate.archives import ARCHIVE_NAME, extracted, packed
 from sophron.debate.pipeline import PRODUCTION, STAGES, Pipeline, StageFile
-from sophron.interfaces.kind import StepContext, StepResult, UpstreamStep
+from sophron.interfaces.kind import EngineFailure, StepContext, StepResult, UpstreamStep
 from sophron.records import atomic
 from sophron.records.canonical import digest
 from sophron.sandbox.choose import choose
@@ -22,6 +24,10 @@ EXECUTED_NAME = "executed.json"
 PARTS = ("prepare", "equilibrate", "produce", "analyse")
 """Name of the step of each stage file, in their order."""
 LARGEST_SEED = 900_000_000
+LIMITS = {"wall_s": "time", "memory_mb": "memory"}
+"""Limits of a sandbox that a further try may have more of."""
+LIBRARIES = ("openmm", "openmmtools", "parmed", "pymbar")
+"""Of this environment, those that a stage file may compute with; their versions are in the outcome."""
 READY = "ready"
 
 
@@ -47,7 +53,10 @@ def execute(ctx: StepContext) -> StepResult:
     }
     made = work(ctx, pipeline, stage, task, wall_s=60.0 * ctx.runtime_min, **about)
     executed = execution.run(made, choose())
-    return _left(ctx, executed.result["status"], key, executed, made.workdir)
+    curable = LIMITS.get(executed.measured["limit"])
+    if curable in ctx.may_grow:
+        raise EngineFailure(f"{stage.file} passed its limit {executed.measured['limit']}", curable_by=curable)
+    return _left(ctx, executed.result["status"], key, executed, made)
 
 
 def _pipeline(ctx: StepContext, stage: StageFile) -> Pipeline:
@@ -70,7 +79,7 @@ def _key(ctx: StepContext, pipeline: Pipeline, stage: StageFile, task: UpstreamS
     sources = [pipeline.files[each.file] for each in STAGES[: stage.number] if each.file in pipeline.files]
     length = {key: ctx.definition[key] for key in ("ns_per_window", "platform")}
     place = {key: value for key, value in ctx.wildcards.items() if key != "trial"}
-    return digest([sources, pipeline.windows, task.result["metadata"], length, place])
+    return digest([sources, pipeline.windows, task.result["metadata"], length, place, ctx.spec_seed])
 
 
 def work(
@@ -104,22 +113,32 @@ def work(
 
 
 def _left(
-    ctx: StepContext, status: str, key: str, executed: execution.Executed | None, folder: Path | None
+    ctx: StepContext, status: str, key: str, executed: execution.Executed | None, made: execution.Work | None
 ) -> StepResult:
     """The outcome of an execution without clocks; what was measured with one goes into the files.
 
-    key: see `_key`; executed, folder: None where a stage before did not complete.
+    key: see `_key`; executed, made: None where a stage before did not complete.
     """
     empty = ctx.workdir / "empty"
     empty.mkdir(exist_ok=True)
-    archive = packed(folder or empty, ctx.workdir / ARCHIVE_NAME)
+    archive = packed(made.workdir if made else empty, ctx.workdir / ARCHIVE_NAME)
     document = executed.as_document() if executed else None
     path = ctx.workdir / EXECUTED_NAME
     atomic.write_json(path, document)
     number = executed.result["delta_g_kcal_per_mol"] if executed else None
     failure = executed.result.get("failure") if executed else None
-    about = {"status": status, "key": key, "delta_g_kcal_per_mol": number, "failure": failure}
-    return StepResult(about, {"left": archive, "executed": path})
+    seed = made.seed if made else None
+    about = {"status": status, "key": key, "seed": seed, "delta_g_kcal_per_mol": number, "failure": failure}
+    return StepResult(about, {"left": archive, "executed": path}, versions())
+
+
+def versions() -> dict[str, str]:
+    """Name -> version of what a stage file may compute with."""
+    found = {}
+    for name in LIBRARIES:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found
 
 
 def _unpacked(ctx: StepContext, before: Sequence[UpstreamStep]) -> Iterator[tuple[str, Path]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from sophron.sandbox.choose import choose
 from sophron.science.host_guest import systems
 
 PIPELINE_NAME = "pipeline.txt"
+REHEARSED_NS = 0.02
 
 
 def tasks(ctx: StepContext) -> StepResult:
@@ -62,7 +64,8 @@ def looked_at(ctx: StepContext) -> StepResult:
 def rehearse(ctx: StepContext) -> StepResult:
     """The first three stages, one window of production, on the first training guest, with the fixes made so far.
 
-    It finds what does not run before a panel looks, and before all windows are paid for.
+    It finds what does not run before a panel looks, and before all windows are paid for. Nothing that it samples is
+    used, so it samples `REHEARSED_NS` a window at most; the trial itself has the signed length, whatever was rehearsed.
     """
     (looked,) = ctx.upstream["layer1"]
     if looked.result["label"] == Label.FAIL.value:
@@ -99,6 +102,7 @@ def _run_through(ctx: StepContext, pipeline: Pipeline, number: int) -> StepResul
         about: dict[str, Any] = {"earlier": earlier, "window": window, "seed": ctx.seed}
         wall_s = min(max(1.0, until - time.monotonic()), 60.0 * ctx.runtime_min)
         work = stage_steps.work(ctx, pipeline, stage, task, wall_s=wall_s, **about)
+        work = replace(work, ns_per_window=min(work.ns_per_window, REHEARSED_NS))
         executed = execution.run(work, choose())
         if not executed.completed:
             return _rehearsed(ctx, "stuck" if last else "crashed", pipeline.reply, _said(executed), stage.file)

@@ -57,6 +57,8 @@ class StepContext:
         (restart files, stress segments) may be continued. The function writes nowhere else.
     seed: seed of this step (1 to 900,000,000), derived from the spec's seed, the stage and the wildcards.
     log_dir: folder of this try below `records/`; engine logs that people want to read later go there.
+    spec_seed: seed of the spec, for what must not depend on the round of a loop.
+    may_grow: of "memory" and "time", what a further try would have more of.
     """
 
     stage: str
@@ -71,6 +73,8 @@ class StepContext:
     runtime_min: int = 60
     unsandboxed_fragments: bool = False
     previous: Mapping[str, Sequence[UpstreamStep]] = field(default_factory=dict)
+    spec_seed: int = 1
+    may_grow: frozenset[str] = frozenset()
 
     def one(self, stage: str) -> UpstreamStep:
         """The single upstream step of `stage`; ValueError where there are several."""

@@ -1,7 +1,8 @@
 """Rule of thumb of a pipeline's author: our reference pipeline, then one change a trial, as critiques name it.
 
-It designs nothing. The reference pipelines are found in the registry `sophron.pipelines` by the form of the system:
-`particles` where host and guest are single particles, else `molecules`.
+It designs nothing. The reference pipelines are found in the registry `sophron.pipelines` by the form of the system,
+`particles` where host and guest are single particles, else `molecules`, and by the protocol that the campaign begins
+with, where it names one: `molecules_double_decoupling`.
 """
 
 import re
@@ -35,12 +36,13 @@ def answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _first(task: Mapping[str, Any]) -> dict[str, Any]:
-    form = text(given(task, "form"), "form")
+    form, protocol = text(given(task, "form"), "form"), text(task.get("protocol") or "", "protocol")
+    name = f"{form}_{protocol}" if protocol else form
     try:
-        draft = registry.load(GROUP, form)
+        draft = registry.load(GROUP, name)
     except UserError as error:
-        raise ValueError(f"there is no reference pipeline for {form} ({error})") from None
-    return {"reply": draft(), "summary": f"Our reference pipeline for {form}."}
+        raise ValueError(f"there is no reference pipeline for {name} ({error})") from None
+    return {"reply": draft(), "summary": f"Our reference pipeline for {name}."}
 
 
 def _edited(previous: str, critiques: Mapping[str, Any]) -> str | None:

@@ -20,7 +20,8 @@ TEMPLATE = Path(__file__).parent / "templates" / "sampl.campaign.yaml.j2"
 class Size:
     """training: guests at most; ns: of a window; runtime_min: of a production step; successes: that end the loop.
 
-    steps, core_hours: limits, which bound all trials, retries and ceilings of the largest benchmark.
+    memory_mb: of a step with a stage file; steps, core_hours: limits, which bound all trials, retries and ceilings of
+    the largest benchmark.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Size:
     successes: int
     steps: int
     core_hours: int
+    memory_mb: int = 2000
 
 
 SIZES = (
@@ -62,6 +64,7 @@ SIZES = (
         successes=5,
         steps=7500,
         core_hours=350000,
+        memory_mb=8000,
     ),
 )
 """smoke: minutes, machinery only; bench: hours on two cores, machinery only; full: a queue with graphics processors."""
