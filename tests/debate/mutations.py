@@ -44,20 +44,46 @@ def _broken(made, source):
 
 
 def _sign(made, source):
-    """The release with the wrong sign: where it is made, or where it is summed."""
+    """A wrong sign at the release: where it is made, where it is used, or in the sum that it is in."""
     text = made.files["04_analysis.py"]
-    ways = [
-        ("released = release(", "released = -release("),
-        ("found.difference + released", "found.difference - released"),
-    ]
-    old, new = source.choice(ways)
-    assert text.count(old) == 1
-    return "04_analysis.py", text.replace(old, new)
+    return "04_analysis.py", _rewritten(text, *source.choice(list(_signs(ast.parse(text)))))
+
+
+def _signs(tree):
+    """Nodes that the sign of the release hangs on, and what each becomes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "release":
+            yield node, f"-{ast.unparse(node)}"
+        elif isinstance(node, ast.Name) and node.id == "released" and isinstance(node.ctx, ast.Load):
+            yield node, "(-released)"
+        elif isinstance(node, ast.BinOp) and "released" in {
+            each.id for each in ast.walk(node) if isinstance(each, ast.Name)
+        }:
+            if isinstance(node.op, ast.Add) and not isinstance(node.left, ast.UnaryOp):
+                yield node, f"({ast.unparse(node.left)} - {ast.unparse(node.right)})"
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and "released" in ast.unparse(node):
+            yield node, ast.unparse(node.operand)
 
 
 def _thinned(made, source):
     """Windows that the analysis leaves out, so that neighbours in what is left do not overlap."""
-    text = made.files["04_analysis.py"]
-    stride = source.choice([2, 3])
-    assert text.count("WINDOW_STRIDE_COUNT = 1\n") == 1
-    return "04_analysis.py", text.replace("WINDOW_STRIDE_COUNT = 1\n", f"WINDOW_STRIDE_COUNT = {stride}\n")
+    text, every = made.files["04_analysis.py"], "range(len(windows))"
+    (node,) = [each for each in ast.walk(ast.parse(text)) if isinstance(each, ast.Call) and ast.unparse(each) == every]
+    stride, gap = source.choice([2, 3]), source.randrange(2, made.windows - 4)
+    ways = [
+        f"range(0, len(windows), {stride})",
+        f"{every}[::{stride}]",
+        f"[each for each in {every} if each % {stride} == 0]",
+        f"[each for each in {every} if not {gap} <= each < {gap + 3}]",
+        f"[*{every}[:{gap}], *{every}[{gap + 3}:]]",
+    ]
+    return "04_analysis.py", _rewritten(text, node, source.choice(ways))
+
+
+def _rewritten(text, node, new):
+    """With the source of one node of one line replaced."""
+    lines = text.splitlines(keepends=True)
+    line = lines[node.lineno - 1]
+    assert node.lineno == node.end_lineno
+    lines[node.lineno - 1] = line[: node.col_offset] + new + line[node.end_col_offset :]
+    return "".join(lines)

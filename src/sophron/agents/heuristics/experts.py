@@ -19,6 +19,7 @@ MOST_RESTRAINT_KCAL_PER_MOL = 0.1
 LEAST_DWELL = 0.1
 ROUNDING_KCAL_PER_MOL = 1e-6
 SMALL_ERROR_KCAL_PER_MOL = 0.01
+ANALYSIS = "04_analysis.py"
 SHORT_OF = ("few_samples", "hysteresis", "blocks_differ")
 
 
@@ -120,7 +121,7 @@ def _analysis(guest: Mapping[str, Any], windows: int) -> Iterator[Finding]:
     placed = _placed(guest, windows)
     if isinstance(used, int) and used != placed:
         sentence = f"it used {used} of {placed} windows; use every one"
-        yield Finding("high", "analysis", sentence, ("04_analysis.py", r"^(WINDOW_STRIDE_COUNT = )\d+$", r"\g<1>1"))
+        yield Finding("high", "analysis", sentence, ANALYSIS)
     if last.delta_g is None:
         return
     if not all(last.flags.values()):
@@ -148,14 +149,12 @@ def _cycle(last: Stage) -> Iterator[Finding]:
     wanted = -(attached + released) + (terms.get("symmetry") or 0.0)
     if abs(wanted - last.delta_g) > ROUNDING_KCAL_PER_MOL:
         off = last.delta_g - wanted
-        fix = ("04_analysis.py", r"-\(found\.difference - released\)", "-(found.difference + released)")
         sentence = f"its number is {off:+.3g} kcal/mol off minus the sum of its terms; a sign or a leg is wrong"
-        yield Finding("high", "analysis", sentence, fix)
+        yield Finding("high", "analysis", sentence, ANALYSIS)
     target, k = last.number("release_target_a"), last.number("release_k_kcal_per_mol_a2")
     temperature_k = last.number("temperature_k")
     if target is not None and k is not None and temperature_k is not None:
         again = release(Frame(Harmonic(target, k)), temperature_k)
         if abs(again - released) > 1e-3:
-            fix = ("04_analysis.py", r"-release\(", "release(")
             sentence = f"the release of its restraint is {again:.3f} kcal/mol, not {released:.3f}; check its sign"
-            yield Finding("high", "analysis", sentence, fix)
+            yield Finding("high", "analysis", sentence, ANALYSIS)

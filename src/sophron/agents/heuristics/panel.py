@@ -1,10 +1,10 @@
 """What the rules of thumb of a panel share: reading a benchmark, and turning findings into a vote."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from sophron.agents.heuristics.descent import restored
 from sophron.agents.heuristics.reading import count, given, mapping, number, objects, quoted, text
 
 KNOWS_LITTLE = 0.3
@@ -16,12 +16,12 @@ SWAYED = 0.2
 
 @dataclass(frozen=True)
 class Finding:
-    """A concern. fix: file, pattern of a line, and what it should become; only where the pattern stands there."""
+    """A concern. suspect: the file that it blames, where one does."""
 
     severity: str
     focus: str
     text: str
-    fix: tuple[str, str, str] | None = None
+    suspect: str | None = None
 
 
 @dataclass(frozen=True)
@@ -123,12 +123,5 @@ def _others_object(inputs: Mapping[str, Any]) -> bool:
 
 
 def _edit(finding: Finding, pipeline: str) -> dict[str, str] | None:
-    """The fix as a surgical edit, where the line that it is for stands in its file once."""
-    if finding.fix is None:
-        return None
-    file, pattern, change = finding.fix
-    source = pipeline.partition(f"FILE {file}\n")[2]
-    lines = [line for line in source.splitlines() if re.search(pattern, line)]
-    if len(lines) != 1:
-        return None
-    return {"file": file, "region": lines[0], "change": re.sub(pattern, change, lines[0])}
+    """Where the suspect is one of our reference files but for one place: that place as we had it."""
+    return restored(finding.suspect, pipeline) if finding.suspect else None
