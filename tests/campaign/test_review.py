@@ -90,7 +90,7 @@ def test_a_first_review_of_a_real_campaign(campaign):
 def test_who_is_asked_and_what_its_programs_get(campaign):
     adopted = campaign.root / "agents" / "debug.md"
     adopted.parent.mkdir()
-    grants = "grants: {network: true, mounts: [data], walltime_min: 7}"
+    grants = "grants: {network: true, hosts: [api.crossref.org], mounts: [data], walltime_min: 7}"
     shipped = resource("workflow", "agents", "debug.md").read_text()
     adopted.write_text(shipped.replace("tools: []", f"tools: [run_command]\n{grants}"))
     campaign.spec.write_text(campaign.spec.read_text() + "agents: {by_name: {verify: {backend: ranked, rank: 2}}}\n")
@@ -98,11 +98,20 @@ def test_who_is_asked_and_what_its_programs_get(campaign):
     words, page = review_text.render(looked), Page(review_page.render(looked)).words
     assert re.search(r"debug +heuristic +debug\n", words)
     assert re.search(r"verify +ranked of rank 2 +explain\n", words)
-    assert "debug may use run_command; its programs get:" in words
-    for line in ("network: YES, whatever this machine reaches", "reads: data", "at most 7 minutes of wall time"):
+    assert "debug may use run_command; it and its programs get:" in words
+    for line in (
+        "network: YES, whatever this machine reaches",
+        "its own tools ask api.crossref.org",
+        "reads: data",
+        "at most 7 minutes",
+    ):
         assert line in words
         assert line in page
-    adopted.write_text(adopted.read_text().replace("mounts: [data]", "mounts: [../data]"))
+    shown = adopted.read_text()
+    adopted.write_text(shown.replace("hosts: [api.crossref.org]", "hosts: ['*.org']"))
+    with pytest.raises(UserError, match=r"debug.md:\d+: grants.hosts\[0\]"):
+        review.collect(campaign.root, None, lambda _: [])
+    adopted.write_text(shown.replace("mounts: [data]", "mounts: [../data]"))
     with pytest.raises(UserError, match=r'debug.md:\d+: grants.mounts\[0\]: has ".." in it'):
         review.collect(campaign.root, None, lambda _: [])
 

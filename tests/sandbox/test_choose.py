@@ -156,6 +156,14 @@ def test_an_empty_block_grants_nothing_but_has_limits(work):
     assert grants.lines({})[0] == "nothing beyond its inputs and its work folder"
 
 
+def test_a_host_is_for_tools_of_the_step_and_opens_no_network_to_programs(work):
+    block = checked({"hosts": ["api.crossref.org"]})
+    assert grants.grant(block, work, root=work.parent) == grants.grant({}, work, root=work.parent)
+    first, *others = grants.lines(block)
+    assert first == "its own tools ask api.crossref.org: what they ask leaves this machine"
+    assert others == grants.lines({})
+
+
 def test_a_full_block(work):
     block = checked(
         {"gpu": True, "network": True, "mounts": ["data", "/opt/x"], "walltime_min": 2, "cpu_min": 3, "memory_mb": 100}

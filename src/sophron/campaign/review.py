@@ -52,7 +52,7 @@ class Waiting:
 
 @dataclass(frozen=True)
 class AgentPlan:
-    """An agent behind one or more rules. who: what answers for it; grants: what its programs get, as sentences."""
+    """An agent behind one or more rules. who: what answers for it; grants: what it and its programs get, sentences."""
 
     name: str
     rules: Sequence[str]

@@ -141,7 +141,7 @@ def _agents(review: Review, paint: Paint) -> Iterator[str]:
     yield from table(rows)
     for agent in review.agents:
         if agent.tools:
-            yield from _wrapped(f"{agent.name} may use {', '.join(agent.tools)}; its programs get:")
+            yield from _wrapped(f"{agent.name} may use {', '.join(agent.tools)}; it and its programs get:")
             for line in agent.grants:
                 yield from _wrapped(line, "    - ", "  ")
 

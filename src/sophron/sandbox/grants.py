@@ -86,4 +86,5 @@ def lines(block: Mapping[str, Any]) -> list[str]:
         given.append("gpu: yes, the accelerators' device nodes")
     given += [f"reads: {shown(os.path.normpath(path), 200)}" for path in sorted(block.get("mounts", []))]
     limits = [f"{block.get(key, most)} {_UNITS[key]}" for key, most in DEFAULTS.items()]
-    return [*(given or ["nothing beyond its inputs and its work folder"]), f"at most {', '.join(limits)}"]
+    asked = [f"its own tools ask {host}: what they ask leaves this machine" for host in sorted(block.get("hosts", []))]
+    return [*asked, *(given or ["nothing beyond its inputs and its work folder"]), f"at most {', '.join(limits)}"]
