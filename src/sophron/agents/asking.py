@@ -15,6 +15,7 @@ from sophron.agents.gateway import REGISTRY, Gateway
 from sophron.agents.ledger import Ledger
 from sophron.agents.redact import Redactor
 from sophron.agents.step import AgentStep
+from sophron.campaign import results
 from sophron.campaign.agent_files import RANKED, AgentFile, chosen
 from sophron.interfaces.model import Request, Response
 from sophron.records import registry
@@ -22,10 +23,12 @@ from sophron.records.errors import UserError
 from sophron.sandbox import installation
 
 if TYPE_CHECKING:
+    from sophron.agents.tools.literature_web import Web
     from sophron.agents.tools.mcp import Server
     from sophron.agents.tools.toolbox import Toolbox
 
-OVERRIDES = ("heuristic", "mailbox", "replay")
+REPLAY = "replay"
+OVERRIDES = ("heuristic", "mailbox", REPLAY)
 Ask = Callable[[Request], Response]
 
 
@@ -71,8 +74,42 @@ def toolbox(work: AgentStep) -> "Iterator[Toolbox | None]":
     scratch.mkdir(parents=True, exist_ok=True)
     given = grants.grant(work.agent.front.get("grants", {}), scratch, root=work.root)
     servers = {name: _server(work, about) for name, about in work.agent.front.get("servers", {}).items()}
-    with Toolbox(scratch, work.files, choose(None), names, grant=given, servers=servers) as box:
+    with Toolbox(scratch, work.files, choose(None), names, grant=given, servers=servers, web=work.web) as box:
         yield box
+
+
+def web(root: Path, step: str, agent: AgentFile, spec: Mapping[str, Any], override: str | None = None) -> "Web | None":
+    """The web searches of one step, for who has looked at its approval; None where its agent has no tool for them.
+
+    UserError where its grants, which are signed with it, do not name the host that would be asked. A replay asks none.
+    """
+    from sophron.agents.backends import replay
+    from sophron.agents.tools import crossref, literature_web
+
+    if literature_web.TOOL.name not in agent.front["tools"]:
+        return None
+    record = results.record_folder(root, step) / literature_web.NAME
+    if (override or chosen(spec, agent.name)["backend"]) == REPLAY:
+        source = replay.source_of(root, models.load(root).get(REPLAY))
+        return literature_web.Web(record, None, replayed=results.record_folder(source, step) / literature_web.NAME)
+    if lacking := ungranted(agent):
+        raise UserError(lacking)
+    return literature_web.Web(record, crossref.service())
+
+
+def ungranted(agent: AgentFile) -> str | None:
+    """One sentence where a tool of an agent asks a host that its grants do not name; None where none does."""
+    from sophron.agents.tools import crossref, literature_web
+
+    if literature_web.TOOL.name not in agent.front["tools"]:
+        return None
+    host = crossref.service().host
+    if host in agent.front.get("grants", {}).get("hosts", []):
+        return None
+    return (
+        f"{agent.path}: grants.hosts does not name {host}, which the tool {literature_web.TOOL.name} asks; add it and "
+        "sign, or take the tool out"
+    )
 
 
 def wired(agent: AgentFile, inputs: Mapping[str, Any]) -> list[str]:
@@ -103,6 +140,8 @@ def _server(work: AgentStep, about: Mapping[str, Any]) -> "Server":
 
 def missing(root: Path | None, agent: AgentFile, who: Mapping[str, Any]) -> str | None:
     """What lacks for an agent to be asked, one sentence; None where it can be."""
+    if lacking := ungranted(agent):
+        return lacking
     catalogue = models.load(root or Path())
     rank = who.get("rank", agent.front["rank"])
     wanted = (

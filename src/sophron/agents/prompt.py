@@ -61,7 +61,7 @@ def _parts(agent: AgentFile, inputs: Mapping[str, Any]) -> Iterator[Part]:
             yield _image(value)
         else:
             most = agent.front["inputs"][role].get("max_bytes", MOST_BYTES)
-            yield Text(_fenced(role, "(not given)" if value is None else value, most))
+            yield Text(fenced(role, "(not given)" if value is None else value, most))
     yield Text(agent.prompt[end:])
 
 
@@ -71,8 +71,11 @@ def _image(path: Path) -> Image:
     return Image(MEDIA[path.suffix.lower()], base64.b64encode(path.read_bytes()).decode())
 
 
-def _fenced(role: str, value: Any, most: int) -> str:
-    """An input as text, its end kept where it is too long (logs say at their end why they end)."""
+def fenced(role: str, value: Any, most: int) -> str:
+    """Data as text between marks that every agent is told of, its end kept where it has more than `most` bytes.
+
+    Logs say at their end why they end.
+    """
     text = value if isinstance(value, str) else json.dumps(value, indent=1, ensure_ascii=False, sort_keys=True)
     text = re.sub(r"<(?=/?input\b)", "&lt;", text, flags=re.IGNORECASE)
     raw = text.encode()

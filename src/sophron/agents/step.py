@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sophron.agents import guards, left, mailbox
+from sophron.agents import found, guards, left, mailbox
 from sophron.agents.conversation import Answered, Tools, converse
 from sophron.agents.failures import OWN, AgentFailure
 from sophron.agents.prompt import request
@@ -16,6 +16,9 @@ from sophron.records import atomic, documents, events
 from sophron.records.canonical import digest, file_digest
 from sophron.records.locks import FileLock
 
+if TYPE_CHECKING:
+    from sophron.agents.tools.literature_web import Web
+
 ANSWER_NAME, KEY_NAME, LEFT = "answer.json", "answer.key.json", "left"
 Ask = Callable[[Request], Response]
 
@@ -25,7 +28,7 @@ class AgentStep:
     """What an agent step needs to know. digest: of the agent; inputs: by role; answer: where its answer belongs.
 
     files: role -> file or folder that its tools may read; may_fail: whether a failure of the agent's own doing is kept
-    in the place of its answer.
+    in the place of its answer; web: its web searches, where they are granted.
     """
 
     root: Path
@@ -36,6 +39,7 @@ class AgentStep:
     answer: Path
     files: Mapping[str, Path] = field(default_factory=dict)
     may_fail: bool = False
+    web: "Web | None" = None
 
     @property
     def folder(self) -> Path:
@@ -116,7 +120,7 @@ def _left(work: AgentStep, *, whole: bool = True) -> dict[str, Any]:
 
     whole: whether all of it has to be there; of a failed agent a file that is not is empty, for its rule names it.
     """
-    found = {}
+    entries = {}
     for name, path in work.agent.front.get("keeps", {}).items():
         kept = work.folder / LEFT / Path(path).name
         try:
@@ -126,8 +130,18 @@ def _left(work: AgentStep, *, whole: bool = True) -> dict[str, Any]:
                 raise
             content = b""
         atomic.write_bytes(kept, content)
-        found[name] = {"file": kept.name, "sha256": file_digest(kept)}
-    return {"files": found} if found else {}
+        entries[name] = {"file": kept.name, "sha256": file_digest(kept)}
+    entries |= _found(work)
+    return {"files": entries} if entries else {}
+
+
+def _found(work: AgentStep) -> dict[str, dict[str, str]]:
+    """The works that this agent was told of, and those that its own searches gave it."""
+    works = [*work.inputs.get(found.ROLE, []), *(work.web.found if work.web else [])]
+    if not works:
+        return {}
+    kept = found.write(works, work.folder / LEFT)
+    return {found.ROLE: {"file": kept.name, "sha256": file_digest(kept)}}
 
 
 def _answered(work: AgentStep, ask: Ask, tools: Tools | None) -> Answered:
@@ -149,8 +163,8 @@ def _answered(work: AgentStep, ask: Ask, tools: Tools | None) -> Answered:
 def faults(work: AgentStep, answer: Any) -> list[str]:
     """What speaks against an answer: its schema, then what the schema cannot say."""
     document = documents.Document(answer, Path("answer"))
-    found = documents.faults(document, work.agent.schema_name)
-    return found or guards.faults(work.agent.name, work.inputs, answer)
+    against = documents.faults(document, work.agent.schema_name)
+    return against or guards.faults(work.agent.name, work.inputs, answer)
 
 
 def _document(work: AgentStep, backend: str, model: str) -> dict[str, Any]:

@@ -182,7 +182,9 @@ def _run(args: argparse.Namespace) -> int:
     files = gather.folders(root, agent) | gather.files(agent, inputs)
     asked = spec.agent_rules.get(args.rule)
     may_fail = asked is not None and asked.may_fail
-    work = step.AgentStep(root, name, agent, args.digest, inputs | files, Path.cwd() / args.answer, files, may_fail)
+    web = asking.web(root, name, agent, spec.data, override)
+    answer = Path.cwd() / args.answer
+    work = step.AgentStep(root, name, agent, args.digest, inputs | files, answer, files, may_fail, web)
     ask = asking.gateway(work, approval.record["envelope"], spec.data, override)
     try:
         with asking.toolbox(work) as tools:

@@ -2,8 +2,8 @@
 
 import ssl
 import time
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from typing import Any
 
 import httpx2
@@ -46,10 +46,20 @@ def client(sdk: Any, timeout_s: float) -> Any:
     It is not kept for the next call: a kept connection that the service has closed meanwhile looks like a call that
     was cut, and would be charged. Redirects are not followed: they would carry prompt and key to another host.
     """
+    return _made(sdk.DefaultHttpxClient, timeout_s)
+
+
+def plain_client(timeout_s: float) -> httpx2.Client:
+    """A client that belongs to no SDK, bounded in the same way: neither kept, nor led elsewhere by a redirect."""
+    made: httpx2.Client = _made(partial(httpx2.Client, timeout=timeout(timeout_s)), timeout_s)
+    return made
+
+
+def _made(make: Callable[..., Any], timeout_s: float) -> Any:
     end = time.monotonic() + timeout_s
 
     def bind(response: httpx2.Response) -> None:
         if isinstance(response.stream, httpx2.SyncByteStream):
             response.stream = _Bounded(response.stream, end)
 
-    return sdk.DefaultHttpxClient(verify=_trust(), follow_redirects=False, event_hooks={"response": [bind]})
+    return make(verify=_trust(), follow_redirects=False, event_hooks={"response": [bind]})

@@ -30,7 +30,7 @@ class Replay(CampaignBackend):
 
     def missing(self, model: Model) -> str | None:
         """One sentence where there is no campaign to replay."""
-        source = self._source(model)
+        source = source_of(self.root, model)
         return None if (source / "records").is_dir() else f"{source}: holds no records of a campaign to replay"
 
     def count(self, request: Request, model: Model) -> int:
@@ -40,7 +40,7 @@ class Replay(CampaignBackend):
 
     def complete(self, request: Request, model: Model) -> Response:
         """The recorded answer; ModelFailure `absent` shows the nearest recorded request and the difference."""
-        source = self._source(model)
+        source = source_of(self.root, model)
         if request.step not in self._answers:
             self._answers[request.step] = _answers(path_of(source, request.step))
         waiting = self._answers[request.step].get(request_digest(request))
@@ -49,8 +49,10 @@ class Replay(CampaignBackend):
             raise ModelFailure("absent", _miss(path, request, used=waiting is not None), outcome="none")
         return response_of(waiting.popleft())
 
-    def _source(self, model: Model) -> Path:
-        return Path(os.environ.get(model.base_url_env) or self.root)
+
+def source_of(root: Path, model: Model) -> Path:
+    """The campaign whose records a replay in `root` repeats."""
+    return Path(os.environ.get(model.base_url_env) or root)
 
 
 def _answers(path: Path) -> dict[str, deque[Mapping[str, Any]]]:

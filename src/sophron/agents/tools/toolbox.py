@@ -8,8 +8,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Self
 
-from sophron.agents.tools import command, files, literature
+from sophron.agents.tools import command, files, literature, literature_web
 from sophron.agents.tools.beneath import Outside
+from sophron.agents.tools.literature_web import Web
 from sophron.agents.tools.mcp import Connection, Failed, Server
 from sophron.agents.tools.places import Places
 from sophron.interfaces.model import Image, Text, Tool, ToolAnswer, ToolCall
@@ -31,7 +32,8 @@ class Toolbox:
     scratch: the step's writable folder, made by the caller. inputs: role -> file or folder, read-only. names: of
     BUILT_IN, or `<server>__<tool>` and `<server>__*` for an MCP server in `servers`. grant: limits, environment,
     network, mounts and devices of commands and servers (its work folder is replaced by scratch); a limit it leaves open
-    is the default one of `grants`. Use it in a `with`: servers start on entering and end on leaving.
+    is the default one of `grants`. web: searches of a signed step whose grants allow them; without it there are none.
+    Use it in a `with`: servers start on entering and end on leaving.
     Raises UserError for an unknown name, a missing root, and (on entering) a server that does not come up.
     """
 
@@ -44,17 +46,21 @@ class Toolbox:
         *,
         grant: Grant | None = None,
         servers: Mapping[str, Server] | None = None,
+        web: Web | None = None,
     ) -> None:
         self._places = Places(scratch, inputs)
         self._sandbox = sandbox
         self._grant = _closed(grant or Grant(scratch), scratch, list(inputs.values()))
         self._servers = servers or {}
+        self._web = web
         self._stack = ExitStack()
         self._tools: dict[str, tuple[Tool, Function]] = {}
         built_in = self._built_in()
         for name in names:
             if name in built_in:
                 self._tools[name] = built_in[name]
+            elif name == literature_web.TOOL.name:
+                raise UserError(f"{name} is for signed steps of a campaign, and this is none; take it out of `tools`")
             elif name.partition("__")[0] not in self._servers:
                 raise UserError(f'"{shown(name)}" is no tool; {_hint(name, [*BUILT_IN, *self._servers])}')
         self._remote = [name for name in names if name not in built_in]
@@ -102,6 +108,8 @@ class Toolbox:
         }
         made["run_command"] = (command.tool(self._grant), self._run)
         made[literature.TOOL.name] = (literature.TOOL, _of_text(literature.found))
+        if self._web is not None:
+            made[literature_web.TOOL.name] = (literature_web.TOOL, _of_text(self._web.search))
         return made
 
     def _run(self, arguments: Mapping[str, Any]) -> tuple[Contents, bool]:

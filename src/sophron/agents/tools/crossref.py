@@ -1,0 +1,182 @@
+"""Crossref's REST API (https://api.crossref.org): works by words, as bounded plain data; one host is asked, by GET."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from sophron import __version__
+from sophron.agents.tools import literature
+from sophron.agents.tools.mcp import Failed
+from sophron.agents.tools.plain import plain
+from sophron.records.documents import load_yaml, schema, validate
+from sophron.records.errors import UserError, shown
+
+FILE = "crossref.yaml"
+ROWS = 8
+"""Works in one answer."""
+ATTEMPTS = 3
+TIMEOUT_S = 20.0
+"""One attempt as a whole, whatever trickles in."""
+FIRST_WAIT_S = 1.0
+LONGEST_WAIT_S = 10.0
+"""A service that wants a longer pause is not asked again."""
+ANSWER_BYTES = 2_000_000
+ABSTRACT, TITLE, NAMES = 1_500, 300, 3
+_FIELDS = "DOI,title,author,issued,container-title,abstract"
+_TAG = re.compile(r"<[^<>]{0,300}>")
+_LEAST_PASSING = 500
+LATEST = 10_000
+
+
+@dataclass(frozen=True)
+class Service:
+    """Where works are looked up, and the address that Crossref may write to (its etiquette asks for one)."""
+
+    url: str
+    mailto: str = ""
+
+    @property
+    def host(self) -> str:
+        """The one host that is asked, without its port."""
+        return urlsplit(self.url).hostname or ""
+
+
+@dataclass(frozen=True)
+class Work:
+    """One work. about: authors, year, title and where it appeared; abstract: "" where Crossref has none.
+
+    All text is a stranger's, made plain and short. doi: in a form in which a text can cite it.
+    """
+
+    doi: str
+    about: str
+    abstract: str
+
+
+class _Passing(Exception):
+    """A failure that may be over soon. wait_s: what the service asks for, None where it does not say."""
+
+    def __init__(self, reason: str, wait_s: float | None = None) -> None:
+        super().__init__(reason)
+        self.wait_s = wait_s
+
+
+def service() -> Service:
+    """Crossref, or what `crossref.yaml` in the user's configuration says; UserError with file, key and remedy."""
+    from platformdirs import user_config_path
+
+    default = schema("crossref")["properties"]["url"]["default"]
+    path = user_config_path("sophron", appauthor=False) / FILE
+    if not path.is_file():
+        return Service(default)
+    document = load_yaml(path)
+    validate(document, "crossref")
+    return Service(document.data.get("url", default).rstrip("/"), document.data.get("mailto", ""))
+
+
+def search(at: Service, query: str, sleep: Callable[[float], None] = time.sleep) -> list[Work]:
+    """At most `ROWS` works whose bibliographic data fit `query`, as Crossref ranks them.
+
+    sleep: how to wait, in seconds. Raises Failed with one sentence for the agent, and UserError without httpx2.
+    """
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            return _works(_asked(at, query))
+        except _Passing as failure:
+            wait_s = failure.wait_s if failure.wait_s is not None else FIRST_WAIT_S * 2.0 ** (attempt - 1)
+            if attempt == ATTEMPTS or wait_s > LONGEST_WAIT_S:
+                raise Failed(f"{at.host} {failure} (attempt {attempt} of {ATTEMPTS}); go on without it") from None
+        except ValueError as fault:
+            raise Failed(f"{at.host} gave no list of works ({shown(str(fault), 100)}); go on without it") from None
+        sleep(wait_s)
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _asked(at: Service, query: str) -> bytes:
+    """The body of one answer. Raises _Passing, Failed, and ValueError for one that is too long."""
+    try:
+        import httpx2
+
+        from sophron.agents.backends import connection
+    except ImportError:
+        raise UserError(
+            'the tool literature_web needs the package httpx2; install sophron with its extra "agents"'
+        ) from None
+    words: dict[str, Any] = {"query.bibliographic": query, "rows": ROWS, "select": _FIELDS}
+    words |= {"mailto": at.mailto} if at.mailto else {}
+    # Not compressed: a bound on what arrives is then a bound on what is kept.
+    headers = {"accept-encoding": "identity", "user-agent": f"sophron/{__version__}"}
+    try:
+        with (
+            connection.plain_client(TIMEOUT_S) as client,
+            client.stream("GET", f"{at.url}/works", params=words, headers=headers) as response,
+        ):
+            _check(at, response.status_code, response.headers)
+            body = bytearray()
+            for chunk in response.iter_raw():
+                body += chunk
+                if len(body) > ANSWER_BYTES:
+                    raise ValueError(f"more than {ANSWER_BYTES} bytes")
+            return bytes(body)
+    except httpx2.TransportError as error:
+        raise _Passing(f"cannot be reached: {shown(str(error) or type(error).__name__, 100)}") from None
+
+
+def _check(at: Service, status: int, headers: Mapping[str, str]) -> None:
+    if status == 429 or status >= _LEAST_PASSING:
+        asked = headers.get("retry-after", "")
+        raise _Passing(f"answered with status {status}", float(asked) if asked.isdecimal() else None)
+    if status != 200:  # a redirect too: it would lead to a host that nobody granted
+        raise Failed(f"{at.host} refused the search with status {status}; go on without it")
+
+
+def _works(body: bytes) -> list[Work]:
+    """The works in a body; those without a DOI that a text can cite are left out. ValueError where it is no list."""
+    try:
+        items = list(json.loads(body)["message"]["items"])
+    except (KeyError, TypeError, RecursionError):
+        raise ValueError("another form") from None
+    made = [_work(item) for item in items[:ROWS] if isinstance(item, dict)]
+    return [work for work in made if literature.cited(work.doi) == [work.doi]]
+
+
+def _work(item: Mapping[str, Any]) -> Work:
+    names = [_name(one) for one in _listed(item.get("author")) if isinstance(one, dict)]
+    people = ", ".join(name for name in names[:NAMES] if name) + (" et al." if len(names) > NAMES else "")
+    head = " ".join(part for part in (people, _year(item.get("issued"))) if part)
+    parts = (head, _first(item.get("title")), _first(item.get("container-title")))
+    about = ", ".join(part for part in parts if part) or "no title"
+    return Work(_text(item.get("DOI"), TITLE), about, _text(item.get("abstract"), ABSTRACT))
+
+
+def _name(author: Mapping[str, Any]) -> str:
+    return _text(author.get("family") or author.get("name"), TITLE // 4)
+
+
+def _year(issued: Any) -> str:
+    """`{"date-parts": [[2008, 9, 28]]}`; of an unknown date the year is null."""
+    parts = _listed(issued.get("date-parts")) if isinstance(issued, dict) else []
+    first = _listed(parts[0]) if parts else []
+    return str(first[0]) if first and isinstance(first[0], int) and 0 < first[0] < LATEST else ""
+
+
+def _first(value: Any) -> str:
+    return next((_text(one, TITLE) for one in _listed(value)), "")
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _text(value: Any, most: int) -> str:
+    """One line of plain text, JATS and HTML tags taken off; "" for what is no text."""
+    if not isinstance(value, str):
+        return ""
+    return plain(" ".join(html.unescape(_TAG.sub(" ", value)).split()), most)
