@@ -91,6 +91,14 @@ def test_a_rationale_cites_what_can_be_found(rationale, said):
     assert said in fault.sentence
 
 
+def test_a_work_of_a_recorded_search_may_be_cited_whatever_its_case():
+    made = dimers.pipeline()
+    reply = Pipeline("APR (10.1021/acs.jctc.9b99999).", made.windows, made.files).reply
+    found = [{"doi": "10.1021/ACS.JCTC.9B99999", "about": "A work of this test"}]
+    assert layer1.verify(reply, NAMES, NOTES, found).faults == ()
+    assert [fault.check for fault in layer1.verify(reply, NAMES, NOTES, []).faults] == ["citations"]
+
+
 def test_a_reply_that_is_no_pipeline_is_a_fault_of_its_own():
     found = layer1.verify("I would rather write an essay.", NAMES, NOTES)
     validate(Document(found.as_document(), "layer1"), "host_guest/layer1", "result")

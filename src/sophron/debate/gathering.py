@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sophron.agents import found
 from sophron.campaign import results
 from sophron.campaign.results import Finished
 from sophron.campaign.spec import Spec
@@ -55,11 +56,15 @@ def write(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
         "contract": pipeline.__doc__ or "",
         "recommendations": recommendations,
     }
+    design = [f"design_{expert}" for expert in EXPERTS] if discussed else []
     if number == 0 or not method.memory:
+        inputs |= _found(root, spec, design, {})
         return inputs | {"pipeline": "", "critiques": {}, "history": []}
     before = {"trial": str(number - 1)}
     (closed,) = results.of_loop(root, spec, "close", before)
     trials = [Trial.read(each) for each in closed.outcome["result"]["trials"]]
+    panels = [f"{stem}_{expert}" for stem in ("pre", "single", "post") for expert in EXPERTS]
+    inputs |= _found(root, spec, [*design, "write", "criticise", *panels], before)
     return inputs | {
         "pipeline": _last_reply(root, spec, before),
         "critiques": _critiques(root, spec, before, method),
@@ -71,7 +76,18 @@ def criticise(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     """The critic: the author's draft, of which nothing has run."""
     (written,) = results.of_loop(root, spec, "write", wildcards)
     about = {"task": _task(root, spec), "contract": pipeline.__doc__ or ""}
+    about |= _found(root, spec, ["write"], wildcards)
     return about | {"draft": written.outcome["result"]["reply"]}
+
+
+def _found(root: Path, spec: Spec, rules: Sequence[str], wildcards: Wildcards) -> Inputs:
+    """What web searches gave the agents of these rules, whose words the author is told; none where they found none.
+
+    An author's file has what it was told of too, so that the trial before speaks for all before it.
+    """
+    steps = [one for rule in rules for one in results.of_loop(root, spec, rule, wildcards)]
+    works = found.once(work for one in steps for work in found.read(one.files))
+    return {found.ROLE: works} if works else {}
 
 
 def engineer(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,6 +13,8 @@ from sophron.debate.source_checks import CHECKS, Source
 from sophron.debate.votes import Label
 from sophron.records.errors import shown
 
+Works = Sequence[Mapping[str, Any]]
+"""Each with its `doi`: the notes of the bibliography, or works that web searches found."""
 LONGEST = 200_000
 """Characters of one file."""
 SENTENCE = 300
@@ -50,23 +52,26 @@ class Verdict:
         }
 
 
-def verify(reply: str, names: Sequence[str], notes: list[dict[str, Any]]) -> Verdict:
-    """Check an author's reply. names: of hosts and guests that no code may depend on; notes: the bibliography."""
+def verify(reply: str, names: Sequence[str], *known: Works) -> Verdict:
+    """Check an author's reply. names: of hosts and guests that no code may depend on; known: what may be cited."""
     try:
         made = Pipeline.parse(reply)
     except ContractBroken as error:
         return Verdict(None, (Fault("contract", "reply", 1, shown(str(error), SENTENCE)),))
-    faults = [*_rationale(made, notes)]
+    faults = [*_rationale(made, known)]
     for stage in STAGES:
         faults += _file(stage, made.files[stage.file], names)
     return Verdict(made, tuple(dict.fromkeys(faults)))
 
 
-def _rationale(made: Pipeline, notes: list[dict[str, Any]]) -> Iterator[Fault]:
+def _rationale(made: Pipeline, known: Sequence[Works]) -> Iterator[Fault]:
     if not literature.cited(made.rationale):
-        yield Fault("citations", RATIONALE, 1, "it cites nothing; a choice of method needs a DOI of the bibliography")
-    for doi in literature.unresolved(made.rationale, notes):
-        sentence = f"{shown(doi, 100)} resolves nowhere in the bibliography; cite what stands there"
+        yield Fault("citations", RATIONALE, 1, "it cites nothing; a choice of method needs a DOI that can be found")
+    for doi in literature.unresolved(made.rationale, *known):
+        sentence = (
+            f"{shown(doi, 100)} resolves nowhere: neither the bibliography nor a recorded web search has it; "
+            "cite what one of them has"
+        )
         yield Fault("citations", RATIONALE, 1, sentence)
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from sophron.agents import found
 from sophron.agents.tools import literature
 from sophron.debate import engineering, execution, layer1, stage_steps
 from sophron.debate.ablation import METHODS
@@ -52,10 +53,13 @@ def references(ctx: StepContext) -> StepResult:
 
 
 def looked_at(ctx: StepContext) -> StepResult:
-    """Layer-1 of what the author replied, or of what the critic made of it."""
+    """Layer-1 of what the author replied, or of what the critic made of it.
+
+    It asks no network: what may be cited beyond the bibliography lies beside the answer, with its digest in it.
+    """
     (written,) = ctx.upstream["criticise"] or ctx.upstream["write"]
     names = {name for task in ctx.upstream["tasks"] for name in task.result["names"]}
-    verdict = layer1.verify(written.result["reply"], sorted(names), literature.load())
+    verdict = layer1.verify(written.result["reply"], sorted(names), literature.load(), found.read(written.files))
     path = ctx.workdir / PIPELINE_NAME
     atomic.write_text(path, verdict.pipeline.reply if verdict.pipeline else "")
     return StepResult(verdict.as_document(), {"pipeline": path})

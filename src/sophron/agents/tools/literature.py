@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sophron.interfaces.model import Tool
@@ -15,7 +16,7 @@ MOST = 8
 TOOL = Tool(
     "literature",
     f"The {MOST} method notes of the bibliography that share most words with `query` (method, quantity, host, author "
-    "or DOI), best first. Only what it has may be cited.",
+    "or DOI), best first. What it has may be cited.",
     {
         "type": "object",
         "additionalProperties": False,
@@ -39,10 +40,10 @@ def cited(text: str) -> list[str]:
     return [_trimmed(each) for each in DOI.findall(text)]
 
 
-def unresolved(text: str, notes: list[dict[str, Any]]) -> list[str]:
-    """The DOIs in a text that no note has."""
-    known = {note["doi"].lower() for note in notes}
-    return [doi for doi in cited(text) if doi.lower() not in known]
+def unresolved(text: str, *known: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The DOIs in a text that none of `known` has: the notes, works that a web search found."""
+    dois = {one["doi"].lower() for each in known for one in each}
+    return [doi for doi in cited(text) if doi.lower() not in dois]
 
 
 def search(query: str, notes: list[dict[str, Any]], most: int = MOST) -> list[dict[str, Any]]:
