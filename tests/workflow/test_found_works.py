@@ -32,19 +32,23 @@ VOTE = {"label": "uncertain", "confidence": 0.5, "strategic_insight": "Read.", "
 
 
 class ScriptedModel:
-    """Stands in for a model: it searches once, then answers; the author's reply cites `cites`, whatever it read."""
+    """Stands in for a model: it searches once, then answers; the author's reply cites `cites`, whatever it read.
+
+    cites_if_told: what an author with a pipeline of an earlier trial cites, which does not search.
+    """
 
     def __init__(self):
-        self.cites, self.fails = "", False
+        self.cites, self.cites_if_told, self.fails = "", "", False
 
     def __call__(self, body):
         author = '\\"pipeline-writer\\"' in json.dumps(body["system"])
-        if len(body["messages"]) == 1:
+        later = author and self.cites_if_told and "It fits (" in json.dumps(body["messages"][0])
+        if len(body["messages"]) == 1 and not later:
             return Turn(tools=(("literature_web", {"query": "chains of windows"}),))
         if self.fails:
             return Turn(fault="400")
         made = Pipeline.parse(dimer_pipeline.draft())
-        reply = Pipeline(f"It fits ({self.cites}).", made.windows, made.files).reply
+        reply = Pipeline(f"It fits ({self.cites_if_told if later else self.cites}).", made.windows, made.files).reply
         return Turn(json.dumps({"reply": reply, "summary": "Scripted."} if author else VOTE))
 
 
@@ -195,16 +199,19 @@ def test_a_grant_that_was_edited_after_the_signature_is_refused(campaign, capsys
     assert "write-0 has another digest than the signed one" in capsys.readouterr().err
 
 
-def test_under_snakemake_the_file_comes_with_the_answer(campaign, model):
-    model.cites = f"{BY_EXPERT}, {BY_AUTHOR}"
-    with serve_crossref([work(BY_EXPERT), work(BY_AUTHOR)]) as server:
+def test_under_snakemake_the_next_author_may_cite_what_the_one_before_found(campaign, model):
+    """The first trial is refused for a citation beside the found one; the second author searches nothing."""
+    model.cites, model.cites_if_told = f"{BY_AUTHOR}; 10.1000/made.up", BY_AUTHOR
+    with serve_crossref([work(BY_AUTHOR)]) as server:
         campaign.configure(server.url)
-        campaign.complete("results/trials/layer1/0/outcome.json")
-    # Two turns of the expert and the author.
+        campaign.complete("results/trials/layer1/1/outcome.json")
+    folder = campaign.root / "results" / "trials"
+    looked = [json.loads((folder / f"layer1/{trial}/outcome.json").read_text())["result"] for trial in (0, 1)]
+    assert [one["label"] for one in looked] == ["fail", "pass"]
+    # Two turns of the expert, and the first author.
     assert len(server.seen) == 3
-    looked = json.loads((campaign.root / "results/trials/layer1/0/outcome.json").read_text())
-    assert looked["result"]["faults"] == []
-    answer = json.loads((campaign.root / "results/trials/write/0/answer.json").read_text())
-    assert answer["files"]["found_works"]["file"] == "found_works.json"
-    assert (campaign.root / "results/trials/write/0/found_works.json").is_file()
-    assert "Nothing to be done" in campaign.complete("results/trials/layer1/0/outcome.json").stdout
+    for trial in (0, 1):
+        answer = json.loads((folder / f"write/{trial}/answer.json").read_text())
+        assert answer["files"]["found_works"]["file"] == "found_works.json"
+        assert (folder / f"write/{trial}/found_works.json").is_file()
+    assert "Nothing to be done" in campaign.complete("results/trials/layer1/1/outcome.json").stdout
