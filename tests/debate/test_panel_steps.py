@@ -1,12 +1,14 @@
 """Steps that weigh and count, on finished steps as they find them."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from sophron.debate import panel_steps, stage_steps, steps
 from sophron.debate.ablation import EXPERTS
+from sophron.debate.reputation import Reputation, thompson
 from sophron.interfaces.kind import StepContext, UpstreamStep
 from sophron.records.documents import Document, validate
 
@@ -160,6 +162,20 @@ def test_a_panel_learns_whom_to_trust(context, tmp_path):
     told = context(votes("pre", "fail", 1), [first], trial=1)
     weights = panel_steps.screen(told).result["critique"]["reputations"]
     assert weights == dict.fromkeys(EXPERTS.values(), pytest.approx(2 / 3))
+
+
+def test_by_option_reputations_are_drawn_and_the_draw_can_be_repeated(context, tmp_path):
+    first = closed(context, tmp_path, "pass")
+
+    def weights(trial, seed):
+        told = context(votes("pre", "fail", trial), [first], trial=trial)
+        definition = {**told.definition, "reputation": "thompson", "draw_seed": seed}
+        return panel_steps.screen(replace(told, definition=definition)).result["critique"]["reputations"]
+
+    drawn = weights(1, 3)
+    assert drawn == weights(1, 3)
+    assert drawn == thompson(dict.fromkeys(EXPERTS.values(), Reputation(2, 1)), 3, 1)
+    assert len({*drawn.values(), *weights(1, 4).values(), *weights(2, 3).values()}) == 3 * len(EXPERTS)
 
 
 def test_the_discussion_is_weighed_equally(context):

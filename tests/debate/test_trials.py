@@ -1,5 +1,7 @@
 """Algorithm 1 as a fold over records."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -99,6 +101,14 @@ def test_the_deployed_trial_has_the_highest_rank_correlation_of_those_that_produ
     assert deployed([crashed(0), rejected(1)]) is None
     assert deployed([crashed(0), lone(1, -3.0), lone(2, -1.2)]) == 2
     assert deployed([trial(0, (-5.0, -6.0, -7.0)), trial(1, (-1.0, -2.0, -3.0))]) == 1
+
+
+def test_an_analysis_that_crashed_on_one_guest_does_not_take_the_others_numbers_away():
+    part = trial(1, (-1.0, -2.0, None), label=None, score=None)
+    broken = replace(part, guests={**part.guests, "c": Guest({**DONE, 4: "failed"}, None)})
+    assert (broken.failure, broken.succeeded, broken.deployable) == (Failure.CRASH, False, True)
+    assert deployed([trial(0, (-2.0, -1.0, -1.5)), broken]) == 1  # tau 1/3 against -1/3
+    assert deployed([trial(0, (-1.0, -2.0, -3.0)), broken]) == 0
 
 
 def test_refusing_to_answer_never_raises_the_rank_correlation():

@@ -107,9 +107,12 @@ class Trial:
 
     @property
     def deployable(self) -> bool:
-        """Whether production was completed on all training guests."""
+        """Whether production was completed on all training guests, and any of them has a number to be judged by.
+
+        An analysis that crashed on one guest is the author's to mend, and does not take the others' numbers away.
+        """
         complete = len(self.guests) == self.wanted and all(each.produced for each in self.guests.values())
-        return self.succeeded and complete
+        return complete and self.scores is not None and self.scores.guests > 0
 
     def as_document(self) -> dict[str, Any]:
         """Plain data that fits `$defs/trial` of `debate/close.schema.yaml`."""
