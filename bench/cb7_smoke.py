@@ -3,9 +3,10 @@
 What must hold: Snakemake ends, within fifteen minutes on two idle cores, and nothing that the loop says of a guest is a
 prediction: implicit solvent and 20 ps a window predict nothing, and the analysis has to say so.
 
-    pip install 'sophron[chem]'; python bench/cb7_smoke.py DATA
+    pip install 'sophron[chem]'; python bench/cb7_smoke.py DATA [--protocol NAME]
 
-DATA: the folder with `sampl4_cb7`.
+DATA: the folder with `sampl4_cb7`; NAME: with what the author begins, attach_pull_release where it is left out. Of the
+other protocols the time is recorded and not judged.
 """
 
 import argparse
@@ -44,6 +45,7 @@ def main() -> int:
     """Run, record; 1 where something does not hold."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
+    parser.add_argument("--protocol", choices=("replica_exchange", "double_decoupling"))
     args = parser.parse_args()
     base = Path(tempfile.mkdtemp(prefix="sophron-cb7-smoke-"))
     os.environ["XDG_CONFIG_HOME"], os.environ["XDG_STATE_HOME"] = str(base / "config"), str(base / "state")
@@ -51,6 +53,8 @@ def main() -> int:
     spec = yaml.safe_load((resource("campaigns", "sampl4-cb7-smoke") / "campaign.yaml").read_text())
     for stage in ("tasks", "references"):
         spec["stages"][stage]["definition"]["settings"]["data"] = str(args.data.absolute())
+    if args.protocol:
+        spec["stages"]["trials"]["definition"]["protocol"] = args.protocol
     root = campaign(base / "smoke", yaml.safe_dump(spec, sort_keys=False), base / "key")
     begun = time.monotonic()
     code, said = finish(root, TIMEOUT_S)
@@ -67,9 +71,10 @@ def main() -> int:
         "said": said[-1000:] if code else "",
     }
     print(json.dumps(found, indent=2), root)
-    record("cb7_smoke", found)
+    record(f"cb7_smoke_{args.protocol}" if args.protocol else "cb7_smoke", found)
     silent = all(one["delta_g_kcal_per_mol"] is None for one in found["analyses"])
-    return int(code != 0 or wall_s > LIMIT_S or not silent)
+    late = wall_s > LIMIT_S and not args.protocol
+    return int(code != 0 or late or not silent)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,15 @@
 """Kill a trial loop at random moments, call Snakemake again, and compare with an undisturbed run.
 
-Each kill is `kill -9` on the driver's process, at a moment drawn by seed; the next call of the same campaign is killed
-too, until it has had its share of kills or is through. What must hold: the last call finishes; no window and no vote
+Each kill is `kill -9` at a moment drawn by seed, by turns on the driver alone and on the driver with all processes below
+it, windows among them, as when a machine dies; the next call of the same campaign is killed too, until it has had its
+share of kills or is through. What must hold: the last call finishes; no window and no vote
 that had ended before a kill is made again; the last result is the same.
 
     python bench/trial_kills.py --kills 20
 """
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -19,6 +21,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import psutil
 from kills import RUN, campaign, ended_steps, finish
 from record import record
 
@@ -36,24 +39,36 @@ def final(root: Path) -> object:
     return json.loads((root / "results" / "trials" / "outcome.json").read_text())["result"]
 
 
-def kill_once(root: Path, moment: float) -> dict[str, object]:
-    """Start the campaign, kill its driver at that moment; what had ended by then."""
+def kill_once(root: Path, moment: float, *, whole: bool) -> dict[str, object]:
+    """Start the campaign, kill its driver at that moment, or all its processes (`whole`); what had ended by then."""
     driver = subprocess.Popen(RUN, cwd=root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     begun = time.monotonic()
     while time.monotonic() - begun < moment and driver.poll() is None:
         time.sleep(0.05)
-    hit = driver.poll() is None
+    hit, below = driver.poll() is None, []
     if hit:
+        # Snakemake's own processes and those of its steps, sandboxes and what runs in them.
+        below = psutil.Process(driver.pid).children(recursive=True) if whole else []
         os.kill(driver.pid, signal.SIGKILL)
+        for one in below:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                one.kill()
     driver.wait()
-    return {"moment_s": round(moment, 2), "hit": hit, "steps": ended_steps(root), "votes": asked(root)}
+    psutil.wait_procs(below, timeout=30)
+    return {
+        "moment_s": round(moment, 2),
+        "hit": hit,
+        "processes": len(below) + 1,
+        "steps": ended_steps(root),
+        "votes": asked(root),
+    }
 
 
 def disturbed(root: Path, chance: random.Random, kills: int, longest_s: float, wanted: object) -> dict[str, object]:
     """One campaign, killed again and again, then left alone; its kills and what was wrong in the end."""
     runs = []
     while len(runs) < kills and (not runs or runs[-1]["hit"]):
-        runs.append(kill_once(root, chance.uniform(1.0, longest_s)))
+        runs.append(kill_once(root, chance.uniform(1.0, longest_s), whole=len(runs) % 2 == 0))
     code, text = finish(root, TIMEOUT_S)
     faults = [] if code == 0 else [f"did not finish: {text[-400:]}"]
     after, answered = ended_steps(root), asked(root)
