@@ -1,9 +1,9 @@
 """Kill a trial loop at random moments, call Snakemake again, and compare with an undisturbed run.
 
-Each kill is `kill -9` at a moment drawn by seed, by turns on the driver alone and on the driver with all processes below
-it, windows among them, as when a machine dies; the next call of the same campaign is killed too, until it has had its
-share of kills or is through. What must hold: the last call finishes; no window and no vote
-that had ended before a kill is made again; the last result is the same.
+Each kill is `kill -9` at a moment drawn by seed, by turns on the driver with all processes below it, windows too, as
+when a machine dies, and on the driver alone; the next call of the same campaign is killed too, until it has had its
+share of kills or is through. What must hold: the last call finishes; no window and no vote that had ended before a
+kill is made again; the last result is the same.
 
     python bench/trial_kills.py --kills 20
 """

@@ -123,6 +123,20 @@ def test_the_four_files_run_one_after_the_other(shape, steps, least, small_task,
     assert last["delta_g_kcal_per_mol"] is None
 
 
+def test_where_a_gpu_was_asked_for_no_stage_file_takes_the_cpu(small_task):
+    openmm = pytest.importorskip("openmm", reason=f"OpenMM {CHEM}")
+    if "CUDA" in {openmm.Platform.getPlatform(at).getName() for at in range(openmm.Platform.getNumPlatforms())}:
+        pytest.skip("CUDA is here")
+    (small_task / "01_prep.py").write_text(complex_pipeline.files(SHORT)["01_prep.py"])
+    command = [sys.executable, "01_prep.py"]
+    ended = subprocess.run(
+        command, cwd=small_task, env=os.environ | {"SOPHRON_PLATFORM": "CUDA"}, capture_output=True, check=False
+    )
+    failure = json.loads((small_task / "stage_01_result.json").read_text())["failure"]
+    assert ended.returncode != 0
+    assert "CUDA" in failure["sentence"]
+
+
 class TestRuns:
     """Short runs of a guest without interactions."""
 
