@@ -1,7 +1,7 @@
 """`sophron answer`: the number that answers the question, its uncertainty, the verdicts, and where the report lies."""
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +34,12 @@ def _lines(gathered: "Report") -> Iterator[str]:
         yield from _about(answer, gathered.spec.data["question"])
     for stage in gathered.stages:
         held = [criterion["passed"] for criterion in stage.verdict["criteria"]]
-        yield f"  {stage.name:<14} {stage.verdict['verdict']:<6} {sum(held)} of {len(held)} criteria hold"
+        yield f"  {stage.name:<14} {stage.verdict['verdict']:<6} {_held(held)}"
     yield from _reports(gathered)
+
+
+def _held(passed: Sequence[bool]) -> str:
+    return f"{sum(passed)} of {len(passed)} criteria hold" if passed else "no criterion was set"
 
 
 def _about(answer: "Answer", question: Mapping[str, Any]) -> Iterator[str]:
