@@ -3,11 +3,13 @@
 RO-Crate 1.1 with the Process Run Crate profile 0.5, and PROV-O relations; the graph itself is `crate_graph`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sophron import __version__
+from sophron.campaign import history, results
 from sophron.campaign.crate_graph import Graph, ref, single
 from sophron.campaign.history import Try
 from sophron.campaign.report import Report, StageReport
@@ -31,10 +33,13 @@ def metadata(report: Report, folder: Path, page: Path) -> Mapping[str, Any]:
     graph = Graph(folder.absolute())
     people = {signed.record["approver"]: graph.person(signed.record["approver"]) for signed in report.chain}
     spec_file = _signed_files(graph, report, people)
-    ids = {step.step: graph.identifier(step.path) for stage in report.stages for step in stage.steps}
+    looped = {stage.name: list(_looped(report, stage)) for stage in report.stages}
+    steps = [step for stage in report.stages for step in (*stage.steps, *looped[stage.name])]
+    ids = {step.step: graph.identifier(step.path) for step in steps}
     for stage in report.stages:
-        for step in stage.steps:
-            _step(graph, stage, step, ids, spec_file)
+        for step in (*looped[stage.name], *stage.steps):
+            tries = stage.tries.get(step.step) or history.tries(report.root, step.step)
+            _step(graph, f"stage {stage.name}", step, tries, _Used(spec_file, ids))
         _verdict(graph, stage, ids)
     outcomes = [ref(identifier) for identifier in ids.values()]
     html = graph.file(page, f"Report of {report.spec.campaign}", file_digest(page))
@@ -90,7 +95,24 @@ def _signed_files(graph: Graph, report: Report, people: Mapping[str, str]) -> st
     return ids[SPEC_NAME]
 
 
-def _step(graph: Graph, stage: StageReport, step: Finished, ids: Mapping[str, str], spec_file: str) -> None:
+def _looped(report: Report, stage: StageReport) -> Iterator[Finished]:
+    """Steps of the stage's loop that its result rests on: of its parts and of the agents that it asked."""
+    spec = report.spec
+    parts = [part.name for part in stage.kind.parts if part.name in spec.parts]
+    rules = [asked.rule for asked in stage.kind.agents if asked.rule in spec.agent_rules]
+    for name in (*parts, *rules):
+        yield from results.of_loop(report.root, spec, name, {})
+
+
+@dataclass(frozen=True)
+class _Used:
+    """What a step may have used. spec: @id of the signed spec; ids: step -> @id of its outcome."""
+
+    spec: str
+    ids: Mapping[str, str]
+
+
+def _step(graph: Graph, about: str, step: Finished, tries: Sequence[Try], used_by: _Used) -> None:
     action = f"#step-{step.step}"
     made = {"prov__wasGeneratedBy": ref(action)}
     files = [graph.file(step.path, f"Outcome of {step.step}", step.digest, **made)]
@@ -98,14 +120,18 @@ def _step(graph: Graph, stage: StageReport, step: Finished, ids: Mapping[str, st
     for name, path in step.files.items():
         if done and path.is_file():
             files.append(graph.file(path, f"{name} of {step.step}", step.outcome["files"][name]["sha256"], **made))
-    used = [ref(spec_file), *(ref(ids[name]) for name in step.outcome["inputs"] if name in ids)]
-    tools = [ref(graph.tool(*tool)) for tool in sorted(step.outcome["tools"].items())]
-    last = stage.tries[step.step][-1:]
+    used = [
+        ref(used_by.spec),
+        *(ref(used_by.ids[name]) for name in step.outcome["inputs"] if name in used_by.ids),
+    ]
+    tools = [ref(graph.tool(*tool)) for tool in sorted(step.outcome.get("tools", {}).items())]
+    seed = f", seed {step.outcome['seed']}" if "seed" in step.outcome else ""
+    last = tries[-1:]
     graph.action(
         action,
         "CreateAction",
         name=step.step,
-        description=f"stage {stage.name}, seed {step.outcome['seed']}, {_count(stage.tries[step.step])}",
+        description=f"{about}{seed}, {_count(tries)}" if tries else f"{about}{seed}",
         instrument=tools,
         prov__wasAssociatedWith=tools,
         object=used,
