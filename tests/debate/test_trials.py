@@ -124,7 +124,9 @@ def test_scores_by_hand():
     assert found.spearman == pytest.approx(0.5)
     assert found.r2 == pytest.approx(0.25)
     assert found.mae == pytest.approx(2 / 3)
+    assert found.mae_error == pytest.approx(1 / 3)  # errors 0, 1, 1
     assert compare({}, REFERENCES).mae is None
+    assert compare({"a": -1.5}, REFERENCES).mae_error is None
     assert compare({"a": 1.0, "b": 1.0, "c": 1.0}, REFERENCES).r2 is None
 
 

@@ -175,6 +175,7 @@ def trials(ctx: StepContext) -> StepResult:
         "training": chosen.scores.as_document() if chosen and chosen.scores else None,
         "held_out": held_out,
         "held_out_error_kcal_per_mol": error,
+        "held_out_standard_error_kcal_per_mol": held_out["mae_standard_error_kcal_per_mol"] if held_out else None,
         "refusal": _why_no_number(ctx) if error is None else None,
         "predicted": predicted,
     }

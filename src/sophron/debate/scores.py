@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -16,12 +17,15 @@ Numbers = Mapping[str, float | None]
 class Scores:
     """guests: with a number; mae: over these, in kcal/mol, None without any; r2, spearman: None where undefined.
 
+    mae_error: standard error of it, from its scatter over the guests; None for fewer than two.
+
     kendall: over the pairs of all guests: one with a missing number counts neither as right nor as wrong, so that
     refusing to answer never raises it. None for fewer than two guests.
     """
 
     guests: int
     mae: float | None
+    mae_error: float | None
     r2: float | None
     spearman: float | None
     kendall: float | None
@@ -31,6 +35,7 @@ class Scores:
         return {
             "guests": self.guests,
             "mae_kcal_per_mol": self.mae,
+            "mae_standard_error_kcal_per_mol": self.mae_error,
             "r2": self.r2,
             "spearman": self.spearman,
             "kendall": self.kendall,
@@ -39,7 +44,7 @@ class Scores:
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> Self:
         """The scores that `as_document` wrote."""
-        keys = ("guests", "mae_kcal_per_mol", "r2", "spearman", "kendall")
+        keys = ("guests", "mae_kcal_per_mol", "mae_standard_error_kcal_per_mol", "r2", "spearman", "kendall")
         return cls(*(document[key] for key in keys))
 
 
@@ -47,10 +52,11 @@ def compare(predicted: Numbers, references: Mapping[str, float]) -> Scores:
     """Scores of `predicted` for the guests of `references`."""
     pairs = [(value, references[guest]) for guest in sorted(references) if (value := predicted.get(guest)) is not None]
     ours, theirs = [one for one, _ in pairs], [other for _, other in pairs]
-    correlation = _pearson(ours, theirs)
+    correlation, errors = _pearson(ours, theirs), [abs(one - other) for one, other in pairs]
     return Scores(
         guests=len(pairs),
-        mae=math.fsum(abs(one - other) for one, other in pairs) / len(pairs) if pairs else None,
+        mae=statistics.fmean(errors) if errors else None,
+        mae_error=statistics.stdev(errors) / math.sqrt(len(errors)) if len(errors) > 1 else None,
         r2=None if correlation is None else correlation**2,
         spearman=_pearson(_ranks(ours), _ranks(theirs)),
         kendall=_kendall(pairs, len(references)),
