@@ -61,6 +61,7 @@ def _check_answered(campaign):
     page = (campaign.root / "results" / "report.html").read_text()
     assert "rules of thumb, not by a language model" in page
     (told,) = campaign.events("agent_answered")
+    assert told["wall_s"] >= 0
     assert told["agent"] == "report"
     assert "report (heuristic" in (campaign.root / "progress.log").read_text()
 

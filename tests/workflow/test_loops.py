@@ -6,8 +6,9 @@ import shlex
 import pytest
 import random_amendments
 import toy
+from html_page import Page
 
-from sophron.campaign import agent_files, plan, results, spec
+from sophron.campaign import agent_files, plan, report, results, spec
 from sophron.records import approvals
 from sophron.records.errors import Refused, UserError
 from sophron.records.steps import FIELD
@@ -77,6 +78,28 @@ def test_rounds_run_until_one_is_enough_or_none_is_left_and_failures_are_facts_o
     assert outcome(finished)["result"] == {"root": weighed[-1]["result"]["best"], "rounds": 3}
     assert set(outcome(finished, "guess", "0", "0")["inputs"]) == {"advise-0"}
     assert finished.verdicts() == {"search": "pass"}
+
+
+def test_the_report_lists_the_rounds_of_the_loop_with_what_they_took(finished):
+    whole = report.collect(finished.root, spec.load(finished.spec), approvals.signed_gate(finished.root))
+    (stage,) = whole.stages
+    counted = {
+        number: {unit: (ran.steps, ran.tries) for unit, ran in units.items()}
+        for number, units in stage.loop.ran.items()
+    }
+    asked = {"agents of guess": (1, 0)}
+    assert counted == {
+        "0": {**asked, "guess": (1, 1), "weigh": (1, 1)},
+        "1": {**asked, "guess": (2, 2), "weigh": (1, 1)},
+        "2": {**asked, "guess": (3, 3), "weigh": (1, 1)},
+    }
+    assert stage.loop.whole.ended == {"done": 7, "failed": 2}
+    assert all(units["agents of guess"].spans for units in stage.loop.ran.values())
+    notes = [json.loads(path.read_text()) for path in (finished.root / "records").glob("*/*/try.json")]
+    assert stage.core_hours == pytest.approx(sum(note["core_seconds"] for note in notes) / 3600)
+    words = " ".join(Page((finished.root / "results" / "report.html").read_text()).words.split())
+    assert "search, its loop 12 9 7 done, 2 failed" in words
+    assert "round agents of guess guess weigh wall time core-hours 0 1 1 1 " in words
 
 
 def test_the_plan_is_the_same_before_and_after_the_loop_has_run(finished):

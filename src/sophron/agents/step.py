@@ -1,5 +1,6 @@
 """One agent step from approval to answer: digest, inputs, conversation, guards, and the typed answer put in place."""
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -145,7 +146,7 @@ def _found(work: AgentStep) -> dict[str, dict[str, str]]:
 
 
 def _answered(work: AgentStep, ask: Ask, tools: Tools | None) -> Answered:
-    asked = request(work.agent, work.step, work.inputs, tools.tools if tools else [])
+    asked, begun = request(work.agent, work.step, work.inputs, tools.tools if tools else []), time.monotonic()
     try:
         answered = converse(
             asked, ask, lambda answer: faults(work, answer), tools=tools, most_calls=work.agent.front["limits"]["calls"]
@@ -155,8 +156,8 @@ def _answered(work: AgentStep, ask: Ask, tools: Tools | None) -> Answered:
         events.append(work.root, "sophron", "agent_failed", step=work.step, agent=work.agent.name, **told)
         raise
     who = {"backend": answered.backend, "model": answered.model, "calls": answered.calls}
-    summary = guards.summary(answered.answer)
-    events.append(work.root, "sophron", "agent_answered", step=work.step, agent=work.agent.name, **who, summary=summary)
+    about = who | {"summary": guards.summary(answered.answer), "wall_s": round(time.monotonic() - begun, 3)}
+    events.append(work.root, "sophron", "agent_answered", step=work.step, agent=work.agent.name, **about)
     return answered
 
 

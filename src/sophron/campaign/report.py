@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sophron.campaign import history, results, verdict
+from sophron.campaign import history, loops, results, verdict
 from sophron.campaign.history import Signed, Trouble, Try
 from sophron.campaign.results import Finished
 from sophron.campaign.spec import Spec
@@ -54,12 +54,13 @@ class Plot:
 
 @dataclass(frozen=True)
 class StageReport:
-    """One stage: its finished steps, its verdict, its tries by step."""
+    """One stage: its finished steps, its verdict, its tries by step, and its loop, where it has one that ran."""
 
     kind: StageKind
     steps: Sequence[Finished]
     verdict: Mapping[str, Any]
     tries: Mapping[str, Sequence[Try]]
+    loop: loops.Loop | None = None
 
     @property
     def name(self) -> str:
@@ -78,8 +79,9 @@ class StageReport:
 
     @property
     def core_hours(self) -> float:
-        """What its tries used."""
-        return history.core_hours(self.all_tries)
+        """What its tries used, those of its loop included."""
+        looped = self.loop.whole.core_seconds / 3600 if self.loop else 0.0
+        return history.core_hours(self.all_tries) + looped
 
     @cached_property
     def schema(self) -> Mapping[str, Any]:
@@ -148,20 +150,22 @@ class Report:
 
 def collect(root: Path, spec: Spec, in_force: approvals.Approval) -> Report:
     """Gather everything. UserError for a step without outcome; Refused for a result of another definition."""
+    recorded = events.read(root)[0]
+    looped = loops.collect(root, spec, recorded)
     return Report(
         root,
         spec,
-        [_stage(root, spec, stage) for stage in spec.stages],
+        [_stage(root, spec, stage, looped.get(stage.name)) for stage in spec.stages],
         history.approval_chain(in_force),
         history.troubles(root),
-        _snakemake_versions(root),
+        _snakemake_versions(recorded),
     )
 
 
-def _stage(root: Path, spec: Spec, stage: StageKind) -> StageReport:
+def _stage(root: Path, spec: Spec, stage: StageKind, loop: loops.Loop | None) -> StageReport:
     steps = results.all_finished(root, spec, stage.name)
     tries = {step.step: history.tries(root, step.step) for step in steps}
-    return StageReport(stage, steps, verdict.judge(root, spec, stage.name), tries)
+    return StageReport(stage, steps, verdict.judge(root, spec, stage.name), tries, loop)
 
 
 def _answers(stage: StageReport) -> Iterator[Answer]:
@@ -196,8 +200,8 @@ def _plots(stage: StageReport) -> Iterator[Plot]:
             yield Plot(step.step, name, caption, MEDIA[path.suffix], path)
 
 
-def _snakemake_versions(root: Path) -> list[str]:
-    started = [event for event in events.read(root)[0] if event["event"] == "run_started"]
+def _snakemake_versions(recorded: Sequence[Mapping[str, Any]]) -> list[str]:
+    started = [event for event in recorded if event["event"] == "run_started"]
     return sorted({str(event["snakemake_version"]) for event in started})
 
 

@@ -6,8 +6,10 @@ from typing import Any
 
 from sophron.campaign import graph_picture, page, report
 from sophron.campaign.history import core_hours
+from sophron.campaign.loops import Loop, Ran
 from sophron.campaign.report import Answer, Plot, Report, StageReport
-from sophron.campaign.shown import hours, interval, number, plain, short, with_error
+from sophron.campaign.sections import Picture, Section, Table
+from sophron.campaign.shown import duration, hours, interval, number, plain, short, with_error
 
 LISTED = 60
 LISTED_RESULTS = 12
@@ -15,8 +17,8 @@ LISTED_TROUBLES = 100
 DIGITS = 6
 
 
-def render(gathered: Report, caveats: Mapping[str, Any]) -> str:
-    """The page. caveats: the answer file of the report agent."""
+def render(gathered: Report, caveats: Mapping[str, Any], sections: Sequence[Section] = ()) -> str:
+    """The page. caveats: the answer file of the report agent; sections: what the kind adds to it."""
     spec = gathered.spec
     answering = {answer.step.outcome["stage"] for answer in gathered.answers}
     final = {stage.name for stage in gathered.final_stages}
@@ -29,6 +31,9 @@ def render(gathered: Report, caveats: Mapping[str, Any]) -> str:
             "data": spec.data,
             "answers": [_answer(answer, gathered) for answer in gathered.answers],
             "plots": [_plot(plot) for plot in gathered.plots],
+            "sections": sections,
+            "source": _source,
+            "loop_table": loop_table,
             "shown_results": [stage for stage in gathered.stages if stage.name in answering | final],
             "picture": page.picture(graph_picture.svg(_nodes(gathered), f"Stages of {spec.campaign}")),
             "in_force": gathered.chain[-1],
@@ -64,8 +69,15 @@ def _answer(answer: Answer, gathered: Report) -> dict[str, Any]:
 
 
 def _plot(plot: Plot) -> dict[str, str]:
-    data = base64.b64encode(plot.path.read_bytes()).decode()
-    return {"source": f"data:{plot.media};base64,{data}", "caption": plot.caption, "step": plot.step}
+    return {"source": _embedded(plot.media, plot.path.read_bytes()), "caption": plot.caption, "step": plot.step}
+
+
+def _source(picture: Picture) -> str:
+    return _embedded(report.MEDIA[".svg"], picture.svg)
+
+
+def _embedded(media: str, data: bytes) -> str:
+    return f"data:{media};base64,{base64.b64encode(data).decode()}"
 
 
 def _nodes(gathered: Report) -> list[graph_picture.Node]:
@@ -81,10 +93,11 @@ def _nodes(gathered: Report) -> list[graph_picture.Node]:
 
 def _totals(gathered: Report) -> dict[str, Any]:
     tries = [one for stage in gathered.stages for one in stage.all_tries]
+    looped = [stage.loop.whole for stage in gathered.stages if stage.loop]
     return {
-        "steps": sum(len(stage.steps) for stage in gathered.stages),
-        "tries": len(tries),
-        "core_hours": core_hours(tries),
+        "steps": sum(len(stage.steps) for stage in gathered.stages) + sum(each.steps for each in looped),
+        "tries": len(tries) + sum(each.tries for each in looped),
+        "core_hours": sum(stage.core_hours for stage in gathered.stages),
         "criteria": sum(len(stage.verdict["criteria"]) for stage in gathered.stages),
         "first": min((one.started for one in tries), default=None),
         "last": gathered.ended,
@@ -121,8 +134,38 @@ def _nested(value: Any) -> str:
 
 
 def stage_cost(stage: StageReport) -> dict[str, Any]:
-    """Tries by how they ended, and what they used."""
+    """Tries of its own steps by how they ended, and what they used; its loop is counted apart."""
     ended: dict[str, int] = {}
     for one in stage.all_tries:
         ended[one.status] = ended.get(one.status, 0) + 1
-    return {"ended": dict(sorted(ended.items())), "tries": len(stage.all_tries), "core_hours": stage.core_hours}
+    used = core_hours(stage.all_tries)
+    return {"ended": dict(sorted(ended.items())), "tries": len(stage.all_tries), "core_hours": used}
+
+
+def loop_table(stage: str, loop: Loop) -> Table:
+    """One row a round of the loop of `stage`: steps and wall time of each unit, then of the round in all."""
+    rows = [
+        [number, *(_ran(units.get(unit)) for unit in loop.units), *_whole(loop.of_round(number))]
+        for number, units in loop.ran.items()
+    ]
+    caption = (
+        f"Parts of the loop of {stage}: steps that began, and how long at least one of them ran (h:min:s); of agents, "
+        "those that were answered. Without a time: less than a second, or killed. Superseded versions are counted too."
+    )
+    return Table(
+        caption,
+        [loop.counter, *(unit.replace("_", " ") for unit in loop.units), "wall time", "core-hours"],
+        rows,
+        ["together", *(_ran(loop.of_unit(unit)) for unit in loop.units), *_whole(loop.whole)],
+    )
+
+
+def _whole(ran: Ran) -> tuple[str, str]:
+    return duration(ran.wall_s), hours(ran.core_seconds / 3600)
+
+
+def _ran(ran: Ran | None) -> str:
+    if ran is None:
+        return ""
+    again = f" ({ran.tries:,} tries)" if ran.tries > ran.steps else ""
+    return f"{ran.steps:,}{again}" + (f" in {duration(ran.wall_s)}" if ran.wall_s >= 0.5 else "")

@@ -116,6 +116,12 @@ def hours(value: float) -> str:
     return "< 0.01" if 0 < value < 0.005 else f"{value:,.2f}"
 
 
+def duration(seconds: float) -> str:
+    """`1:02:03`: hours, minutes and whole seconds."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"
+
+
 def short(digest: str) -> str:
     """The first digits of a digest."""
     return digest[:12]

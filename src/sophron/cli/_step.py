@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sophron.records.approvals import Claim
@@ -31,6 +31,14 @@ def claim(args: argparse.Namespace, rule: str, stage: str, wildcards: Mapping[st
         memory_mb=getattr(args, "memory_mb", 0),
         runtime_min=getattr(args, "runtime_min", 0),
     )
+
+
+def function(name: str) -> Any:
+    """What "module:function" names: of a stage, or of a kind's report."""
+    from importlib import import_module
+
+    module, _, found = name.partition(":")
+    return getattr(import_module(module), found)
 
 
 def wildcards(pairs: list[str]) -> dict[str, str]:

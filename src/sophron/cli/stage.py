@@ -2,7 +2,6 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from sophron.cli import _step
 
@@ -23,13 +22,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _step.add_step_arguments(parser)
 
 
-def _function(name: str) -> Any:
-    from importlib import import_module
-
-    module, _, function = name.partition(":")
-    return getattr(import_module(module), function)
-
-
 def run(args: argparse.Namespace) -> int:
     """Run the step."""
     from sophron.records import approvals
@@ -39,6 +31,6 @@ def run(args: argparse.Namespace) -> int:
     root = approvals.campaign_root(args.gate)
     from sophron.campaign import steps
 
-    code = steps.execute(steps.Order(claim, args.gate, args.outcome), _function)
+    code = steps.execute(steps.Order(claim, args.gate, args.outcome), _step.function)
     _step.finish_log(args, f"{args.stage} {' '.join(args.wildcard)}: exit {code}; engine logs in {root / 'records'}")
     return code

@@ -199,6 +199,8 @@ class Kind:
     ranges: function(stage name -> definition) -> wildcard name -> its values, as strings.
     left_out: function(stage name -> definition) -> names of the parts and agent rules that this campaign goes without;
         the rule module leaves them out too, so that they are neither planned nor signed.
+    report: "module:function", loaded when a report is written; function(what was gathered for it) -> sections that
+        this kind adds (`sophron.campaign.sections`).
     """
 
     name: str
@@ -207,6 +209,7 @@ class Kind:
     ranges: Callable[[Mapping[str, Definition]], Mapping[str, Sequence[str]]]
     template: str = ""
     left_out: Callable[[Mapping[str, Definition]], Collection[str]] = nothing
+    report: str = ""
 
     def stage(self, name: str) -> StageKind:
         """The stage called `name`; KeyError where the kind has none."""
