@@ -10,7 +10,8 @@ examples:
   sophron trials show my-host                     its loop in one line: scores, failures, cost
   sophron trials ladder my-host --into ladder     one campaign a method; review and sign each
   sophron trials run ladder/*                     run those that are signed, one after the other, and print their table
-  sophron trials show ladder/* --figure out.svg   the table of all of them, and figure 3 of MDForge
+  sophron trials show ladder/* --figure out.svg   the table of all of them, and figures 3a to c of MDForge
+  sophron trials show my-host --mended one.svg    one failure from its diagnostics to its edit (figure 3d)
 exit codes of run: 0 all have ended, 1 one has not
 """
 
@@ -21,6 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     show = verbs.add_parser("show", help="scores, failures and cost of finished campaigns")
     show.add_argument("campaigns", nargs="+", type=Path, metavar="DIR", help="campaign folders")
     show.add_argument("--figure", type=Path, metavar="FILE", help="SVG: correlation, spend and endings by method")
+    text = "SVG: the first mended failure of these campaigns: diagnostics, panel, edit"
+    show.add_argument("--mended", type=Path, metavar="FILE", help=text)
     ladder = verbs.add_parser("ladder", help="make a campaign for each method")
     ladder.add_argument("campaign", type=Path, metavar="DIR", help="campaign to start from")
     ladder.add_argument("--into", type=Path, required=True, metavar="DIR", help="folder for the campaigns")
@@ -41,6 +44,8 @@ def run(args: argparse.Namespace) -> int:
     folders = [folder.absolute() for folder in args.campaigns]
     ended = folders if args.action == "show" else _ran(folders, args.cores or os.cpu_count() or 1)
     _show(ended, args.figure)
+    if args.action == "show" and args.mended:
+        _draw_mended(ended, args.mended)
     return int(len(ended) < len(folders))
 
 
@@ -72,3 +77,17 @@ def _show(folders: list[Path], figure: Path | None) -> None:
     if figure and found:
         figures.ladder(found, figure)
         print(f"{figure}: made")
+
+
+def _draw_mended(folders: list[Path], path: Path) -> None:
+    from sophron.campaign.spec import SPEC_NAME, load
+    from sophron.debate import figures, ladder, mending
+
+    for folder in folders:
+        trials = ladder.Rung.read(folder).trials
+        found = mending.find(folder, load(folder / SPEC_NAME), trials)
+        if found:
+            figures.mended(found, path)
+            print(f"{folder.name}: {found.sentence}\n{path}: made")
+            return
+    print(mending.NONE)

@@ -1,4 +1,4 @@
-"""Figures of a trial loop: scores and outcomes of the trials, and the reputation of each expert (MDForge, figure 3)."""
+"""Figures of a trial loop: scores and outcomes of the trials, reputation, and a mended failure (MDForge, figure 3)."""
 
 from __future__ import annotations
 
@@ -6,14 +6,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sophron.campaign import shown as plain_text
 from sophron.debate.reputation import Reputation
 from sophron.debate.trials import Failure, Trial
+from sophron.debate.votes import Label
 
 if TYPE_CHECKING:
     from sophron.debate.ladder import Rung
+    from sophron.debate.mending import Mended
 
 MARKS = ("o-", "s--", "^:", "v-.", "D-", "P--", "X:", "*-.")
 """One a method: readers tell them apart without colours too."""
+MOST_LINES, LONGEST_LINE, LINE_INCHES = 30, 120, 0.17
+"""Of a diff in a picture: lines, characters of one, and its height."""
 
 
 def trials(made: Sequence[Trial], entries: Sequence[Mapping[str, Reputation]], path: Path) -> None:
@@ -86,3 +91,74 @@ def _endings(axes: Any, rungs: Sequence[Rung]) -> None:
         left = [done + part for done, part in zip(left, parts, strict=True)]
     axes.set(title="How trials ended", xlabel="trials / %", xlim=(0, 100))
     axes.invert_yaxis()
+
+
+def mended(found: Mended, path: Path) -> None:
+    """Figure 3d of MDForge: overlaps of a trial and of the next one, the panel between them, and the edit; SVG."""
+    from sophron.science.figures import saved_figure
+
+    shown = _shortened(found.edit)
+    height = 3.6 + 0.5 + LINE_INCHES * len(shown)
+    with saved_figure(path, width=11.0, height=height) as figure:
+        axes = figure.subplot_mosaic([["overlaps", "votes"], ["edit", "edit"]], height_ratios=[3.6, height - 3.6])
+        _overlaps(axes["overlaps"], found)
+        _votes(axes["votes"], found)
+        _diff(axes["edit"], found, shown)
+
+
+def _overlaps(axes: Any, found: Mended) -> None:
+    from sophron.science.estimators.mbar import LEAST_OVERLAP
+    from sophron.science.figures import GREEN, GREY, VERMILION
+
+    for one, colour, style in ((found.before, VERMILION, "s--"), (found.after, GREEN, "o-")):
+        label = f"trial {one.trial.number}, {one.trial.failure.value}"
+        for values in one.overlaps.values():
+            axes.plot(range(len(values)), values, style, ms=4, color=colour, label=label)
+            label = ""  # one entry a trial; its guests share it
+    axes.axhline(LEAST_OVERLAP, color=GREY, lw=1, ls=":", label=f"guard, {LEAST_OVERLAP:g}")
+    axes.set_yscale("symlog", linthresh=1e-3)
+    axes.set(ylim=(0, 0.6), xlabel="window that the analysis used, one line a guest", ylabel="overlap with the next")
+    axes.set_title(f"1. Diagnostics: {', '.join(found.before.broken) or 'no flag'} false", parse_math=False)
+    axes.legend(loc="lower right")
+
+
+def _votes(axes: Any, found: Mended) -> None:
+    """Confidence of each expert in its last vote, in the colour of its label, and what it named."""
+    from sophron.science.figures import GREEN, GREY, VERMILION
+
+    colours = {Label.PASS: GREEN, Label.UNCERTAIN: GREY, Label.FAIL: VERMILION}
+    last = found.critique["rounds"][-1]
+    for place, (expert, vote) in enumerate(sorted(last.items())):
+        axes.barh(place, vote["confidence"], height=0.3, color=colours[Label(vote["label"])])
+        named = sorted({f"{each['focus']} ({each['severity']})" for each in vote["concerns"]})
+        words = [f"{expert}: {vote['label']}", *named, *(["proposes an edit"] if vote.get("edit") else [])]
+        axes.text(0, place - 0.22, _line(", ".join(words), 70), fontsize=8.5, va="bottom", parse_math=False)
+    axes.set(xlim=(0, 1), ylim=(len(last) - 0.5, -0.6), yticks=[], xlabel="confidence of the expert")
+    axes.grid(visible=False)
+    said = f"2. Panel: {found.critique['label']} ({found.critique['score']:.2f}), names {found.critique['focus']}"
+    axes.set_title(said, parse_math=False)
+
+
+def _diff(axes: Any, found: Mended, shown: Sequence[str]) -> None:
+    from sophron.science.figures import GREEN, GREY, VERMILION
+
+    axes.set_axis_off()
+    lines = "1 line" if found.changed == 1 else f"{found.changed} lines"
+    axes.set_title(f"3. Edit: {lines}; the file of the stage that was named is {found.file}", parse_math=False)
+    axes.set(xlim=(0, 1), ylim=(len(shown) + 0.5, -0.5))
+    for place, line in enumerate(shown):
+        colour = GREY if line[:3] in ("---", "+++") else {"+": GREEN, "-": VERMILION}.get(line[:1], GREY)
+        font = {"family": "DejaVu Sans Mono", "fontsize": 8}
+        axes.text(0, place, line, color=colour, va="center", parse_math=False, in_layout=False, **font)
+
+
+def _shortened(edit: Sequence[str]) -> list[str]:
+    """The first lines of a diff, cut to what is seen; said where there are more."""
+    rest = [f"... and {len(edit) - MOST_LINES} more lines"] if len(edit) > MOST_LINES else []
+    return [_line(line, LONGEST_LINE) for line in edit[:MOST_LINES]] + rest
+
+
+def _line(text: str, longest: int) -> str:
+    """One line of an agent's text without what is not seen, cut to `longest` characters."""
+    line = " ".join(plain_text.lines(text))
+    return line if len(line) <= longest else f"{line[: longest - 3]}..."

@@ -28,7 +28,7 @@ def design(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
 
 def pre(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     """An expert before the run."""
-    return _expert(root, spec, "pre", wildcards) | {"pipeline": _ready(root, spec, wildcards), "results": {}}
+    return _expert(root, spec, "pre", wildcards) | {"pipeline": ready(root, spec, wildcards), "results": {}}
 
 
 def single(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
@@ -42,7 +42,7 @@ def single(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
 
 def post(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     """An expert after the benchmark."""
-    about = {"pipeline": _ready(root, spec, wildcards), "results": _results(root, spec, wildcards)}
+    about = {"pipeline": ready(root, spec, wildcards), "results": _results(root, spec, wildcards)}
     return _expert(root, spec, "post_benchmark", wildcards) | about
 
 
@@ -152,13 +152,14 @@ def _rehearsals(root: Path, spec: Spec, wildcards: Wildcards) -> list[Finished]:
     return sorted(found, key=lambda one: int(one.wildcards["attempt"]))
 
 
-def _ready(root: Path, spec: Spec, wildcards: Wildcards) -> str:
+def ready(root: Path, spec: Spec, wildcards: Wildcards) -> str:
+    """The reply that a trial ran, the Engineer's fixes included; empty where none came through Layer-1."""
     return _text(_rehearsals(root, spec, wildcards)[-1])
 
 
 def _last_reply(root: Path, spec: Spec, before: Wildcards) -> str:
     """The pipeline of a trial with the Engineer's fixes; where Layer-1 refused it, the author's own words."""
-    text = _ready(root, spec, before)
+    text = ready(root, spec, before)
     if text:
         return text
     (written,) = results.of_loop(root, spec, "write", before)

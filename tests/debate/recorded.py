@@ -1,0 +1,148 @@
+"""A campaign of trials on disk whose loop has ended: its records are written here, and nothing of it was run.
+
+What agents said is said by their rules of thumb, and the pipelines are real ones; only what was measured is made up.
+"""
+
+import hashlib
+import json
+from pathlib import Path
+
+from sophron.agents import ledger
+from sophron.agents.heuristics import experts, pipeline_writer
+from sophron.campaign import new, results, spec
+from sophron.debate import panel_steps
+from sophron.debate.aggregate import Mode, aggregate
+from sophron.debate.pipeline import Pipeline
+from sophron.debate.scores import compare
+from sophron.debate.trials import Bounds, Guest, Trial, standing
+from sophron.debate.votes import Label, Vote
+from sophron.records import atomic, documents, lines
+from sophron.records.resources import resource
+from sophron.records.steps import step_name
+
+TRAINING = ("weak", "middle", "strong")
+REFERENCES = {"weak": -1.0, "middle": -2.0, "strong": -3.0}
+RULES = {
+    "force-field": experts.judge_force_field,
+    "sampling": experts.judge_sampling,
+    "analysis": experts.judge_analysis,
+}
+GOOD, LOST = 0.2, 0.001
+
+
+def campaign(root, method="full"):
+    """The shipped campaign of dimers, with another method."""
+    data = dict(documents.load_yaml(resource("campaigns", "lj-dimer-apr") / "campaign.yaml").data)
+    data["stages"]["trials"]["definition"]["method"] = method
+    if method != "full":
+        del data["stages"]["discussion"]
+        data["stages"]["trials"]["depends_on"] = ["tasks", "references"]
+    new.from_draft(root, data)
+    return spec.load(root / "campaign.yaml")
+
+
+def put(root, loaded, name, wildcards, /, result, **files):
+    """A finished step with its files, as it would lie there; the result has to fit its schema."""
+    unit = loaded.unit(name)
+    documents.validate(documents.Document(result, Path(name)), unit.schema, "result")
+    owner = loaded.owner(name)
+    folder = root.joinpath("results", owner, *([] if owner == name else [name]), *wildcards.values())
+    entries = {}
+    for output, file in unit.outputs.items():
+        content = files.get(output, "").encode()
+        atomic.write_bytes(folder / file, content)
+        entries[output] = {"file": file, "sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+    about = {"stage": name, "wildcards": wildcards, "status": "done", "reason": None, "inputs": {}, "seed": 1}
+    digest = {"definition_digest": loaded.definition_digest(name)}
+    outcome = {**about, **digest, "result": result, "files": entries, "tools": {"sophron": "0"}}
+    atomic.write_json(folder / "outcome.json", outcome)
+    results.publish(root, step_name(name, wildcards), folder / "outcome.json")
+
+
+def analysis(windows, overlap, value):
+    """What an analysis of so many windows leaves; refused where `value` is None."""
+    held = overlap >= 0.03
+    overlaps = [GOOD, *[overlap] * (windows - 2)]
+    found = {
+        "stage": 4,
+        "status": "refused" if value is None else "completed",
+        "wall_time_seconds": 1.0,
+        "delta_g_kcal_per_mol": value,
+        "statistical_error_kcal_per_mol": None if value is None else 0.1,
+        "systematic_error_kcal_per_mol": None if value is None else 0.0,
+        "convergence_flags": {"mbar_overlap_above_0p03": held},
+        "energy_components": {},
+        "diagnostics": {"window_count": windows, "overlaps": overlaps, "minimum_overlap": min(overlaps)},
+        "writer_notes": "",
+    }
+    if value is None:
+        found["failure"] = {"kind": "no_overlap", "sentence": "Neighbours do not overlap.", "windows": [1]}
+    documents.validate(documents.Document(found, Path("stage_04_result.json")), "debate/stage_result")
+    return found
+
+
+def panel(made, analysed):
+    """The rules of thumb of the three experts on these analyses, weighed."""
+    guests = {name: {"stages": {"1": {}, "2": {}, "3": {}, "4": one}} for name, one in analysed.items()}
+    about = {"windows": made.windows, "guests": guests, "scores": None}
+    told = {"mode": "post_benchmark", "results": about, "pipeline": made.reply, "votes": {}}
+    votes = {name: Vote.read(rule(told), Path(name)) for name, rule in RULES.items()}
+    return aggregate(Mode.POST_BENCHMARK, [votes, votes], dict.fromkeys(RULES, 0.5)).as_document()
+
+
+def revised(made, critique):
+    """The author's next pipeline, by its rule of thumb."""
+    told = {"pipeline": made.reply, "critiques": {"post": critique}, "task": {"most_windows": 18}}
+    return Pipeline.parse(pipeline_writer.answer(told)["reply"])
+
+
+def trial(root, loaded, number, made, analysed):
+    """Records of one trial that ran to its end; what it was, and the panel's critique."""
+    where = {"trial": str(number)}
+    about = {"state": "ready", "file": "", "said": "", "windows": made.windows}
+    put(root, loaded, "rehearse", {**where, "attempt": "0"}, about, pipeline=made.reply)
+    for guest, one in analysed.items():
+        kept = {"status": one["status"], "key": "k", "delta_g_kcal_per_mol": one["delta_g_kcal_per_mol"]}
+        executed = {"result": one, "measured": {"wall_time_s": 1.0, "exit_code": 0, "limit": None, "stderr_tail": ""}}
+        kept["failure"] = one.get("failure")
+        put(root, loaded, "analyse", {**where, "guest": guest}, kept, executed=json.dumps(executed))
+    critique = panel(made, analysed)
+    if "review" in loaded.parts:
+        put(root, loaded, "review", where, {"critique": critique})
+    values = {guest: one["delta_g_kcal_per_mol"] for guest, one in analysed.items()}
+    done = {1: "completed", 2: "completed", 3: "completed"}
+    guests = {guest: Guest({**done, 4: one["status"]}, values[guest]) for guest, one in analysed.items()}
+    scores, label = compare(values, REFERENCES), Label(critique["label"])
+    ended = Trial(number, True, guests, len(TRAINING), scores, {}, label=label, score=critique["score"])
+    return ended, critique
+
+
+def close(root, loaded, trials):
+    """Records of the end of the loop."""
+    now = standing(trials, Bounds(2, 2, 0.8))
+    about = {"failure": trials[-1].failure.value, "succeeded": trials[-1].succeeded, "over": True}
+    about |= {"standing": now.as_document(), "trials": [each.as_document() for each in trials]}
+    put(root, loaded, "close", {"trial": str(trials[-1].number)}, json.loads(json.dumps(about)))
+    whole = {
+        "trials": len(trials),
+        "successes": now.successes,
+        "end": now.end.value if now.end else None,
+        "deployed": now.deployed,
+        "failures": panel_steps._counted(trials),
+        "refused": 0,
+        "predictions": 3,
+        "training": None,
+        "held_out": None,
+        "held_out_error_kcal_per_mol": None,
+        "refusal": "nothing was run",
+        "predicted": {},
+    }
+    put(root, loaded, "trials", {}, whole, trials_plot="<svg/>")
+
+
+def spend(root, *amounts):
+    """A line of the ledger for each (step, tokens, dollars)."""
+    for number, (step, tokens, dollars) in enumerate(amounts):
+        amount = {"calls": 1, "tokens": tokens, "dollars": dollars}
+        reserved = {"event": "reserve", "id": str(number), "step": step, **amount}
+        lines.append(root / ledger.FILE, reserved, sync=False)
