@@ -224,7 +224,7 @@ def test_the_end_of_the_loop_judges_the_held_out_guests(context, tmp_path):
     assert result["held_out"]["mae_kcal_per_mol"] == result["held_out_error_kcal_per_mol"] == pytest.approx(0.1)
     assert (result["predictions"], result["refused"], result["refusal"]) == (2, 0, None)
     assert made.files["pipeline"].read_text() == dimers.pipeline().reply
-    assert made.files["plot"].read_text().startswith("<?xml")
+    assert made.files["trials_plot"].read_text().startswith("<?xml")
 
 
 def test_a_loop_without_a_deployable_trial_says_so(context, tmp_path):

@@ -5,10 +5,11 @@ import shutil
 
 import pytest
 import toy
+from html_page import Page
 
 from sophron import cli
 from sophron.campaign import agent_files, plan, spec
-from sophron.debate import gathering, ladder
+from sophron.debate import gathering, ladder, mending
 from sophron.debate.ablation import EXPERTS, METHODS
 from sophron.debate.pipeline import Pipeline
 from sophron.records.documents import load_yaml
@@ -120,7 +121,22 @@ def test_a_whole_loop_of_trials(dimers):
     assert result["predicted"]["between"] == pytest.approx(answer, abs=0.5)
     assert len(list(folder.glob("pre_*/0/*/answer.json"))) == 6
     _check_nobody_was_told(dimers.root, answer)
+    _check_reported(dimers.root)
     assert "Nothing to be done" in dimers.complete().stdout
+
+
+def _check_reported(root):
+    """The report lists the trials, the parts of each, and all that there is of figure 3."""
+    page = Page((root / "results" / "report.html").read_text())
+    words = " ".join(page.words.split())
+    assert "rules of thumb answered for all agents, which costs nothing" in words
+    assert mending.NONE in words
+    assert "trial how it ended panel numbers reward Kendall tau calls tokens dollars 0 clean pass" in words
+    assert "trial agents of layer1 layer1 rehearse agents of screen screen prepare equilibrate produce analyse" in words
+    windows = len(list((root / "results" / "trials" / "produce").glob("*/*/*/outcome.json")))
+    assert f" {windows} in 0:" in words
+    pictures = [attrs["alt"] for tag, attrs in page.tags if tag == "img"]
+    assert ["reputation" in alt for alt in pictures] == [True, False]
 
 
 @pytest.mark.slow

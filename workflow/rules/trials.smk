@@ -285,7 +285,7 @@ rule trials:
     output:
         pipeline="<results>/trials/pipeline.txt",
         reputation="<results>/trials/reputation.json",
-        plot=report(
+        trials_plot=report(
             "<results>/trials/trials.svg",
             category="trials",
             caption="../report/trials.rst",

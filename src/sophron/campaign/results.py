@@ -119,7 +119,7 @@ def of_loop(root: Path, spec: Spec, name: str, wildcards: Wildcards) -> list[Fin
         for other in _sharing(spec, name, wildcards)
         if published(root, step_name(name, other)) is not None
     ]
-    return [_whole(one) for one in found if _is_current(root, one)]
+    return [whole(one) for one in found if _is_current(root, one)]
 
 
 def answered(root: Path, spec: Spec, rule: str, wildcards: Wildcards) -> Finished:
@@ -160,10 +160,11 @@ def _is_current(root: Path, step: Finished) -> bool:
 def _usable(step: Finished) -> Finished:
     if step.outcome["status"] != "done":
         raise Refused(f"{step.path}: {step.step} failed ({step.outcome['reason']}); nothing can build on it")
-    return _whole(step)
+    return whole(step)
 
 
-def _whole(step: Finished) -> Finished:
+def whole(step: Finished) -> Finished:
+    """The step itself; Refused where a file of it is not the one that its outcome speaks of."""
     for name, path in step.files.items():
         if not path.is_file() or file_digest(path) != step.outcome["files"][name]["sha256"]:
             raise Refused(f"{path}: is not what its outcome speaks of; remove it and run again: snakemake")

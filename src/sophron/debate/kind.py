@@ -100,7 +100,7 @@ TRIALS = StageKind(
     partial=True,
     run="sophron.debate.panel_steps:trials",
     schema="host_guest/trials",
-    outputs={**_PIPELINE, "reputation": "reputation.json", "plot": "trials.svg"},
+    outputs={**_PIPELINE, "reputation": "reputation.json", "trials_plot": "trials.svg"},
     parts=(
         _part("layer1", ("trial",), ("tasks", "write", "criticise"), run="steps:looked_at", outputs=_PIPELINE),
         _part(
@@ -193,4 +193,5 @@ KIND = Kind(
     ),
     ranges=ranges,
     left_out=left_out,
+    report="sophron.debate.trial_report:sections",
 )

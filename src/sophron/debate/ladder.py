@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Self
 
@@ -87,12 +88,23 @@ class Rung:
     def read(cls, root: Path) -> Self:
         """From a campaign folder; UserError where its trials have not ended."""
         _with_trials(root)
-        spec = load(root / SPEC_NAME)
+        return cls.of(root, load(root / SPEC_NAME))
+
+    @classmethod
+    def of(cls, root: Path, spec: Spec) -> Self:
+        """The same where the spec is known."""
         result = results.finished(root, spec, "trials", {}).outcome["result"]
         closed = results.of_loop(root, spec, "close", {})[-1].outcome["result"]
         made = [Trial.read(each) for each in closed["trials"]]
         definition = spec.definition("trials")
         return cls(definition["method"], made, result, definition["successes"], _spent(root, spec, len(made)))
+
+    @property
+    def spent_in(self) -> list[Amount]:
+        """What each trial cost by itself, the discussion counted to the first."""
+        before = [nothing(), *self.spent]
+        pairs = zip(before, self.spent, strict=False)
+        return [{kind: round(after[kind] - one[kind], 9) for kind in after} for one, after in pairs]
 
     @property
     def failures(self) -> dict[Failure, int]:
@@ -126,11 +138,10 @@ def _spent(root: Path, spec: Spec, trials: int) -> list[Amount]:
     rounds = [nothing() for _ in range(trials)]
     for rule in spec.agent_rules:
         for wildcards in spec.steps(rule):
-            amount = by.get(step_name(rule, wildcards), {})
-            for later in rounds[int(wildcards.get("trial", 0)) :]:
-                for kind, value in amount.items():
-                    later[kind] += value
-    return rounds
+            number = int(wildcards.get("trial", 0))
+            for kind, value in by.get(step_name(rule, wildcards), {}).items() if number < trials else ():
+                rounds[number][kind] += value
+    return list(accumulate(rounds, lambda before, own: {kind: before[kind] + own[kind] for kind in own}))
 
 
 def rungs(roots: Sequence[Path]) -> list[Rung]:

@@ -179,7 +179,7 @@ def trials(ctx: StepContext) -> StepResult:
         "refusal": _why_no_number(ctx) if error is None else None,
         "predicted": predicted,
     }
-    return StepResult(result, {"pipeline": path, "reputation": told, "plot": plot})
+    return StepResult(result, {"pipeline": path, "reputation": told, "trials_plot": plot})
 
 
 def _why_no_number(ctx: StepContext) -> str:

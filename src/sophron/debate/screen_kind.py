@@ -58,4 +58,5 @@ KIND = Kind(
         ),
     ),
     ranges=ranges,
+    report="sophron.debate.screen_report:sections",
 )
