@@ -6,6 +6,8 @@ to fail.
 
 from pathlib import Path
 
+from sophron.campaign.report import Report
+from sophron.campaign.sections import Section, Table
 from sophron.interfaces.kind import AgentRule, EngineFailure, Kind, Part, StageKind, StepContext, StepResult
 
 HERE = Path(__file__).parent
@@ -40,7 +42,16 @@ def ranges(definitions):
     }
 
 
-KIND = Kind(name="search", rules=str(HERE / "search.smk"), stages=(SEARCH,), ranges=ranges)
+def sections(report: Report) -> list[Section]:
+    """What the kind adds to its report."""
+    (stage,) = report.stages
+    rows = [[number, str(ran["guess"].steps)] for number, ran in stage.loop.ran.items()]
+    return [Section("Guesses", tables=[Table("Guesses of each round.", ("round", "guesses"), rows)])]
+
+
+KIND = Kind(
+    name="search", rules=str(HERE / "search.smk"), stages=(SEARCH,), ranges=ranges, report="search_kind:sections"
+)
 
 
 def advise(root, spec, wildcards):
