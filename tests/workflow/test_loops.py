@@ -98,7 +98,8 @@ def test_the_report_lists_the_rounds_of_the_loop_with_what_they_took(finished):
     notes = [json.loads(path.read_text()) for path in (finished.root / "records").glob("*/*/try.json")]
     assert stage.core_hours == pytest.approx(sum(note["core_seconds"] for note in notes) / 3600)
     words = " ".join(Page((finished.root / "results" / "report.html").read_text()).words.split())
-    assert "search, its loop 12 9 7 done, 2 failed" in words
+    # 9 guesses of 8 core-minutes and 3 weighings of 20 are signed
+    assert "search, its loop 12 9 7 done, 2 failed < 0.01 2.20" in words
     assert "Guesses of each round. round guesses 0 1 1 2 2 3" in words
     assert "round agents of guess guess weigh wall time core-hours 0 1 1 1 " in words
 

@@ -34,6 +34,7 @@ def render(gathered: Report, caveats: Mapping[str, Any], sections: Sequence[Sect
             "sections": sections,
             "source": _source,
             "loop_table": loop_table,
+            "loop_bound": lambda stage: loop_bound(gathered, stage),
             "shown_results": [stage for stage in gathered.stages if stage.name in answering | final],
             "picture": page.picture(graph_picture.svg(_nodes(gathered), f"Stages of {spec.campaign}")),
             "in_force": gathered.chain[-1],
@@ -140,6 +141,13 @@ def stage_cost(stage: StageReport) -> dict[str, Any]:
         ended[one.status] = ended.get(one.status, 0) + 1
     used = core_hours(stage.all_tries)
     return {"ended": dict(sorted(ended.items())), "tries": len(stage.all_tries), "core_hours": used}
+
+
+def loop_bound(gathered: Report, stage: StageReport) -> float:
+    """Core-hours that the loop of a stage may take: ceilings x attempts of as many steps as the approval signs."""
+    signed = gathered.chain[-1].record["templates"]
+    parts = [part.name for part in stage.kind.parts if part.name in signed]
+    return sum(signed[name]["bound"] * gathered.spec.mechanical(name).core_hours() for name in parts)
 
 
 def loop_table(stage: str, loop: Loop) -> Table:

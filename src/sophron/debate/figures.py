@@ -42,6 +42,8 @@ def trials(made: Sequence[Trial], entries: Sequence[Mapping[str, Reputation]], p
         for style, expert in zip(("o-", "s--", "^:"), sorted(entries[0]), strict=False):
             trust.plot([entry[expert].mean for entry in entries], style, label=expert)
         trust.set(title="Reputation", xlabel="trials that counted", ylabel="posterior mean", ylim=(0, 1))
+        for axis in (ranks.xaxis, ended.yaxis, trust.xaxis):
+            axis.get_major_locator().set_params(integer=True)
         trust.legend()
 
 

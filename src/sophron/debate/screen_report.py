@@ -48,7 +48,5 @@ def _ranking(report: Report) -> Table:
     shown = [
         [row[0], row[1], *(f"{float(value):.2f}" if value else "" for value in row[2:])] for row in rows[:MOST_RANKED]
     ]
-    caption = (
-        f"The strongest {len(shown)} of {len(rows):,} guests with a number, in kcal/mol; the others are in ranking.csv."
-    )
+    caption = f"The strongest {len(shown)} of {len(rows):,} guests with a number, in kcal/mol; all are in ranking.csv."
     return Table(caption, [name.replace("_", " ") for name in header], shown, words=2)
