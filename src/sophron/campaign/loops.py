@@ -124,7 +124,8 @@ def _computed(
     for event in recorded:
         if event["event"] == "step_started" and event["rule"] in parts:
             counter = spec.unit(event["rule"]).wildcards[0]
-            begun[event["step"]] = (event["wildcards"][counter], event["rule"])
+            if counter in event["wildcards"]:  # not in a record of a kind that counted otherwise
+                begun[event["step"]] = (event["wildcards"][counter], event["rule"])
     for step, (number, part) in begun.items():
         tries = history.tries(root, step)
         ended = Counter(one.status for one in tries)
