@@ -90,6 +90,17 @@ def test_what_no_trial_shows_is_said_in_a_sentence(tmp_path):
     ]
 
 
+def test_a_method_without_a_panel_has_no_verdict_of_one(tmp_path):
+    root = tmp_path / "host"
+    loaded = recorded.campaign(root, "trial_level")
+    ran, _ = recorded.trial(root, loaded, 0, THINNED, refused())
+    mended, _ = recorded.trial(root, loaded, 1, SOUND, clean())
+    recorded.close(root, loaded, [dataclasses.replace(each, label=None, score=None) for each in (ran, mended)])
+    (section,) = trial_report.sections(gathered(root, loaded))
+    assert [row[1:3] for row in section.tables[0].rows] == [["analysis_refusal", "-"], ["clean", "-"]]
+    assert mending.NONE in section.sentences
+
+
 def test_every_way_to_end_is_explained_and_the_cost_of_trials_adds_up():
     assert set(trial_report.MEANINGS) == set(Failure)
     rung = ladder.Rung("full", [], {}, 1, [nothing() | {"dollars": 0.1}, nothing() | {"dollars": 0.3}])

@@ -154,6 +154,7 @@ def test_the_whole_ladder_by_one_command(dimers, tmp_path, capsys):
     assert [row[0] for row in rows if row and row[0] in RUNGS] == list(METHODS)
     assert figure.stat().st_size > 10_000
     for name, folder in zip(METHODS, folders, strict=True):
+        assert mending.NONE in Page((folder / "results" / "report.html").read_text()).words
         _check_asked(folder, RUNGS[name])
         _check_told(folder, METHODS[name])
 
