@@ -102,7 +102,7 @@ def trial(root, loaded, number, made, analysed):
     about = {"state": "ready", "file": "", "said": "", "windows": made.windows}
     put(root, loaded, "rehearse", {**where, "attempt": "0"}, about, pipeline=made.reply)
     for guest, one in analysed.items():
-        kept = {"status": one["status"], "key": "k", "delta_g_kcal_per_mol": one["delta_g_kcal_per_mol"]}
+        kept = {"status": one["status"], "key": "k", "seed": 1, "delta_g_kcal_per_mol": one["delta_g_kcal_per_mol"]}
         executed = {"result": one, "measured": {"wall_time_s": 1.0, "exit_code": 0, "limit": None, "stderr_tail": ""}}
         kept["failure"] = one.get("failure")
         put(root, loaded, "analyse", {**where, "guest": guest}, kept, executed=json.dumps(executed))
@@ -134,6 +134,7 @@ def close(root, loaded, trials):
         "training": None,
         "held_out": None,
         "held_out_error_kcal_per_mol": None,
+        "held_out_standard_error_kcal_per_mol": None,
         "refusal": "nothing was run",
         "predicted": {},
     }

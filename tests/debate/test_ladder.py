@@ -11,7 +11,14 @@ from sophron.records import lines
 from sophron.records.documents import load_yaml
 from sophron.records.resources import resource
 
-SCORES = {"guests": 2, "mae_kcal_per_mol": 0.1, "mae_standard_error_kcal_per_mol": 0.02, "r2": 1.0, "spearman": 1.0, "kendall": 1.0}
+SCORES = {
+    "guests": 2,
+    "mae_kcal_per_mol": 0.1,
+    "mae_standard_error_kcal_per_mol": 0.02,
+    "r2": 1.0,
+    "spearman": 1.0,
+    "kendall": 1.0,
+}
 DONE = {1: "completed", 2: "completed", 3: "completed"}
 
 

@@ -13,7 +13,11 @@ from .recorded import GOOD, LOST, TRAINING
 
 SOUND = dimers.pipeline(12)
 THINNED, FILE = mutations.mutate(SOUND, "overlap_lost", 0)
-STRIDE = next(line for line in THINNED.files[FILE].splitlines() if line.startswith("WINDOW_STRIDE_COUNT"))
+(FAULT, WHOLE), *_ = (
+    pair
+    for pair in zip(THINNED.files[FILE].splitlines(), SOUND.files[FILE].splitlines(), strict=True)
+    if pair[0] != pair[1]
+)
 VALUES = {"weak": -1.1, "middle": -2.0, "strong": -3.1}
 
 
@@ -51,7 +55,7 @@ def test_a_lost_overlap_is_followed_from_its_flag_to_its_one_line_edit(mended):
     assert found.before.overlaps["weak"] == [GOOD, LOST, LOST]
     assert len(found.after.overlaps["strong"]) == 11
     assert (found.critique["focus"], found.file, found.changed) == ("analysis", FILE, 1)
-    assert [line for line in found.edit if line[:1] in "+-"][2:] == [f"-{STRIDE}", "+WINDOW_STRIDE_COUNT = 1"]
+    assert [line for line in found.edit if line[:1] in "+-"][2:] == [f"-{FAULT}", f"+{WHOLE}"]
     assert found.sentence == (
         "Trial 0 ended as analysis_refusal (mbar_overlap_above_0p03 = false for weak, middle, strong); the panel said "
         f"{found.critique['label']} and named the stage analysis; the author changed 1 line; trial 1 ended as clean."
@@ -121,7 +125,7 @@ def test_the_picture_shows_diagnostics_panel_and_edit(mended, tmp_path):
     text = drawn(mended[1], tmp_path / "one.svg")
     panel = f"2. Panel: {mended[1].critique['label']} ({mended[1].critique['score']:.2f}), names analysis"
     words = ["1. Diagnostics: mbar_overlap_above_0p03 false", panel, "trial 0, analysis_refusal", "trial 1, clean"]
-    words += [f"-{STRIDE}", "+WINDOW_STRIDE_COUNT = 1", "analysis: fail, analysis (high), proposes an edit"]
+    words += [f"-{FAULT}", f"+{WHOLE}", "analysis: fail, analysis (high), proposes an edit"]
     for word in words:
         assert f"<!-- {word} -->" in text, word
     assert drawn(mended[1], tmp_path / "again.svg") == text

@@ -16,7 +16,7 @@ from sophron.records.canonical import file_digest
 from sophron.records.errors import Refused
 
 from . import recorded
-from .test_mending import SOUND, STRIDE, THINNED, clean, refused, revised
+from .test_mending import FAULT, SOUND, THINNED, clean, refused, revised
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_each_trial_is_listed_with_its_reward_and_what_it_cost(looped):
     ]
     figure, one = section.pictures
     assert b"<!-- US dollars, cumulative -->" in figure.svg
-    assert f"<!-- -{STRIDE} -->".encode() in one.svg
+    assert f"<!-- -{FAULT} -->".encode() in one.svg
     assert "named the stage analysis" in one.caption
 
 
