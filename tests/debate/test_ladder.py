@@ -2,6 +2,7 @@
 
 import pytest
 
+from sophron import cli
 from sophron.agents import ledger
 from sophron.campaign import new, spec
 from sophron.debate import figures, ladder
@@ -64,3 +65,12 @@ def test_spend_is_counted_up_to_the_end_of_each_trial(tmp_path):
         lines.append(path, {"event": "reserve", "id": str(number), "step": step, **amount}, sync=False)
     loaded = spec.load(tmp_path / "campaign.yaml")
     assert [each["tokens"] for each in ladder._spent(tmp_path, loaded, 3)] == [11, 1111, 1111]
+
+
+def test_a_campaign_that_nobody_signed_is_named_and_not_run(tmp_path, capsys):
+    new.from_draft(tmp_path, load_yaml(resource("campaigns", "lj-dimer-apr") / "campaign.yaml").data)
+    assert cli.main(["trials", "run", str(tmp_path)]) == 1
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith(f"{tmp_path}: is not signed: ")
+    assert "the plan is not approved yet" in line
+    assert not (tmp_path / "records").exists()

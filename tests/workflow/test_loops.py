@@ -104,6 +104,24 @@ def test_the_report_lists_the_rounds_of_the_loop_with_what_they_took(finished):
     assert "round agents of guess guess weigh wall time core-hours 0 1 1 1 " in words
 
 
+def test_the_crate_holds_the_steps_of_the_loop_with_their_inputs(finished):
+    graph = json.loads((finished.root / "results" / "ro-crate-metadata.json").read_text())["@graph"]
+    actions = {entry["@id"]: entry for entry in graph if "CreateAction" in entry["@type"]}
+    asked = {name for name in actions if name.startswith("#step-advise-")}
+    guessed = {name for name in actions if name.startswith("#step-guess-")}
+    weighed = {name for name in actions if name.startswith("#step-weigh-")}
+    assert (len(asked), len(guessed), len(weighed)) == (3, 6, 3), sorted(actions)
+    statuses = [actions[name]["actionStatus"].rpartition("/")[2] for name in guessed]
+    assert (statuses.count("CompletedActionStatus"), statuses.count("FailedActionStatus")) == (4, 2)
+    made = {one["@id"] for name in guessed for one in _listed(actions[name]["result"])}
+    used = {one["@id"] for name in weighed for one in _listed(actions[name]["object"])}
+    assert used >= {each for each in made if each.endswith("outcome.json")}
+
+
+def _listed(value):
+    return value if isinstance(value, list) else [value]
+
+
 def test_the_plan_is_the_same_before_and_after_the_loop_has_run(finished):
     made = plan.make(finished.root, spec.load(finished.spec))
     assert made.hash == approvals.valid_approval(finished.root).record["plan"]

@@ -53,10 +53,16 @@ def _ran(folders: list[Path], cores: int) -> list[Path]:
     """Run each by `sophron run`; those whose trials have ended, whatever their criteria say of them."""
     from sophron.agents import loop
     from sophron.debate import ladder
-    from sophron.records.errors import UserError
+    from sophron.records import approvals
+    from sophron.records.errors import Refused, UserError
 
     ended = []
     for folder in folders:
+        try:
+            approvals.signed_gate(folder)
+        except (Refused, UserError) as error:
+            print(f"{folder}: is not signed: {error}")
+            continue
         loop.Loop(folder, loop.Settings(options=[f"--cores={cores}"])).run()
         try:
             ladder.Rung.read(folder)
@@ -73,8 +79,10 @@ def _show(folders: list[Path], figure: Path | None) -> None:
     from sophron.debate import figures, ladder
 
     found = ladder.rungs(folders)
+    if not found:
+        return
     print(tabulate([rung.row for rung in found], ladder.HEADER, tablefmt="plain", disable_numparse=True))
-    if figure and found:
+    if figure:
         figures.ladder(found, figure)
         print(f"{figure}: made")
 
