@@ -20,7 +20,7 @@ rule prepare:
         "<logs>/trials/prepare/{trial}-{guest}.log",
     retries: CAMPAIGN.retries("prepare")
     conda:
-        "../../envs/md.yaml"
+        "../../envs/chem.yaml"
     threads: CAMPAIGN.cores("prepare")
     resources:
         **CAMPAIGN.requests("prepare"),
@@ -48,7 +48,7 @@ rule equilibrate:
         "<logs>/trials/equilibrate/{trial}-{guest}.log",
     retries: CAMPAIGN.retries("equilibrate")
     conda:
-        "../../envs/md.yaml"
+        "../../envs/chem.yaml"
     threads: CAMPAIGN.cores("equilibrate")
     resources:
         **CAMPAIGN.requests("equilibrate"),
@@ -76,7 +76,7 @@ rule produce:
         "<logs>/trials/produce/{trial}-{guest}-{window}.log",
     retries: CAMPAIGN.retries("produce")
     conda:
-        "../../envs/md.yaml"
+        "../../envs/chem.yaml"
     threads: CAMPAIGN.cores("produce")
     resources:
         **CAMPAIGN.requests("produce"),
@@ -104,7 +104,7 @@ rule analyse:
         "<logs>/trials/analyse/{trial}-{guest}.log",
     retries: CAMPAIGN.retries("analyse")
     conda:
-        "../../envs/md.yaml"
+        "../../envs/chem.yaml"
     threads: CAMPAIGN.cores("analyse")
     resources:
         **CAMPAIGN.requests("analyse"),

@@ -25,7 +25,7 @@ rule tasks:
         "<logs>/tasks/{guest}.log",
     retries: CAMPAIGN.retries("tasks")
     conda:
-        "../../envs/md.yaml"
+        "../../envs/chem.yaml"
     threads: CAMPAIGN.cores("tasks")
     resources:
         **CAMPAIGN.requests("tasks"),
@@ -49,7 +49,7 @@ rule references:
         "<logs>/references/references.log",
     retries: CAMPAIGN.retries("references")
     conda:
-        "../../envs/md.yaml"
+        "../../envs/chem.yaml"
     threads: CAMPAIGN.cores("references")
     resources:
         **CAMPAIGN.requests("references"),

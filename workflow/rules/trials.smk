@@ -181,7 +181,7 @@ checkpoint rehearse:
         "<logs>/trials/rehearse/{trial}-{attempt}.log",
     retries: CAMPAIGN.retries("rehearse")
     conda:
-        "../../envs/md.yaml"
+        "../../envs/chem.yaml"
     threads: CAMPAIGN.cores("rehearse")
     resources:
         **CAMPAIGN.requests("rehearse"),
@@ -295,7 +295,7 @@ rule trials:
         "<logs>/trials/trials.log",
     retries: CAMPAIGN.retries("trials")
     conda:
-        "../../envs/md.yaml"
+        "../../envs/chem.yaml"
     threads: CAMPAIGN.cores("trials")
     resources:
         **CAMPAIGN.requests("trials"),

@@ -47,6 +47,15 @@ def test_all_files_are_python_that_names_no_molecule(draft, steps):
     assert f"03_production.py windows={steps}\n" in text
 
 
+def test_an_author_needs_no_engine_to_write():
+    """Agents run in an environment without the chemistry."""
+    program = (
+        "import sys; from sophron.science.host_guest import complex_pipeline as one; one.decoupled(); one.pulled()"
+    )
+    program += "; print({'numpy', 'scipy', 'openmm', 'pymbar'} & {*sys.modules})"
+    assert subprocess.check_output([sys.executable, "-c", program], text=True).strip() == "set()"
+
+
 def test_a_complex_is_read_as_it_was_saved(tmp_path):
     made = Complex(
         tmp_path / "complex.prmtop",

@@ -8,21 +8,22 @@ from sophron.science.estimators.cycle import Term, closure
 from sophron.science.estimators.mbar import Run, estimate
 from sophron.science.estimators.refusal import Reason, Refusal
 from sophron.science.estimators.restraints import release, rt
-from sophron.science.host_guest import decoupling, experiment, forces, legs, relax
+from sophron.science.host_guest import decoupling, experiment, forces, lambdas, legs, relax
 from sophron.science.host_guest.build import build
-from sophron.science.host_guest.decoupling import Six, Stage
+from sophron.science.host_guest.decoupling import Six
+from sophron.science.host_guest.lambdas import Stage
 from sophron.science.host_guest.samples import Sampled
 
 from .conftest import CHEM, T, ghost, small
 
-FEW = legs.Lambdas((0.0, 1.0), (0.5, 0.0), (0.5, 0.0))
+FEW = lambdas.Lambdas((0.0, 1.0), (0.5, 0.0), (0.5, 0.0))
 
 
 def test_charges_go_before_sterics():
-    stages = decoupling.chain((0.0, 0.5, 1.0), (0.5, 0.0), (0.5, 0.0))
+    stages = lambdas.chain((0.0, 0.5, 1.0), (0.5, 0.0), (0.5, 0.0))
     assert stages[2:5] == [Stage(1.0, 1.0, 1.0), Stage(1.0, 0.5, 1.0), Stage(1.0, 0.0, 1.0)]
     assert stages[-1] == Stage(1.0, 0.0, 0.0)
-    assert decoupling.chain((), (0.0,), (0.0,))[0] == Stage(0.0, 1.0, 1.0)
+    assert lambdas.chain((), (0.0,), (0.0,))[0] == Stage(0.0, 1.0, 1.0)
     with pytest.raises(ValueError, match="charges are turned off before sterics"):
         Stage(1.0, 0.5, 0.5)
 
@@ -185,7 +186,7 @@ class TestRefused:
     @staticmethod
     def both():
         source = np.random.default_rng(3)
-        stages = decoupling.chain((), (0.0,), ())
+        stages = lambdas.chain((), (0.0,), ())
         made = ghost(((0.0,), (4.0,)))
         held = legs.Leg(made.system, stages, T, made.positions_a, None, made, TestCycle.FRAME)
         free = legs.Leg(made.system, stages, T, made.positions_a, None)

@@ -8,7 +8,7 @@ import pytest
 from sophron.science.estimators.corrections import symmetry
 from sophron.science.estimators.refusal import Refusal
 from sophron.science.estimators.restraints import rt
-from sophron.science.host_guest import analysis, block, decoupling, exact, legs, samples, sampling, seeding
+from sophron.science.host_guest import analysis, block, decoupling, exact, lambdas, legs, samples, sampling, seeding
 from sophron.science.host_guest.samples import Sampled
 
 from .conftest import CHEM, T, ghost
@@ -76,8 +76,8 @@ def decoupled(tmp_path_factory):
     six = decoupling.six(made.positions_a, (0, 1, 2), [(3, 4, 5)])
     frame = decoupling.frame_at(made.positions_a, six)
     decoupling.hold(made.system, six, frame)
-    held = legs.Leg(made.system, decoupling.chain(STRENGTHS, (), ()), T, made.positions_a, None, made, frame)
-    free = legs.Leg(made.system, decoupling.chain((), (0.0,), ()), T, made.positions_a, None)
+    held = legs.Leg(made.system, lambdas.chain(STRENGTHS, (), ()), T, made.positions_a, None, made, frame)
+    free = legs.Leg(made.system, lambdas.chain((), (0.0,), ()), T, made.positions_a, None)
     plan = sampling.Plan(samples=450, interval=110, settle=200, segment=450, time_step_ps=0.01)
     found, folder = [], tmp_path_factory.mktemp("legs")
     parts = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 
 from sophron.science.host_guest import drafts
-from sophron.science.host_guest.legs import Lambdas
+from sophron.science.host_guest.lambdas import Lambdas
 
 PULLED = (
     "Attach-pull-release along the axis of the host, against dummy atoms (10.1021/acs.jctc.5b00405), with GAFF2 and\n"

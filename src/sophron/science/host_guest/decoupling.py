@@ -38,46 +38,11 @@ SURFACE_TERM = "28.3919551*(radius+0.14)^2"
 
 
 @dataclass(frozen=True)
-class Stage:
-    """One window. strength: of the restraints; electrostatics, sterics: 1 coupled, 0 not; charges go off first."""
-
-    strength: float
-    electrostatics: float
-    sterics: float
-
-    def __post_init__(self) -> None:
-        """ValueError where atoms without repulsion would still have charges: they would fall on each other."""
-        if self.electrostatics > 0 and self.sterics < 1:
-            raise ValueError("charges are turned off before sterics")
-
-    @property
-    def walled(self) -> bool:
-        """Whether the site's wall and lock keep the guest bound: where restraints do not do it alone."""
-        return self.strength < 1
-
-    def halfway(self, other: Stage) -> Stage:
-        """The stage between this one and the next."""
-        if self.strength < other.strength:
-            # Strengths are spaced about geometrically; from 0 on, there is no ratio to take.
-            strength = (self.strength * other.strength) ** 0.5 if self.strength else 0.25 * other.strength
-            return Stage(strength, self.electrostatics, self.sterics)
-        middle = 0.5 * (self.electrostatics + other.electrostatics), 0.5 * (self.sterics + other.sterics)
-        return Stage(self.strength, *middle)
-
-
-@dataclass(frozen=True)
 class Six:
     """Particles H3, H2, H1 of the host and G1, G2, G3 of the guest, which six restraints hold against each other."""
 
     host: tuple[int, int, int]
     guest: tuple[int, int, int]
-
-
-def chain(strengths: Sequence[float], electrostatics: Sequence[float], sterics: Sequence[float]) -> list[Stage]:
-    """Windows of one leg; strengths: ascending to 1, empty without host; the others: from below 1 down to 0."""
-    held = [Stage(each, 1.0, 1.0) for each in strengths] or [Stage(0.0, 1.0, 1.0)]
-    full = held[-1].strength
-    return [*held, *(Stage(full, each, 1.0) for each in electrostatics), *(Stage(full, 0.0, each) for each in sterics)]
 
 
 def alchemical(system: Any, guest: Sequence[int]) -> Any:

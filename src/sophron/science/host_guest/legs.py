@@ -22,9 +22,10 @@ from sophron.science.estimators.refusal import Refusal
 from sophron.science.estimators.restraints import Frame, Harmonic, rt
 from sophron.science.host_guest import analysis, arrays, decoupling, experiment, forces
 from sophron.science.host_guest.build import Built, Complex
-from sophron.science.host_guest.decoupling import Decoupled, Stage
+from sophron.science.host_guest.decoupling import Decoupled
 from sophron.science.host_guest.experiment import Experiment
 from sophron.science.host_guest.forces import KJ_PER_KCAL
+from sophron.science.host_guest.lambdas import Lambdas, Stage
 from sophron.science.host_guest.platform import openmm
 from sophron.science.host_guest.relax import Relaxed
 from sophron.science.host_guest.samples import Sampled
@@ -35,25 +36,6 @@ if TYPE_CHECKING:
 
 NAMES = ("host", "alone")
 ION_NAMES = {"Na+": 1, "Cl-": -1}
-
-
-@dataclass(frozen=True)
-class Lambdas:
-    """What is chosen of double decoupling: values of the windows, each from the coupled end on (`decoupling.chain`)."""
-
-    strengths: tuple[float, ...] = (0.0, 0.004, 0.03, 0.2, 1.0)
-    electrostatics: tuple[float, ...] = (0.75, 0.5, 0.25, 0.0)
-    sterics: tuple[float, ...] = (0.85, 0.7, 0.55, 0.45, 0.35, 0.25, 0.15, 0.0)
-
-    @property
-    def bound(self) -> tuple[Stage, ...]:
-        """Windows in the host."""
-        return tuple(decoupling.chain(self.strengths, self.electrostatics, self.sterics))
-
-    @property
-    def alone(self) -> tuple[Stage, ...]:
-        """Windows of the guest by itself."""
-        return tuple(decoupling.chain((), self.electrostatics, self.sterics))
 
 
 @dataclass(frozen=True)

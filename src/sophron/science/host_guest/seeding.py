@@ -14,8 +14,8 @@ from sophron.science.estimators.mbar import LEAST_OVERLAP
 from sophron.science.estimators.neighbours import compare
 from sophron.science.host_guest import arrays
 from sophron.science.host_guest.apr import Window
-from sophron.science.host_guest.decoupling import Stage
 from sophron.science.host_guest.experiment import at_distance
+from sophron.science.host_guest.lambdas import Stage
 from sophron.science.host_guest.legs import Leg
 from sophron.science.host_guest.relax import TIME_STEP_PS
 from sophron.science.host_guest.sampling import Chain, Engine, State, W, segment_seed
