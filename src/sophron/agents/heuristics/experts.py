@@ -4,6 +4,7 @@ They read fields, no prose. Each bound has a source in its rule's docstring. Bef
 almost nothing, say so, and vote with little confidence; before there is one, they ask the bibliography.
 """
 
+import math
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -20,6 +21,14 @@ LEAST_DWELL = 0.1
 ROUNDING_KCAL_PER_MOL = 1e-6
 SMALL_ERROR_KCAL_PER_MOL = 0.01
 ANALYSIS = "04_analysis.py"
+CYCLES: tuple[Mapping[str, int], ...] = (
+    {"attach_and_pull": -1, "release": -1},
+    {"decoupled_in_the_host": 1, "release": 1, "decoupled_alone": 1},
+)
+"""Terms by their names and the sign with which each enters binding: costs of attach-pull-release, and the terms of
+double decoupling (10.1021/jp0217839), which are named as they are added."""
+CORRECTIONS = ("symmetry", "protonation")
+"""Added to either cycle, where a stage names them."""
 SHORT_OF = ("few_samples", "hysteresis", "blocks_differ")
 
 
@@ -142,15 +151,16 @@ def _placed(guest: Mapping[str, Any], windows: int) -> int:
 def _cycle(last: Stage) -> Iterator[Finding]:
     from sophron.science.estimators.restraints import Frame, Harmonic, release
 
-    terms = last.terms
-    attached, released = terms.get("attach_and_pull"), terms.get("release")
-    if attached is None or released is None or last.delta_g is None:
+    wanted = _summed(last.terms)
+    if wanted is None or last.delta_g is None:
         return
-    wanted = -(attached + released) + (terms.get("symmetry") or 0.0)
     if abs(wanted - last.delta_g) > ROUNDING_KCAL_PER_MOL:
         off = last.delta_g - wanted
-        sentence = f"its number is {off:+.3g} kcal/mol off minus the sum of its terms; a sign or a leg is wrong"
+        sentence = f"its number is {off:+.3g} kcal/mol off the sum of its terms; a sign or a leg is wrong"
         yield Finding("high", "analysis", sentence, ANALYSIS)
+    released = last.terms.get("release")
+    if released is None or "attach_and_pull" not in last.terms:
+        return
     target, k = last.number("release_target_a"), last.number("release_k_kcal_per_mol_a2")
     temperature_k = last.number("temperature_k")
     if target is not None and k is not None and temperature_k is not None:
@@ -158,3 +168,13 @@ def _cycle(last: Stage) -> Iterator[Finding]:
         if abs(again - released) > 1e-3:
             sentence = f"the release of its restraint is {again:.3f} kcal/mol, not {released:.3f}; check its sign"
             yield Finding("high", "analysis", sentence, ANALYSIS)
+
+
+def _summed(terms: Mapping[str, float | None]) -> float | None:
+    """Binding from the terms that a stage names; None where they make no known cycle, or one is unknown."""
+    signs = next((cycle for cycle in CYCLES if set(cycle) <= set(terms) <= {*cycle, *CORRECTIONS}), None)
+    values = [value for value in terms.values() if value is not None]
+    if signs is None or len(values) < len(terms):
+        return None
+    signed = {**dict.fromkeys(CORRECTIONS, 1), **signs}
+    return math.fsum(signed[name] * value for name, value in zip(terms, values, strict=True))
