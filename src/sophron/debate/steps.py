@@ -40,13 +40,18 @@ def tasks(ctx: StepContext) -> StepResult:
     for name, path in made.files.items():
         shutil.copyfile(path, folder / name)
     archive = packed(folder, ctx.workdir / ARCHIVE_NAME)
-    about = {"metadata": made.metadata, "form": system.form, "names": list(system.names(settings))}
+    about = {
+        "metadata": made.metadata,
+        "form": system.form,
+        "names": list(system.names(settings)),
+        "remarks": list(made.remarks),
+    }
     return StepResult(about, {"left": archive})
 
 
 def references(ctx: StepContext) -> StepResult:
     """Reference values, in a file that no agent is told and no sandbox shows."""
-    values = systems.find(ctx.definition["system"]).references(ctx.definition["settings"])
+    values = systems.find(ctx.definition["system"]).references(ctx.definition["settings"], ctx.workdir)
     path = ctx.workdir / "references.json"
     atomic.write_json(path, values)
     return StepResult({"guests": len(values)}, {"references": path})

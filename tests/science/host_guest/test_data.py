@@ -3,13 +3,14 @@
 import functools
 import hashlib
 import http.server
+import re
 import threading
 from dataclasses import replace
 
 import pytest
 
 from sophron.records.errors import UserError
-from sophron.science.host_guest import data, mol2, tasks
+from sophron.science.host_guest import data, mol2, pdb, tasks
 
 from .conftest import CHEM
 
@@ -62,7 +63,7 @@ class TestFetching:
         (self.root / "a.mol2").unlink()
         assert data.fetch(small, tmp_path, server) == folder
         (folder / "a.mol2").write_text("another")
-        with pytest.raises(UserError, match="cannot be fetched"):
+        with pytest.raises(UserError, match=r"cannot be fetched .* folder data/sampl4_cb7 .* settings\.data of both"):
             data.fetch(small, tmp_path, server)
 
     def test_another_file_than_the_pinned_one_is_not_kept(self, server, tmp_path):
@@ -114,7 +115,7 @@ class TestPublished:
         assert any("without a mol2 file" in each for each in found.remarks)
 
     def test_a_task_says_nothing_measured(self, sampl, tmp_path):
-        tasks.write(CB7, 1, sampl, tmp_path, "obc2")
+        remarks = tasks.write(CB7, 1, sampl, tmp_path, "obc2")
         assert sorted(path.name for path in tmp_path.iterdir()) == [
             "complex.pdb",
             "guest.mol2",
@@ -124,7 +125,27 @@ class TestPublished:
         text = "".join(path.read_text() for path in tmp_path.iterdir())
         assert "-9.6" not in (tmp_path / "task_metadata.json").read_text()
         assert "delta_G" not in text
-        assert mol2.read(tmp_path / "host.mol2").residue == "CB7"
+        assert "-9.6" not in " ".join(remarks)
+
+    @pytest.mark.parametrize(("found", "index"), [(CB7, 9), (CB7, 12), (OAH, 3), (CLIP, 0), (CLIP, 9)])
+    def test_no_file_of_a_task_names_its_guest(self, sampl, tmp_path, found, index):
+        if found is CLIP:
+            pytest.importorskip("parmed", reason=f"ParmEd {CHEM}")
+        tasks.write(found, index, sampl, tmp_path, "obc2")
+        published = re.compile(rf"\b({found.guests[index]}|{found.host})\b", re.IGNORECASE)
+        for path in tmp_path.iterdir():
+            about = path.read_text().replace(found.name, "")  # which benchmark it is may be known
+            assert not published.search(about), path.name
+        assert mol2.read(tmp_path / "guest.mol2").residue == "GST"
+
+    def test_molecules_lie_as_in_the_published_pose(self, sampl, tmp_path):
+        tasks.write(CB7, 12, sampl, tmp_path, "obc2")
+        host, guest = mol2.read(tmp_path / "host.mol2"), mol2.read(tmp_path / "guest.mol2")
+        posed = pdb.read_positions(sampl / "sampl4_cb7" / "adz" / "cb7-adz-p.pdb")
+        for molecule, residue in ((host, "CB7"), (guest, "ADZ")):
+            assert [posed[residue][name] for name in molecule.names] == pytest.approx(molecule.positions_a, abs=1e-3)
+        placed = pdb.placed(host, guest, pdb.read_positions(tmp_path / "complex.pdb"), tmp_path / "complex.pdb")
+        assert placed[0] == pytest.approx(host.positions_a, abs=1e-3)
 
 
 def test_charges_against_the_word_of_a_file():

@@ -24,12 +24,30 @@ def test_a_task_does_not_name_its_guest(sampl, tmp_path):
     assert made.metadata["task"] == "sampl4-cb7 12"
     assert made.metadata["guest_charge_e"] == 1
     assert all(path.is_file() for path in made.files.values())
+    assert any("C9H16N+ by its files" in each for each in made.remarks)
 
 
-def test_published_values(sampl):
-    values = SAMPL.references(SETTINGS | {"data": str(sampl)})
+def test_the_folder_data_of_a_campaign_is_enough(sampl, tmp_path, monkeypatch):
+    """Without a network the step stops, and goes on once the files are there; no signed word changes."""
+    monkeypatch.setattr(data, "RAW", "http://127.0.0.1:9")
+    monkeypatch.setattr(data.fetch, "__defaults__", (data.RAW,))
+    monkeypatch.setattr(data.fetch_references, "__defaults__", (data.RAW,))
+    (tmp_path / "campaign.yaml").touch()
+    work = tmp_path / "scratch" / "tasks"
+    with pytest.raises(UserError, match="cannot be fetched"):
+        SAMPL.task(SETTINGS, "dpm", work)
+    with pytest.raises(UserError, match="cannot be fetched"):
+        SAMPL.references(SETTINGS, work)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "sampl4_cb7").symlink_to(sampl / "sampl4_cb7")
+    assert SAMPL.task(SETTINGS, "dpm", work).metadata["guest_charge_e"] == 1
+    assert SAMPL.references(SETTINGS, work)["adz"] == pytest.approx(-14.10, abs=0.01)
+
+
+def test_published_values(sampl, tmp_path):
+    values = SAMPL.references(SETTINGS | {"data": str(sampl)}, tmp_path)
     assert values["adz"] == pytest.approx(-14.10, abs=0.01)
-    clip = SAMPL.references({"benchmark": "sampl5-cbclip", "solvent": "obc2", "data": str(sampl)})
+    clip = SAMPL.references({"benchmark": "sampl5-cbclip", "solvent": "obc2", "data": str(sampl)}, tmp_path)
     assert clip["g10"] == pytest.approx(-10.35, abs=0.02)
 
 

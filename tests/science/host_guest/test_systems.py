@@ -14,7 +14,7 @@ SETTINGS = {"sigma_a": 3.4, "temperature_k": 298.15, "epsilon_kcal_per_mol": {"w
 
 def test_a_task_fits_its_schema_and_holds_no_reference(tmp_path):
     system = systems.find("dimers")
-    values = system.references(SETTINGS)
+    values = system.references(SETTINGS, tmp_path)
     for guest in system.guests(SETTINGS):
         task = system.task(SETTINGS, guest, tmp_path)
         validate(Document(task.metadata, tmp_path), "debate/task_metadata")
@@ -23,8 +23,8 @@ def test_a_task_fits_its_schema_and_holds_no_reference(tmp_path):
         assert not any(f"{value:.4f}" in text for value in values.values())
 
 
-def test_references_are_the_integrals():
-    found = systems.DIMERS.references(SETTINGS)
+def test_references_are_the_integrals(tmp_path):
+    found = systems.DIMERS.references(SETTINGS, tmp_path)
     assert found["strong"] == exact.binding(exact.LennardJones(3.0, 3.4), WALL, 298.15)
     assert found["strong"] == pytest.approx(-1.5083, abs=1e-4)
 

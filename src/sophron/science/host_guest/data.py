@@ -17,6 +17,7 @@ from typing import Any
 from sophron.records import documents
 from sophron.records.atomic import write_bytes
 from sophron.records.errors import UserError
+from sophron.science import local_data
 
 SOURCES = Path(__file__).parent / "sources.yaml"
 RAW = "https://raw.githubusercontent.com"
@@ -83,12 +84,12 @@ def fetch(found: Benchmark, folder: Path, server: str = RAW) -> Path:
 
     UserError where a file cannot be had, or is not the pinned one.
     """
-    return _fetched(found.files, found.address, folder / found.folder, server)
+    return _fetched(found, found.files, found.address, folder, server)
 
 
 def fetch_references(found: Benchmark, folder: Path, server: str = RAW) -> Path:
     """Bring the files of measured values to `<folder>/<benchmark's folder>`; as `fetch`."""
-    return _fetched(found.references, found.references_address, folder / found.folder, server)
+    return _fetched(found, found.references, found.references_address, folder, server)
 
 
 def check(found: Benchmark, folder: Path) -> None:
@@ -99,7 +100,8 @@ def check(found: Benchmark, folder: Path) -> None:
             raise UserError(f"{path} is not the file of the benchmark (sha256 differs); fetch it again.")
 
 
-def _fetched(files: Mapping[str, str], address: str, target: Path, server: str) -> Path:
+def _fetched(found: Benchmark, files: Mapping[str, str], address: str, folder: Path, server: str) -> Path:
+    target = folder / found.folder
     for name, digest in files.items():
         path = target / name
         if path.is_file() and _sha256(path.read_bytes()) == digest:
@@ -109,7 +111,11 @@ def _fetched(files: Mapping[str, str], address: str, target: Path, server: str) 
             with urllib.request.urlopen(url, timeout=PATIENCE_S) as answer:  # noqa: S310 - https, or a test's own
                 data = answer.read()
         except (urllib.error.URLError, TimeoutError) as error:
-            raise UserError(f"{url} cannot be fetched ({error}); name a folder that holds the files.") from error
+            raise UserError(
+                f"{url} cannot be fetched ({error}); put the files of {found.name} into the campaign's folder "
+                f"{local_data.FOLDER}/{found.folder} and run again, or, before signing, name a folder that holds "
+                f"{found.folder} as settings.data of both stages, tasks and references."
+            ) from error
         if _sha256(data) != digest:
             raise UserError(f"{url} is not the pinned file (sha256 differs); do not use it, and report this.")
         write_bytes(path, data)

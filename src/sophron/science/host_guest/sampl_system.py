@@ -7,33 +7,26 @@ import math
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from sophron.records import documents
 from sophron.records.errors import UserError
+from sophron.science import local_data
 from sophron.science.estimators.restraints import rt
 from sophron.science.host_guest import data, tasks
 from sophron.science.host_guest.data import Benchmark
+from sophron.science.host_guest.systems import Task
 
 KJ_PER_KCAL = 4.184
-INPUTS = ("host.mol2", "guest.mol2", "complex.pdb")
 CLIP_TABLE = "CBClip.txt"
-
-
-@dataclass(frozen=True)
-class MoleculeTask:
-    """metadata: as `schemas/debate/task_metadata.schema.yaml` has it; files: canonical name -> file."""
-
-    metadata: Mapping[str, Any]
-    files: Mapping[str, Path] = field(default_factory=dict)
 
 
 class Sampl:
     """Settings: `benchmark` (sampl4-cb7, sampl4-oah, sampl5-cbclip), `solvent`, and `data`, a folder with the files.
 
-    Without `data`, files are fetched from their public repositories and checked.
+    Without `data`, what the campaign's folder `data` holds is taken from there; else files are fetched from their
+    public repositories. Either way they are checked.
     """
 
     form = "molecules"
@@ -46,28 +39,28 @@ class Sampl:
         """Codes of guests and host."""
         return [*self.guests(settings), _benchmark(settings).host.lower()]
 
-    def task(self, settings: Mapping[str, Any], guest: str, folder: Path) -> MoleculeTask:
+    def task(self, settings: Mapping[str, Any], guest: str, folder: Path) -> Task:
         """The task of one guest, its files below `folder`."""
         found = _benchmark(settings)
-        source = Path(settings["data"]) if "data" in settings else folder / "fetched"
-        if "data" not in settings:
+        source = _given(found, settings, folder)
+        if source is None:
+            source = folder / "fetched"
             data.fetch(found, source)
         data.check(found, source)
         target = folder / guest
         target.mkdir(parents=True, exist_ok=True)
-        tasks.write(found, self.guests(settings).index(guest), source, target, settings["solvent"])
+        remarks = tasks.write(found, self.guests(settings).index(guest), source, target, settings["solvent"])
         metadata = documents.load_json(target / "task_metadata.json")
-        # A name would tell a pipeline, or a model that wrote it, which published value to look for.
-        metadata["task"] = f"{found.name} {self.guests(settings).index(guest)}"
-        return MoleculeTask(metadata, {name: target / name for name in INPUTS})
+        return Task(metadata, {name: target / name for name in tasks.MOLECULES}, remarks)
 
-    def references(self, settings: Mapping[str, Any]) -> Mapping[str, float]:
+    def references(self, settings: Mapping[str, Any], folder: Path) -> Mapping[str, float]:
         """Guest -> measured standard binding free energy in kcal/mol."""
         found = _benchmark(settings)
-        if "data" in settings:
-            return _measured(found, Path(settings["data"]) / found.folder)
-        with tempfile.TemporaryDirectory() as folder:
-            return _measured(found, data.fetch_references(found, Path(folder)))
+        source = _given(found, settings, folder)
+        if source is not None:
+            return _measured(found, source / found.folder)
+        with tempfile.TemporaryDirectory() as fetched:
+            return _measured(found, data.fetch_references(found, Path(fetched)))
 
 
 SAMPL = Sampl()
@@ -78,6 +71,12 @@ def _benchmark(settings: Mapping[str, Any]) -> Benchmark:
         if key not in settings:
             raise UserError(f'the settings of a SAMPL benchmark lack "{key}"; add it')
     return data.benchmark(settings["benchmark"])
+
+
+def _given(found: Benchmark, settings: Mapping[str, Any], workdir: Path) -> Path | None:
+    """The folder that settings name, or the campaign's folder `data` where it holds this benchmark."""
+    own = Path(settings["data"]) if "data" in settings else local_data.folder(workdir)
+    return own if "data" in settings or (own / found.folder).is_dir() else None
 
 
 def _measured(found: Benchmark, folder: Path) -> dict[str, float]:
@@ -93,7 +92,9 @@ def _of_measurement(path: Path) -> float:
     try:
         value = re.search(r"delta_G:\s*(-?[0-9.]+)\s*kJ/mol", path.read_text())
     except FileNotFoundError:
-        raise UserError(f"{path} is not there; take a data folder that holds the measured values.") from None
+        raise UserError(
+            f"{path} is not there; put it there, or take a folder that holds the measured values."
+        ) from None
     if value is None:
         raise UserError(f"{path} has no delta_G in kJ/mol; take the file of the benchmark.")
     return float(value[1]) / KJ_PER_KCAL
@@ -110,7 +111,7 @@ def _constants(folder: Path, guests: int) -> list[float]:
         with derived.open(newline="") as lines:
             found = [math.exp(-float(row["dG_exp_kcal_mol"]) / unit) for row in csv.DictReader(lines)]
     else:
-        raise UserError(f"{table} is not there; take a data folder that holds the measured values.")
+        raise UserError(f"{table} is not there; put it there, or take a folder that holds the measured values.")
     if len(found) != guests:
         raise UserError(f"{folder} holds {len(found)} measured values for {guests} guests; take the pinned file.")
     return found

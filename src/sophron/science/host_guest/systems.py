@@ -21,10 +21,14 @@ PH = 7.0
 
 @dataclass(frozen=True)
 class Task:
-    """metadata: as `schemas/debate/task_metadata.schema.yaml` has it; files: canonical name -> file."""
+    """metadata: as `schemas/debate/task_metadata.schema.yaml` has it; files: canonical name -> file.
+
+    remarks: what the data contradict and what was done about it, for people; no pipeline and no agent is told.
+    """
 
     metadata: Mapping[str, Any]
     files: Mapping[str, Path] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
 
 class System(Protocol):
@@ -45,8 +49,8 @@ class System(Protocol):
         """The task of one guest; what files it needs are made in `folder`."""
         ...
 
-    def references(self, settings: Mapping[str, Any]) -> Mapping[str, float]:
-        """Guest -> standard binding free energy in kcal/mol: measured, or exact."""
+    def references(self, settings: Mapping[str, Any], folder: Path) -> Mapping[str, float]:
+        """Guest -> standard binding free energy in kcal/mol: measured, or exact; `folder` is there to work in."""
         ...
 
 
@@ -92,8 +96,9 @@ class Dimers:
             }
         )
 
-    def references(self, settings: Mapping[str, Any]) -> Mapping[str, float]:
+    def references(self, settings: Mapping[str, Any], folder: Path) -> Mapping[str, float]:
         """Each by one integral, with the wall that bounds the bound state."""
+        del folder
         return {
             guest: exact.binding(
                 exact.LennardJones(settings["epsilon_kcal_per_mol"][guest], settings["sigma_a"]),

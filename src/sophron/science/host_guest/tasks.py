@@ -8,23 +8,27 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from sophron.records.atomic import write_json, write_text
 from sophron.records.errors import UserError
-from sophron.science.host_guest import mol2
+from sophron.science.host_guest import mol2, pdb
 from sophron.science.host_guest.build import Solvent
 from sophron.science.host_guest.data import Benchmark
 from sophron.science.host_guest.mol2 import Atom, Molecule
 
+MOLECULES = ("host.mol2", "guest.mol2", "complex.pdb")
+"""Canonical names of a task's files, beside its metadata."""
 HOST_RESIDUE, GUEST_RESIDUE = "1", "2"
+HOST_NAME, GUEST_NAME = "HST", "GST"
+"""Of the residues in the files of a task: a published name would tell which guest it is."""
 
 
 @dataclass(frozen=True)
 class Guest:
-    """A guest with its host and their complex. pdb: text; anchors: as in task metadata, empty: none are published.
+    """A guest and its host, as they lie in the complex. anchors: as in task metadata, empty: none are published.
 
     remarks: what its files contradict, and what was done about it.
     """
@@ -32,7 +36,6 @@ class Guest:
     code: str
     host: Molecule
     guest: Molecule
-    pdb: str
     anchors: dict[str, list[str]]
     remarks: tuple[str, ...]
 
@@ -46,11 +49,9 @@ def read(found: Benchmark, index: int, folder: Path) -> Guest:
 def write(found: Benchmark, index: int, folder: Path, target: Path, solvent: Solvent) -> tuple[str, ...]:
     """Write one task into `target`; the remarks on its files."""
     one = read(found, index, folder)
-    one.host.write(target / "host.mol2")
-    one.guest.write(target / "guest.mol2")
-    write_text(target / "complex.pdb", one.pdb)
+    write_molecules(one.host, one.guest, target)
     task: dict[str, Any] = {
-        "task": f"{found.name}-{one.code}",
+        "task": f"{found.name} {index}",
         "temperature_k": found.temperature_k,
         "host_charge_e": one.host.integer_charge("host.mol2"),
         "guest_charge_e": one.guest.integer_charge("guest.mol2"),
@@ -63,6 +64,34 @@ def write(found: Benchmark, index: int, folder: Path, target: Path, solvent: Sol
         task["anchors"] = one.anchors
     write_json(target / "task_metadata.json", task)
     return one.remarks
+
+
+def write_molecules(host: Molecule, guest: Molecule, target: Path) -> None:
+    """Write host.mol2, guest.mol2 and complex.pdb, whose residues are called HST and GST, into `target`.
+
+    host, guest: as they lie in the complex.
+    """
+    host, guest = replace(host, residue=HOST_NAME), replace(guest, residue=GUEST_NAME)
+    host.write(target / "host.mol2")
+    guest.write(target / "guest.mol2")
+    write_text(target / "complex.pdb", _pdb(host, guest))
+
+
+def in_pose(host: Molecule, guest: Molecule, pose: Path) -> tuple[Molecule, Molecule]:
+    """Both as they lie in the complex of a PDB file; UserError where it is missing or has other atoms."""
+    places = pdb.placed(host, guest, pdb.read_positions(pose), pose)
+    return host.moved(places[0]), guest.moved(places[1])
+
+
+def renormalised(host: Molecule, guest: Molecule) -> list[str]:
+    """A remark for each of the two whose charges do not sum to their integer."""
+    remarks = []
+    for what, molecule in (("host", host), ("guest", guest)):
+        meant = molecule.integer_charge(f"{what}.mol2")
+        if abs(molecule.charge - meant) > mol2.CHARGE_QUANTUM:
+            off = f"the charges sum to {molecule.charge:.4f} e"
+            remarks.append(f"{what}.mol2: {off}; they are renormalised to {meant} e")
+    return remarks
 
 
 def formula(molecule: Molecule) -> str:
@@ -83,22 +112,13 @@ def _taproom(found: Benchmark, code: str, folder: Path) -> Guest:
         "host": [f":{HOST_RESIDUE}@{_atom(frame, name)}" for name in ("H1", "H2", "H3")],
         "guest": [f":{GUEST_RESIDUE}@{_atom(described, name)}" for name in ("G1", "G2")],
     }
-    try:
-        text = pose.read_text()
-    except FileNotFoundError:
-        raise UserError(f"{pose} is not there; take a data folder that holds it.") from None
-    return Guest(code, host, guest, text, anchors, tuple(remarks))
+    return Guest(code, *in_pose(host, guest, pose), anchors, tuple(remarks))
 
 
 def _charges(host: Molecule, guest: Molecule, said: str) -> list[str]:
     """Where charges do not sum to their integer, and where guest.yaml says another one."""
-    remarks = []
-    for what, molecule in (("host", host), ("guest", guest)):
-        meant = molecule.integer_charge(what)
-        if abs(molecule.charge - meant) > mol2.CHARGE_QUANTUM:
-            off = f"the charges sum to {molecule.charge:.4f} e"
-            remarks.append(f"{what}.mol2: {off}; they are renormalised to {meant} e")
-    stated, meant = round(float(said.removesuffix("e"))), guest.integer_charge("guest")
+    remarks = renormalised(host, guest)
+    stated, meant = round(float(said.removesuffix("e"))), guest.integer_charge("guest.mol2")
     if stated != meant:
         remarks.append(f"guest.yaml says {stated:+d} e and the charges say {meant:+d} e; the charges are believed")
     return remarks
@@ -122,7 +142,7 @@ def _solvated(found: Benchmark, code: str, folder: Path) -> Guest:
     remarks = [*_charges(host, guest, f"{guest.integer_charge('guest')}e")]
     if code in found.remarks:
         remarks.append(found.remarks[code])
-    return Guest(code, host, guest, _pdb(host, guest), {}, tuple(remarks))
+    return Guest(code, host, guest, {}, tuple(remarks))
 
 
 def _molecule(residue: Any) -> Molecule:

@@ -17,13 +17,11 @@ from sophron.records import registry
 from sophron.records.atomic import write_bytes, write_json
 from sophron.records.canonical import file_digest
 from sophron.records.errors import UserError
+from sophron.science import local_data
 from sophron.science.rietveld import pattern as patterns
 from sophron.science.rietveld.session import sample as samples
 
 REGISTRY = "sophron.rietveld_engines"
-FOLDER = "data"
-"""Of the campaign: a file that lies there is taken from there."""
-
 TIMEOUT_S = 60.0
 LARGEST_BYTES = 64 * 1024**2
 
@@ -94,8 +92,7 @@ def _phase(one: Mapping[str, Any], path: Path) -> samples.GivenPhase:
 
 def pinned(source: Mapping[str, Any] | None, name: str, sha256: str, workdir: Path) -> Path:
     """The file with this digest: of the campaign's folder, else of a package, else downloaded. UserError."""
-    campaign = next((one for one in workdir.parents if (one / "campaign.yaml").is_file()), workdir)
-    path = campaign / FOLDER / name
+    path = local_data.folder(workdir) / name
     if not path.is_file() and source is not None:
         path = packaged(source, name) if "package" in source else _downloaded(source["url"], name, workdir)
     if not path.is_file():
@@ -126,7 +123,7 @@ def _downloaded(url: str, name: str, workdir: Path) -> Path:
     except (urllib.error.URLError, OSError) as error:
         said = getattr(error, "reason", error)
         raise UserError(
-            f"{url}{name}: could not be downloaded ({said}); or put {name} into the campaign's folder {FOLDER}"
+            f"{url}{name}: could not be downloaded ({said}); or put {name} into the campaign's folder {local_data.FOLDER}"
         ) from None
     write_bytes(path, content)
     return path

@@ -1,0 +1,12 @@
+"""Files of a campaign's own: its folder `data`, from which a step takes what lies there before it downloads anything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+FOLDER = "data"
+
+
+def folder(workdir: Path) -> Path:
+    """The folder `data` of the campaign in whose scratch `workdir` lies; below `workdir` where it lies in none."""
+    return next((one for one in workdir.parents if (one / "campaign.yaml").is_file()), workdir) / FOLDER
