@@ -1,17 +1,22 @@
 """A screen made from a deployed pipeline, the ladder of methods, and the ranking of a library."""
 
 import json
+from itertools import combinations
 
 import pytest
 import toy
 
 from sophron.campaign import new, plan, spec
-from sophron.debate import ladder, screen_spec, screening
+from sophron.cli import main
+from sophron.debate import ladder, screen_figure, screen_spec, screening
 from sophron.debate.ablation import METHODS
 from sophron.debate.pipeline import STAGES
 from sophron.interfaces.kind import StepContext, UpstreamStep
 from sophron.records.documents import Document, load_yaml, validate
+from sophron.records.errors import UserError
 from sophron.records.resources import resource
+from sophron.science.host_guest import tasks
+from sophron.science.host_guest.mol2 import Atom, Molecule
 
 from . import dimers
 
@@ -86,6 +91,76 @@ def test_the_ranking_has_those_with_a_number(tmp_path):
     ctx = StepContext("rank", {}, {}, {"analyse": found}, tmp_path, tmp_path, 1)
     made = screening.rank(ctx)
     validate(Document(made.result, tmp_path), "screen/rank", "result")
-    assert made.result == {"ranked": 3, "refused": 1, "failed": 1, "apart": 1, "strongest": "strong"}
+    assert made.result == {
+        "strongest": "strong",
+        "strongest_kcal_per_mol": -5.0,
+        "strongest_error_kcal_per_mol": 0.1,
+        "ranked": 3,
+        "refused": 1,
+        "failed": 1,
+        "apart": 1,
+        "refusal": None,
+    }
     lines = made.files["ranking"].read_text().splitlines()
     assert [line.split(",")[1] for line in lines[1:]] == ["strong", "alike", "weak"]
+
+
+def test_a_library_without_a_number_says_so(tmp_path):
+    found = [analysed(tmp_path, "mute", "refused", None), analysed(tmp_path, "broken", "skipped", None)]
+    made = screening.rank(StepContext("rank", {}, {}, {"analyse": found}, tmp_path, tmp_path, 1))
+    validate(Document(made.result, tmp_path), "screen/rank", "result")
+    assert made.result["refusal"] == "no guest has one: 1 were refused, 1 failed"
+    assert "no guest has a number" in made.files["ranking_plot"].read_text()
+
+
+def test_many_guests_are_one_image_in_a_small_picture(tmp_path):
+    rows = [(f"g{number}", -0.001 * number, 0.1, 0.2) for number in range(3000)]
+    screen_figure.ranked(rows, tmp_path / "ranking.svg")
+    assert (tmp_path / "ranking.svg").stat().st_size < 300_000
+
+
+@pytest.fixture
+def library(tmp_path):
+    """One guest, in a folder of a user's own."""
+    folder = tmp_path / "library"
+    (folder / "amine").mkdir(parents=True)
+    corners = [(1.0, 1.0, 1.0), (1.0, -1.0, -1.0), (-1.0, 1.0, -1.0), (-1.0, -1.0, 1.0)]
+    cage = tuple(Atom(f"C{at}", place, "C.3", (-1) ** at * 0.1) for at, place in enumerate(corners, 1))
+    host = Molecule("CAG", cage, tuple((one, other, "1") for one, other in combinations(range(4), 2)))
+    ends = (Atom("C1", (0.0, 0.0, 5.0), "C.3", 0.4), Atom("N1", (0.0, 0.0, 6.5), "N.4", 0.6))
+    guest = Molecule("AMI", ends, ((0, 1, "1"),))
+    host.write(folder / "host.mol2")
+    guest.write(folder / "amine" / "guest.mol2")
+    (folder / "amine" / "complex.pdb").write_text(tasks._pdb(host, guest))
+    (folder / "library.yaml").write_text("{temperature_k: 310.0, ph: 7.4, solvent: tip3p}\n")
+    return folder
+
+
+@pytest.mark.parametrize("way", ["folder", "file"])
+def test_a_library_of_files_becomes_a_campaign(here, library, monkeypatch, capsys, way):
+    monkeypatch.setattr(screen_spec, "_deployed", lambda root, spec: dimers.pipeline(4))  # stands for finished trials
+    path = library
+    if way == "file":
+        path = here / "guests.yaml"
+        told = "{folder: library, temperature_k: 310.0, ph: 7.4, solvent: tip3p}"
+        path.write_text(f"system: library\nguests: [amine]\nsettings: {told}\n")
+    words = ["screen", str(resource("campaigns", "sampl4-cb7-smoke")), "--library", str(path)]
+    assert main([*words, "--into", str(here / "screen")]) == 0
+    loaded = spec.load(here / "screen" / "campaign.yaml")
+    assert loaded.definition("tasks")["settings"]["folder"] == str(library)
+    assert len(loaded.definition("tasks")["settings"]["sha256"]["amine"]) == 64
+    asked = {"library": "library", "temperature_k": 310.0, "ph": 7.4, "solvent": "tip3p"}
+    assert loaded.data["question"]["conditions"] == asked
+    assert plan.make(here / "screen", loaded).excess() == []
+    capsys.readouterr()
+    (library / "amine" / "complex.pdb").unlink()
+    assert main([*words, "--into", str(here / "other")]) == 2
+    said = capsys.readouterr().err
+    assert "complex.pdb: there is no such file" in said
+    assert said.count("\n") == 1
+    assert not (here / "other").exists()
+
+
+def test_molecules_are_not_screened_by_a_pipeline_for_particles(library):
+    with pytest.raises(UserError, match="its guests are molecules, and the deployed pipeline is for particles"):
+        screen_spec.defined(library, "dimers")

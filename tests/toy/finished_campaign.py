@@ -19,7 +19,7 @@ def verb(*words: str) -> int:
         return main(words)
 
 
-def stage(campaign: toy.Campaign, name: str) -> list[int]:
+def stage(campaign: toy.Campaign, name: str, memory_mb: int = 200) -> list[int]:
     """Run all steps of a stage, verify and accept it; their exit codes."""
     loaded = spec.load(campaign.spec)
     digest, criteria = loaded.definition_digest(name), loaded.criteria_digest(name)
@@ -27,7 +27,7 @@ def stage(campaign: toy.Campaign, name: str) -> list[int]:
     for wildcards in loaded.steps(name):
         place = "/".join([name, *wildcards.values()])
         given = [word for key, value in wildcards.items() for word in ("--wildcard", f"{key}={value}")]
-        shape = ["--cores", "1", "--memory-mb", "200", "--runtime-min", "5"]
+        shape = ["--cores", "1", "--memory-mb", str(memory_mb), "--runtime-min", "5"]
         paths = ["--outcome", f"results/{place}/outcome.json", "--log", f"logs/{place}.log"]
         codes.append(verb("stage", name, *SERVICE, *given, *paths, *shape, "--digest", digest))
     verdict = f"results/{name}/verdict.json"

@@ -155,12 +155,13 @@ rule rank:
         outcomes=CAMPAIGN.outcomes("analyse"),
     output:
         ranking="<results>/rank/ranking.csv",
+        ranking_plot="<results>/rank/ranking.svg",
         outcome="<results>/rank/outcome.json",
     log:
         "<logs>/rank/rank.log",
     retries: CAMPAIGN.retries("rank")
     conda:
-        "../../envs/sophron.yaml"
+        "../../envs/md.yaml"
     threads: CAMPAIGN.cores("rank")
     resources:
         **CAMPAIGN.requests("rank"),

@@ -1,8 +1,8 @@
 """What a report says, gathered from the results and the records alone: the answer first, then what stands behind it.
 
 Which number answers the question is said by the stage's schema, in the key `answer` beside `$defs`: `{value,
-standard_error, interval: {low, high, level}, refusal}`, each the name of a property of the result but for the level,
-a fraction. The key `figures` there gives the captions of the outputs whose names end in `_plot`.
+standard_error, interval: {low, high, level}, subject, refusal}`, each the name of a property of the result but for the
+level, a fraction. The key `figures` there gives the captions of the outputs whose names end in `_plot`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,8 @@ MOST_PLOTS = 12
 class Answer:
     """The number that answers the question.
 
-    name: its name in the result; interval: (low, high, level from 0 to 1); refusal: why there is no number.
+    name: its name in the result; interval: (low, high, level from 0 to 1); refusal: why there is no number; subject:
+    whom or what it is of, where the question asks for one among several.
     """
 
     step: Finished
@@ -39,6 +40,7 @@ class Answer:
     standard_error: float | None
     interval: tuple[float, float, float] | None
     refusal: str | None
+    subject: str | None = None
 
 
 @dataclass(frozen=True)
@@ -184,6 +186,7 @@ def _answers(stage: StageReport) -> Iterator[Answer]:
             standard_error=result.get(keys.get("standard_error", "")),
             interval=None if low is None or high is None else (low, high, ends["level"]),
             refusal=step.outcome["reason"] or result.get(keys.get("refusal", "")),
+            subject=result.get(keys.get("subject", "")),
         )
 
 

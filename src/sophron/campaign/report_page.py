@@ -62,6 +62,7 @@ def _answer(answer: Answer, gathered: Report) -> dict[str, Any]:
         "error": answer.standard_error,
         "interval": between,
         "refusal": answer.refusal,
+        "subject": answer.subject,
         "description": answer.description,
         "name": answer.name,
         "step": answer.step.step,

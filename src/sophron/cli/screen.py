@@ -9,13 +9,16 @@ examples:
   sophron screen my-host --library guests.yaml --into my-screen
       my-host: a finished campaign of the kind host_guest, whose deployed pipeline is taken
       guests.yaml: system, guests and settings, in the form of its stage tasks
+  sophron screen my-host --library guests --into my-screen
+      guests: a folder with host.mol2, library.yaml (temperature_k, ph, solvent), and for each guest a sub-folder
+      with guest.mol2 and complex.pdb; the same as a file with system: library
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments."""
     parser.add_argument("campaign", type=Path, metavar="DIR", help="finished campaign of the kind host_guest")
-    parser.add_argument("--library", type=Path, required=True, metavar="FILE", help="system, guests and settings")
+    parser.add_argument("--library", type=Path, required=True, metavar="PATH", help="file or folder of guests")
     parser.add_argument("--into", type=Path, required=True, metavar="DIR", help="folder of the new campaign")
 
 

@@ -54,7 +54,7 @@ KIND = Kind(
             depends_on=("analyse",),
             run="sophron.debate.screening:rank",
             schema="screen/rank",
-            outputs={"ranking": "ranking.csv"},
+            outputs={"ranking": "ranking.csv", "ranking_plot": "ranking.svg"},
         ),
     ),
     ranges=ranges,

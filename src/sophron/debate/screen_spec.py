@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from sophron.campaign import new, results
-from sophron.campaign.spec import SPEC_NAME, load
+from sophron.campaign.spec import SPEC_NAME, Spec, load
 from sophron.debate.pipeline import STAGES, Pipeline
 from sophron.debate.stage_steps import PARTS
 from sophron.records import documents
 from sophron.records.errors import UserError
+from sophron.science.host_guest import library_system, systems
 
 SCHEMA = "host_guest/tasks"
 SERVICES = 2
@@ -21,24 +22,52 @@ SERVICES = 2
 def make(root: Path, library: Path, folder: Path) -> None:
     """Make the campaign `folder` from the deployed pipeline of the one at `root`.
 
-    UserError where that has none, where the library is not valid, or where the folder has something in it.
+    library: a file in the form of the definition of `tasks`, or a folder of guests with its library.yaml. UserError
+    where there is no pipeline, where the library is not valid, or where the folder has something in it.
     """
     spec = load(root / SPEC_NAME)
-    ended = results.finished(root, spec, "trials", {})
-    if ended.outcome["result"]["deployed"] is None:
-        raise UserError(f"{root}: its trials ended without a pipeline to deploy; there is nothing to screen with")
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UserError(f"{folder}: is not an empty folder; give the name of a new one")
-    document = documents.load_yaml(library)
-    documents.validate(document, SCHEMA, "definition")
-    pipeline = Pipeline.parse(ended.files["pipeline"].read_text(encoding="utf-8"))
-    made = draft(pipeline, document.data, spec.data)
+    pipeline = _deployed(root, spec)
+    new.check_empty(folder)
+    made = draft(pipeline, defined(library, spec.data["stages"]["tasks"]["definition"]["system"]), spec.data)
     folder.mkdir(parents=True, exist_ok=True)
     new.from_draft(folder, made)
 
 
+def _deployed(root: Path, spec: Spec) -> Pipeline:
+    ended = results.finished(root, spec, "trials", {})
+    if ended.outcome["result"]["deployed"] is None:
+        raise UserError(f"{root}: its trials ended without a pipeline to deploy; there is nothing to screen with")
+    return Pipeline.parse(ended.files["pipeline"].read_text(encoding="utf-8"))
+
+
+def defined(library: Path, origin: str) -> dict[str, Any]:
+    """The definition of `tasks` for a library, with digests of its files. origin: the system of the trials.
+
+    UserError where a guest cannot be made a task of, or where the pipeline is for another form of guests.
+    """
+    document = _document(library)
+    documents.validate(document, SCHEMA, "definition")
+    found = dict(document.data)
+    system, before = systems.find(found["system"]), systems.find(origin)
+    if system.form != before.form:
+        raise UserError(
+            f"{document.where(('system',))}: its guests are {system.form}, and the deployed pipeline is for "
+            f"{before.form}; take a library of these"
+        )
+    return {
+        **found,
+        "settings": dict(system.pinned(found["settings"], found["guests"], document.path.absolute().parent)),
+    }
+
+
+def _document(library: Path) -> documents.Document:
+    if library.is_dir():
+        return documents.Document(library_system.definition(library), library / library_system.CONDITIONS_FILE)
+    return documents.load_yaml(library)
+
+
 def draft(pipeline: Pipeline, library: Mapping[str, Any], origin: Mapping[str, Any]) -> dict[str, Any]:
-    """The spec. origin: that of the trials, whose question, length, platform and mechanical blocks it takes over."""
+    """The spec. origin: that of the trials, whose ensemble, length, platform and mechanical blocks it takes over."""
     trials = origin["stages"]["trials"]
     length = {key: trials["definition"][key] for key in ("ns_per_window", "platform")}
     blocks = {name: dict(trials.get("parts", {}).get(name, trials["mechanical"])) for name in PARTS}
@@ -53,7 +82,7 @@ def draft(pipeline: Pipeline, library: Mapping[str, Any], origin: Mapping[str, A
         "campaign": "screen",
         "version": 1,
         "kind": "screen",
-        "question": {key: value for key, value in origin["question"].items() if key != "reference"},
+        "question": _question(library, origin["question"]["ensemble"]),
         "method": {
             "name": "a pipeline that trials chose, over guests that it has not seen",
             "assumptions": [
@@ -68,6 +97,21 @@ def draft(pipeline: Pipeline, library: Mapping[str, Any], origin: Mapping[str, A
         "limits": {"steps": listed, "core_hours": _core_hours(stages, guests, pipeline.windows)},
         "seed": origin["seed"],
         "stages": stages,
+    }
+
+
+def _question(library: Mapping[str, Any], ensemble: str) -> dict[str, Any]:
+    """What a screen answers; conditions: what the library's settings say of all its guests."""
+    guests, settings = len(library["guests"]), library["settings"]
+    return {
+        "quantity": f"standard binding free energies of {guests} guests, ranked",
+        "units": "kcal/mol (1 mol/l)",
+        "ensemble": ensemble,
+        "conditions": {
+            "library": library["system"],
+            **{key: value for key, value in settings.items() if isinstance(value, int | float)},
+            **{key: settings[key] for key in ("benchmark", "solvent") if key in settings},
+        },
     }
 
 

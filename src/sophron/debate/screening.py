@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from sophron.debate import screen_figure
 from sophron.interfaces.kind import StepContext, StepResult, UpstreamStep
 from sophron.records import atomic, documents
 
@@ -24,15 +25,21 @@ def rank(ctx: StepContext) -> StepResult:
     writer.writerows([number, *row] for number, row in enumerate(rows, 1))
     path = ctx.workdir / "ranking.csv"
     atomic.write_text(path, text.getvalue())
+    plot = ctx.workdir / "ranking.svg"
+    screen_figure.ranked(rows, plot)
     statuses = [one.result["status"] for one in ctx.upstream["analyse"]]
+    refused = statuses.count("refused")
+    counts = {"ranked": len(rows), "refused": refused, "failed": len(statuses) - len(rows) - refused}
+    strongest, number, error, *_ = rows[0] if rows else (None, None, None)
     result = {
-        "ranked": len(rows),
-        "refused": statuses.count("refused"),
-        "failed": len(statuses) - len(rows) - statuses.count("refused"),
+        "strongest": strongest,
+        "strongest_kcal_per_mol": number,
+        "strongest_error_kcal_per_mol": error,
+        **counts,
         "apart": _apart(rows),
-        "strongest": rows[0][0] if rows else None,
+        "refusal": None if rows else f"no guest has one: {refused} were refused, {counts['failed']} failed",
     }
-    return StepResult(result, {"ranking": path})
+    return StepResult(result, {"ranking": path, "ranking_plot": plot})
 
 
 def _row(one: UpstreamStep) -> list[Any] | None:

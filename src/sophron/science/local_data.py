@@ -1,4 +1,4 @@
-"""Files of a campaign's own: its folder `data`, from which a step takes what lies there before it downloads anything."""
+"""The folder `data` of a campaign: a step takes what lies there before it downloads anything."""
 
 from __future__ import annotations
 

@@ -65,6 +65,8 @@ def chosen(host: Molecule, guest: Molecule) -> Anchors:
         for place in host.heavy
         if host.atoms[place].element == "C" and len(set(host.neighbours(place)) & set(host.heavy)) >= 3
     ]
+    if len(rigid) < 3:
+        raise UserError("host.mol2 has fewer than three carbons with three heavy neighbours; name anchors.")
     best = max(combinations(rigid, 3), key=lambda three: _area(host.positions_a[list(three)]))
     offset = len(host.names)
     return Anchors((best[0], best[1], best[2]), (offset + first, offset + second))

@@ -127,9 +127,9 @@ def read(path: Path) -> Molecule:
             bonds=tuple((int(each[1]) - 1, int(each[2]) - 1, each[3]) for each in bonds),
         )
     except FileNotFoundError:
-        raise UserError(f"{path} is not there; take a data folder that holds it.") from None
+        raise UserError(f"{path} is not there; put it there.") from None
     except (KeyError, IndexError, ValueError):
-        raise UserError(f"{path} is no mol2 file with charges; take the file of the benchmark.") from None
+        raise UserError(f"{path} is no mol2 file with partial charges; replace it by one.") from None
 
 
 def _sections(text: str) -> dict[str, list[str]]:

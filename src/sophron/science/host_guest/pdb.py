@@ -24,8 +24,10 @@ def read_positions(path: Path) -> dict[str, dict[str, tuple[float, float, float]
                 atom, residue = line[12:16].strip(), line[17:21].strip()
                 place = (float(line[30:38]), float(line[38:46]), float(line[46:54]))
                 residues.setdefault(residue, {})[atom] = place
-    except (FileNotFoundError, ValueError):
-        raise UserError(f"{path} is no readable PDB file; take the file of the benchmark.") from None
+    except FileNotFoundError:
+        raise UserError(f"{path} is not there; put it there.") from None
+    except ValueError:
+        raise UserError(f"{path} is no readable PDB file; replace it by one.") from None
     if len(residues) != 2:
         raise UserError(f"{path} holds {len(residues)} residues; a complex has one host and one guest, named apart.")
     return residues

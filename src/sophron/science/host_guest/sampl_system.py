@@ -53,6 +53,11 @@ class Sampl:
         metadata = documents.load_json(target / "task_metadata.json")
         return Task(metadata, {name: target / name for name in tasks.MOLECULES}, remarks)
 
+    def pinned(self, settings: Mapping[str, Any], guests: Sequence[str], folder: Path) -> Mapping[str, Any]:
+        """The settings: `sources.yaml` pins the files."""
+        del guests, folder
+        return settings
+
     def references(self, settings: Mapping[str, Any], folder: Path) -> Mapping[str, float]:
         """Guest -> measured standard binding free energy in kcal/mol."""
         found = _benchmark(settings)
@@ -92,9 +97,7 @@ def _of_measurement(path: Path) -> float:
     try:
         value = re.search(r"delta_G:\s*(-?[0-9.]+)\s*kJ/mol", path.read_text())
     except FileNotFoundError:
-        raise UserError(
-            f"{path} is not there; put it there, or take a folder that holds the measured values."
-        ) from None
+        raise UserError(f"{path} is not there; put the measured values there.") from None
     if value is None:
         raise UserError(f"{path} has no delta_G in kJ/mol; take the file of the benchmark.")
     return float(value[1]) / KJ_PER_KCAL
@@ -111,7 +114,7 @@ def _constants(folder: Path, guests: int) -> list[float]:
         with derived.open(newline="") as lines:
             found = [math.exp(-float(row["dG_exp_kcal_mol"]) / unit) for row in csv.DictReader(lines)]
     else:
-        raise UserError(f"{table} is not there; put it there, or take a folder that holds the measured values.")
+        raise UserError(f"{table} is not there; put the measured values there.")
     if len(found) != guests:
         raise UserError(f"{folder} holds {len(found)} measured values for {guests} guests; take the pinned file.")
     return found

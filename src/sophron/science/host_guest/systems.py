@@ -53,6 +53,13 @@ class System(Protocol):
         """Guest -> standard binding free energy in kcal/mol: measured, or exact; `folder` is there to work in."""
         ...
 
+    def pinned(self, settings: Mapping[str, Any], guests: Sequence[str], folder: Path) -> Mapping[str, Any]:
+        """The settings as a spec should sign them for `guests`: with digests of files of the user's own.
+
+        folder: where relative paths begin. UserError where a file is missing.
+        """
+        ...
+
 
 def find(name: str) -> System:
     """The system called `name`; UserError that lists the known ones."""
@@ -95,6 +102,11 @@ class Dimers:
                 },
             }
         )
+
+    def pinned(self, settings: Mapping[str, Any], guests: Sequence[str], folder: Path) -> Mapping[str, Any]:
+        """The settings: two particles have no files."""
+        del guests, folder
+        return settings
 
     def references(self, settings: Mapping[str, Any], folder: Path) -> Mapping[str, float]:
         """Each by one integral, with the wall that bounds the bound state."""

@@ -135,7 +135,7 @@ def _solvated(found: Benchmark, code: str, folder: Path) -> Guest:
     stripped = [folder / code / name for name in ("dry.prmtop", "dry.rst7")]
     there = next((pair for pair in (paths, stripped) if all(path.is_file() for path in pair)), None)
     if there is None:
-        raise UserError(f"{paths[0]} and {paths[1].name} are not there; take a data folder that holds them.")
+        raise UserError(f"{paths[0]} and {paths[1].name} are not there; put them there.")
     whole = parmed.load_file(str(there[0]), xyz=str(there[1]))
     parts = [residue for residue in whole.residues if len(residue.atoms) > 10]
     host, guest = (_molecule(each) for each in sorted(parts, key=lambda each: each.name != found.host))
@@ -176,7 +176,7 @@ def _yaml(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text()
     except FileNotFoundError:
-        raise UserError(f"{path} is not there; take a data folder that holds it.") from None
+        raise UserError(f"{path} is not there; put it there.") from None
     aliases = dict(re.findall(r"^\s*-\s+([DGH]\d):\s*\"?(:\S+?)\"?\s*$", text, re.MULTILINE))
     charge = re.search(r"^net_charge:\s*(\S+)", text, re.MULTILINE)
     if charge is None:

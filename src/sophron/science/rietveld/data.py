@@ -123,7 +123,8 @@ def _downloaded(url: str, name: str, workdir: Path) -> Path:
     except (urllib.error.URLError, OSError) as error:
         said = getattr(error, "reason", error)
         raise UserError(
-            f"{url}{name}: could not be downloaded ({said}); or put {name} into the campaign's folder {local_data.FOLDER}"
+            f"{url}{name}: could not be downloaded ({said}); or put {name} into the campaign's folder "
+            f"{local_data.FOLDER}"
         ) from None
     write_bytes(path, content)
     return path

@@ -1,0 +1,85 @@
+"""A screen that runs: three guests, of which one is refused, from the tasks to the ranking, the report and the answer."""
+
+import csv
+import json
+
+import finished_campaign
+import pytest
+import toy
+
+from sophron.campaign import new, spec
+from sophron.cli import main
+from sophron.debate import screen_spec
+from sophron.debate.stage_steps import PARTS
+from sophron.records.documents import load_yaml
+from sophron.records.resources import resource
+from sophron.science.host_guest import exact
+from sophron.science.host_guest.lj_dimer import WALL
+
+from . import dimers
+
+pytest.importorskip("openmm", reason="OpenMM is not installed: pip install 'sophron[chem]'")
+EPSILON = {"faint": 0.3, "fair": 1.5, "sticky": 12.0}
+"""The last one does not leave in so short a run."""
+LIBRARY = {
+    "system": "dimers",
+    "guests": list(EPSILON),
+    "settings": {"sigma_a": 3.4, "temperature_k": 298.15, "epsilon_kcal_per_mol": EPSILON},
+}
+
+
+@pytest.fixture(scope="module")
+def screened(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("screen")
+    with pytest.MonkeyPatch.context() as patch:
+        for variable, value in toy.settings(folder).items():
+            patch.setenv(variable, value)
+        toy.plan_here(patch)
+        origin = load_yaml(resource("campaigns", "lj-dimer-apr") / "campaign.yaml").data
+        origin["stages"]["trials"]["definition"]["ns_per_window"] = 0.4
+        pipeline = dimers.pipeline(8, spring=0.5, strengths=(0.0, 0.1), interval=40)
+        root = folder / "my-screen"
+        new.from_draft(root, screen_spec.draft(pipeline, LIBRARY, origin))
+        campaign = toy.Campaign(root, toy.make_key(folder / "key"))
+        campaign.edit("UNVERIFIED", "verified")
+        patch.chdir(root)
+        campaign.sign()
+        for name in ("tasks", *PARTS, "rank"):
+            assert not any(finished_campaign.stage(campaign, name, memory_mb=1000)), name
+        assert finished_campaign.report(campaign) == 0
+        yield campaign
+
+
+def test_guests_with_a_number_are_ranked_and_the_refused_one_is_counted(screened):
+    folder = screened.root / "results" / "rank"
+    result = json.loads((folder / "outcome.json").read_text())["result"]
+    assert (result["ranked"], result["refused"], result["failed"]) == (2, 1, 0)
+    assert (result["strongest"], result["refusal"]) == ("fair", None)
+    with (folder / "ranking.csv").open(newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert [(row["rank"], row["guest"]) for row in rows] == [("1", "fair"), ("2", "faint")]
+    assert float(rows[0]["delta_g_kcal_per_mol"]) == result["strongest_kcal_per_mol"]
+    for row in rows:
+        wanted = exact.binding(exact.LennardJones(EPSILON[row["guest"]], 3.4), WALL, 298.15)
+        error = float(row["statistical_error_kcal_per_mol"])
+        assert abs(float(row["delta_g_kcal_per_mol"]) - wanted) < 4 * error
+    assert "fair" in (folder / "ranking.svg").read_text()
+
+
+def test_its_question_is_its_own(screened):
+    question = spec.load(screened.spec).data["question"]
+    assert question["quantity"] == "standard binding free energies of 3 guests, ranked"
+    assert question["conditions"]["temperature_k"] == 298.15
+
+
+def test_report_and_answer_name_the_strongest_guest(screened, capsys):
+    page = (screened.root / "results" / "report.html").read_text()
+    assert "Standard binding free energies of 3 guests, ranked" in page
+    assert "no number" not in page
+    assert "fair" in page
+    assert "Predicted standard binding free energies, the strongest guest first" in page
+    capsys.readouterr()
+    assert main(["answer", str(screened.root)]) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.startswith("standard binding free energies of 3 guests, ranked: fair -")
+    assert "±" in first
