@@ -9,18 +9,20 @@ from sophron.campaign import results
 from sophron.campaign.report import Report
 from sophron.campaign.sections import Section, Table
 from sophron.campaign.shown import hours, number
+from sophron.debate import data_remarks
 from sophron.debate.stage_steps import PARTS
 
 MOST_RANKED = 20
 
 
 def sections(report: Report) -> list[Section]:
-    """One section. Refused where the ranking is not the file that its outcome speaks of."""
+    """The guests, and remarks on their data. Refused where the ranking is not the file that its outcome speaks of."""
     stages = {stage.name: stage for stage in report.stages}
     guests = len(stages["analyse"].steps)
     used = sum(stages[part].core_hours for part in PARTS)
     cost = f"{guests:,} guests took {hours(used)} core-hours, {number(used / guests, 3)} each"
-    return [Section("Guests", [f"{cost}; no agent takes part in a screen."], [_endings(report), _ranking(report)])]
+    about = Section("Guests", [f"{cost}; no agent takes part in a screen."], [_endings(report), _ranking(report)])
+    return [about, *data_remarks.sections(report)]
 
 
 def _endings(report: Report) -> Table:

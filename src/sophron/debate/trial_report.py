@@ -10,7 +10,7 @@ from pathlib import Path
 from sophron.agents.sums import Amount
 from sophron.campaign.report import Report
 from sophron.campaign.sections import Picture, Section, Table
-from sophron.debate import figures, mending
+from sophron.debate import data_remarks, figures, mending
 from sophron.debate.ladder import HEADER, NONE, Rung
 from sophron.debate.trials import Failure, Trial
 
@@ -38,7 +38,8 @@ def sections(report: Report) -> list[Section]:
     pictures = [Picture(caption, svg) for caption, draw in drawn if (svg := _svg(draw))]
     if not pictures:
         said.append("Figures are left out: matplotlib is not installed (pip install 'sophron[md]').")
-    return [Section("Trials", said, [_trials(rung), _endings(rung), _row(rung)], pictures)]
+    about = Section("Trials", said, [_trials(rung), _endings(rung), _row(rung)], pictures)
+    return [about, *data_remarks.sections(report)]
 
 
 def _cost(rung: Rung) -> str:
