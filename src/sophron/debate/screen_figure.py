@@ -27,7 +27,15 @@ def ranked(rows: Sequence[Sequence[Any]], path: Path) -> None:
         bars: dict[str, Any] = {"ls": "none", "rasterized": len(rows) > MOST_LINES}
         axes.errorbar(places, values, yerr=whole, color=GREY, elinewidth=0.8, label="and systematic bound", **bars)
         axes.errorbar(
-            places, values, yerr=statistical, color=BLUE, marker="o", ms=3, label="one standard error", **bars
+            places,
+            values,
+            yerr=statistical,
+            color=BLUE,
+            elinewidth=2.4,
+            marker="o",
+            ms=3,
+            label="one standard error",
+            **bars,
         )
         axes.set(title="Predicted standard binding free energy", xlabel="place in the ranking", ylabel="kcal/mol")
         if len(rows) <= MOST_NAMED:

@@ -8,10 +8,11 @@ import pytest
 from sophron.interfaces.kind import StepContext
 from sophron.records.documents import Document, validate
 from sophron.records.errors import UserError
-from sophron.science.host_guest import library_system, mol2, systems, tasks
+from sophron.science.host_guest import library_system, mol2, programs, systems, tasks
+from sophron.science.host_guest.build import build
 from sophron.science.host_guest.library_system import LIBRARY
 
-from .conftest import from_smiles
+from .conftest import CHEM, from_smiles
 
 CONDITIONS = {"temperature_k": 310.0, "ph": 7.4, "solvent": "tip3p", "ionic_strength_molar": 0.05}
 GUESTS = {"amine": "CC[NH3+]", "ether": "CCOC"}
@@ -57,6 +58,21 @@ def test_each_guest_is_a_task_that_does_not_name_it(library, tmp_path):
         assert name not in json.dumps(made.metadata)
         guest = mol2.read(made.files["guest.mol2"])
         assert 4.0 < guest.positions_a[:, 2].mean() < 9.0
+
+
+def test_a_task_of_a_library_can_be_built(library, tmp_path):
+    """As a pipeline's first stage does, with anchors that shape alone gives."""
+    pytest.importorskip("parmed", reason=f"ParmEd {CHEM}")
+    try:
+        programs.find("tleap")
+    except UserError:
+        pytest.skip(f"AmberTools {CHEM}")
+    made = LIBRARY.task(settings(library, solvent="obc2"), "ether", tmp_path / "work")
+    folder = made.files["host.mol2"].parent
+    (folder / "task_metadata.json").write_text(json.dumps(made.metadata))
+    built = build(folder, tmp_path / "built")
+    assert abs(built.charge_sum_e) < 1e-6
+    assert all(anchor >= built.host_atoms for anchor in built.anchors.guest)
 
 
 def test_a_step_of_tasks_carries_it_out(library, tmp_path):
