@@ -34,7 +34,7 @@ def context(tmp_path):
         files = ours.files if source is None else {**ours.files, "01_prep.py": source}
         written = folder / "pipeline.txt"
         written.write_text(drafts.reply(ours.rationale, files, ours.windows))
-        task = {"metadata": dimers.task(), "form": "particles", "names": []}
+        task = {"metadata": dimers.task(), "form": "particles", "names": [], "remarks": []}
         left = {"left": archives.packed(folder / "empty", folder / "task.tar")}
         upstream = {
             "tasks": [UpstreamStep("tasks", {"guest": "a"}, task, left)],

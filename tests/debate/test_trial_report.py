@@ -162,7 +162,8 @@ def test_the_rule_of_the_report_shows_it_all(tmp_path, monkeypatch):
     made = toy.Campaign(root, toy.make_key(tmp_path / "key"))
     made.sign()
     for guest in loaded.ranges["guest"]:
-        recorded.put(root, loaded, "tasks", {"guest": guest}, {"metadata": {}, "form": "particles", "names": []})
+        told = {"metadata": {}, "form": "particles", "names": [], "remarks": ["the charges are believed"]}
+        recorded.put(root, loaded, "tasks", {"guest": guest}, told)
     recorded.put(root, loaded, "references", {}, {"guests": 5})
     first, critique = recorded.trial(root, loaded, 0, THINNED, refused())
     recorded.put(root, loaded, "discussion", {}, {"critique": critique})
@@ -175,6 +176,7 @@ def test_the_rule_of_the_report_shows_it_all(tmp_path, monkeypatch):
     page = Page(text)
     words = " ".join(page.words.split())
     assert "trial how it ended panel numbers reward Kendall tau calls tokens dollars 0 analysis_refusal" in words
+    assert f"the charges are believed {', '.join(loaded.ranges['guest'])} 5" in words
     assert "mid_pipeline_crash a stage crashed, in the rehearsal or on a training guest 0" in words
     pictures = [attrs["alt"] for tag, attrs in page.tags if tag == "img"]
     assert [alt.partition(" ")[0] for alt in pictures] == ["Training", "Training", "One"]

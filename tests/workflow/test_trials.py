@@ -202,6 +202,18 @@ def _check_told(root, method):
         assert len(alone["votes"]) == len(EXPERTS)
 
 
+def _check_it_can_screen(root):
+    """The deployed pipeline over a library that no trial has seen."""
+    library = root.parent / "guests.yaml"
+    settings = "{sigma_a: 3.4, temperature_k: 298.15, epsilon_kcal_per_mol: {new: 1.2, newer: 2.2}}"
+    library.write_text(f"system: dimers\nguests: [new, newer]\nsettings: {settings}\n")
+    assert cli.main(["screen", str(root), "--library", str(library), "--into", str(root.parent / "screen")]) == 0
+    made = spec.load(root.parent / "screen" / "campaign.yaml")
+    deployed = Pipeline.parse((root / "results" / "trials" / "pipeline.txt").read_text())
+    assert made.definition("analyse")["source"] == deployed.files["04_analysis.py"]
+    assert made.data["question"]["quantity"] == "standard binding free energies of 2 guests, ranked"
+
+
 def _check_nobody_was_told(root, answer):
     """No request to an agent, and no input of a stage file, holds a reference value."""
     definition = load_yaml(root / "campaign.yaml").data["stages"]["references"]["definition"]

@@ -54,7 +54,8 @@ def metadata(report: Report, folder: Path, page: Path) -> Mapping[str, Any]:
 def _root(report: Report, people: Mapping[str, str]) -> dict[str, Any]:
     spec, question = report.spec, report.spec.data["question"]
     found = [
-        f"{answer.name} = {with_error(answer.value, answer.standard_error)} {question['units']}"
+        f"{answer.name}{f' of {answer.subject}' if answer.subject else ''} = "
+        f"{with_error(answer.value, answer.standard_error)} {question['units']}"
         for answer in report.answers
         if answer.value is not None
     ]
