@@ -191,3 +191,6 @@ def test_a_folder_with_its_conditions_is_a_definition(library):
     found = library_system.definition(library)
     assert found["guests"] == ["amine", "ether"]
     assert found["settings"]["folder"] == str(library)
+    (library / "amine").rename(library / "Amine-2")
+    with pytest.raises(UserError, match=r"library/Amine-2: guests have names of a-z, 0-9 and _; rename this folder"):
+        library_system.definition(library)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,8 @@ from sophron.science.host_guest.systems import Task
 NAME = "library"
 CONDITIONS_FILE, ABOUT_FILE, REFERENCES_FILE = "library.yaml", "guest.yaml", "references.csv"
 MOLECULE_FILES = ("guest.mol2", "complex.pdb")
+GUEST_NAME = re.compile(r"[a-z0-9][a-z0-9_]*")
+"""As `host_guest/tasks.schema.yaml` has it: results lie in folders of these names."""
 COLUMNS = ["guest", "delta_g_kcal_per_mol"]
 REQUIRED = ("temperature_k", "ph", "solvent")
 CONDITIONS = (*REQUIRED, "ionic_strength_molar", "symmetry")
@@ -51,6 +54,9 @@ class Library:
         found = sorted(path.parent.name for path in folder.glob("*/guest.mol2"))
         if not found:
             raise UserError(f"{folder}: holds no guest; put guest.mol2 and complex.pdb into a sub-folder for each")
+        odd = next((name for name in found if not GUEST_NAME.fullmatch(name)), None)
+        if odd is not None:
+            raise UserError(f"{folder / odd}: guests have names of a-z, 0-9 and _; rename this folder")
         return found
 
     def names(self, settings: Mapping[str, Any]) -> Sequence[str]:
