@@ -28,3 +28,8 @@ def test_each_is_there_and_holds_what_its_steps_import(path):
         pip = " ".join(each["pip"][0] for each in packages if isinstance(each, dict))
         assert pip.startswith("sophron")
         assert names >= NEEDED.get(path.name, set())
+
+
+def test_stage_files_of_a_screen_have_the_environment_of_a_trial():
+    found = {path.name: environments(path) for path in RULES}
+    assert found["screen.smk"] == found["execution.smk"] | {"sophron.yaml"}

@@ -13,8 +13,7 @@ from sophron.debate import screen_spec
 from sophron.debate.stage_steps import PARTS
 from sophron.records.documents import load_yaml
 from sophron.records.resources import resource
-from sophron.science.host_guest import exact
-from sophron.science.host_guest.lj_dimer import WALL
+from sophron.science.host_guest import systems
 
 from . import dimers
 
@@ -59,10 +58,10 @@ def test_guests_with_a_number_are_ranked_and_the_refused_one_is_counted(screened
         rows = list(csv.DictReader(lines))
     assert [(row["rank"], row["guest"]) for row in rows] == [("1", "fair"), ("2", "faint")]
     assert float(rows[0]["delta_g_kcal_per_mol"]) == result["strongest_kcal_per_mol"]
+    wanted = systems.DIMERS.references(LIBRARY["settings"], screened.root)
     for row in rows:
-        wanted = exact.binding(exact.LennardJones(EPSILON[row["guest"]], 3.4), WALL, 298.15)
         error = float(row["statistical_error_kcal_per_mol"])
-        assert abs(float(row["delta_g_kcal_per_mol"]) - wanted) < 4 * error
+        assert abs(float(row["delta_g_kcal_per_mol"]) - wanted[row["guest"]]) < 4 * error
     assert "fair" in (folder / "ranking.svg").read_text()
 
 

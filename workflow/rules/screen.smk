@@ -17,7 +17,7 @@ rule tasks:
         "<logs>/tasks/{guest}.log",
     retries: CAMPAIGN.retries("tasks")
     conda:
-        "../../envs/md.yaml"
+        "../../envs/chem.yaml"
     threads: CAMPAIGN.cores("tasks")
     resources:
         **CAMPAIGN.requests("tasks"),
@@ -44,7 +44,7 @@ rule prepare:
         "<logs>/prepare/{guest}.log",
     retries: CAMPAIGN.retries("prepare")
     conda:
-        "../../envs/md.yaml"
+        "../../envs/chem.yaml"
     threads: CAMPAIGN.cores("prepare")
     resources:
         **CAMPAIGN.requests("prepare"),
@@ -72,7 +72,7 @@ rule equilibrate:
         "<logs>/equilibrate/{guest}.log",
     retries: CAMPAIGN.retries("equilibrate")
     conda:
-        "../../envs/md.yaml"
+        "../../envs/chem.yaml"
     threads: CAMPAIGN.cores("equilibrate")
     resources:
         **CAMPAIGN.requests("equilibrate"),
@@ -101,7 +101,7 @@ rule produce:
         "<logs>/produce/{guest}-{window}.log",
     retries: CAMPAIGN.retries("produce")
     conda:
-        "../../envs/md.yaml"
+        "../../envs/chem.yaml"
     threads: CAMPAIGN.cores("produce")
     resources:
         **CAMPAIGN.requests("produce"),
@@ -134,7 +134,7 @@ rule analyse:
         "<logs>/analyse/{guest}.log",
     retries: CAMPAIGN.retries("analyse")
     conda:
-        "../../envs/md.yaml"
+        "../../envs/chem.yaml"
     threads: CAMPAIGN.cores("analyse")
     resources:
         **CAMPAIGN.requests("analyse"),
@@ -161,7 +161,7 @@ rule rank:
         "<logs>/rank/rank.log",
     retries: CAMPAIGN.retries("rank")
     conda:
-        "../../envs/md.yaml"
+        "../../envs/sophron.yaml"
     threads: CAMPAIGN.cores("rank")
     resources:
         **CAMPAIGN.requests("rank"),
