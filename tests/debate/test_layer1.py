@@ -1,11 +1,13 @@
 """Layer-1 on the real pipeline of the dimer, and on what an author might do to it."""
 
 import re
+import subprocess
+import sys
 
 import pytest
 
 from sophron.agents.tools import literature
-from sophron.debate import layer1
+from sophron.debate import layer1, source_reach
 from sophron.debate.pipeline import Pipeline
 from sophron.debate.votes import Label
 from sophron.records.documents import Document, validate
@@ -47,8 +49,8 @@ def test_our_pipelines_for_molecules_pass_and_know_no_guest(draft):
         ("03_production.py", r"ns_per_window\(\)", "0.01", "contract", "SOPHRON_NS_PER_WINDOW"),
         ("01_prep.py", r"from pathlib", "import socket\nfrom pathlib", "imports", "socket"),
         ("01_prep.py", r"from pathlib", "from sophron.campaign import spec\nfrom pathlib", "imports", "sophron.campaign"),
-        ("01_prep.py", r"import LennardJones", "import LennardJones, binding", "imports", "exact answers"),
-        ("01_prep.py", r"from sophron\.science\.host_guest\.exact", "from sophron.science.host_guest import exact\nfrom sophron.science.host_guest.exact", "imports", "exact answers"),
+        ("01_prep.py", r"\bpotentials import LennardJones", "exact import binding", "imports", "exact answers"),
+        ("01_prep.py", r"from sophron\.science\.host_guest\.potentials", "from sophron.science.host_guest import exact\nfrom sophron.science.host_guest.potentials", "imports", "exact answers"),
         ("02_equilibrate.py", r"kinetic = \[\]", "kinetic = eval('[]')", "calls", "eval"),
         ("02_equilibrate.py", r"kinetic = \[\]", "kinetic = subprocess.run('ls', shell=True)", "calls", "shell"),
         ("02_equilibrate.py", r"kinetic = \[\]", "kinetic = []\n        generator = random.Random(7)", "calls", "seed"),
@@ -78,6 +80,98 @@ def test_what_an_author_may_not_do(file, pattern, new, check, said):
     assert all(fault.file == file for fault in found.faults)
     assert any(re.search(said, fault.sentence) for fault in found.faults), found.faults
     assert found.label is Label.FAIL
+
+
+@pytest.mark.parametrize(
+    ("written", "check", "said"),
+    [
+        # what it may call, by whatever name
+        ('from os import system\n\nsystem("ls")', {"imports", "calls"}, "os.system"),
+        ('import os as o\n\no.system("ls")', {"calls"}, "os.system"),
+        ('import os\n\ngetattr(os, "system")("ls")', {"calls"}, "getattr of a module"),
+        ('import sys\n\nsys.modules["builtins"].print()', {"calls"}, "sys.modules"),
+        ('ev = eval\nev("1")', {"calls"}, "eval"),
+        ("import os\n\nrun = os.popen", {"calls"}, "os.popen"),
+        ('import subprocess\n\nsubprocess.run(["sh", "-c", "ls"], check=True)', {"calls"}, "shell"),
+        ('import subprocess\n\nsubprocess.run("bash -c ls".split(), check=True)', {"calls"}, "shell"),
+        ('import subprocess\nimport sys\n\nsubprocess.run([sys.executable, "-c", "1"], check=True)', {"calls"}, "from text"),
+        ("KINDS = ().__class__.__bases__", {"calls"}, "__class__"),
+        ('from sophron.science.estimators import mbar\n\nmbar.LEAST_OVERLAP = float("0")', {"calls"}, "changes mbar.LEAST_OVERLAP"),
+        ('from sophron.science.estimators import mbar\n\nsetattr(mbar, "LEAST_OVERLAP", float("0"))', {"calls"}, "setattr of a module"),
+        ("import numpy as np\n\nG = np.random.default_rng(seed=7)", {"calls"}, "SOPHRON_SEED"),
+        ("import random\n\nSEED_COUNT = 7\nrandom.seed(SEED_COUNT)", {"calls"}, "SOPHRON_SEED"),
+        ('import os\n\nos.environ.update(SOPHRON_NS_PER_WINDOW="9")', {"contract"}, "environment"),
+        ('import os\n\nenv = os.environ\nenv["SOPHRON_NS_PER_WINDOW"] = "9"', {"contract"}, "environment"),
+        ('import os\n\ndel os.environ["SOPHRON_NS_PER_WINDOW"]', {"contract"}, "environment"),
+        ('from os import environ as e, putenv\n\nputenv("A", "9")', {"imports", "calls"}, "os.putenv"),
+        # answers and references
+        ("from sophron.science.host_guest import systems", {"imports"}, "host_guest.systems"),
+        ("from sophron.science.host_guest.systems import exact", {"imports"}, "host_guest.systems"),
+        ("import sophron.science.host_guest.systems as s\n\nANSWER = s.exact.binding", {"imports"}, "host_guest.systems"),
+        ("from sophron.science.host_guest import lj_dimer\n\nANSWER = lj_dimer.exact", {"imports"}, "host_guest.exact"),
+        ("from sophron.science.host_guest.exact import sample", {"imports"}, "exact answers"),
+        ("from sophron.science import host_guest", {"imports"}, "sophron.science.host_guest"),
+        ("from sophron.science.host_guest import data", {"imports"}, "host_guest.data"),
+        ("from sophron.science.host_guest.sampl_system import SAMPL", {"imports"}, "sampl_system"),
+        # chemistry
+        ("def turned():\n    return -0.41068", {"chemistry"}, "RT ln\\(2\\) at 298.15 K"),
+        ("def turned():\n    import math\n    portals = 2\n    return math.log(portals)", {"chemistry"}, "log\\(2\\)"),
+        ("def sour():\n    acidity = 7.4\n    return acidity", {"chemistry"}, "acidity has"),
+        ("from sophron.science.estimators import corrections\n\ndef of():\n    return corrections.protonation(7.4, 9.3, 298.0, simulated_protonated=True)", {"chemistry"}, "ph has"),
+        ('WORDS = "antechamber -nc 1 -i guest.mol2".split()', {"chemistry"}, "-nc"),
+        # guests
+        ("def f(mol):\n    return -1.5 if len(mol) == 31 else 0.0", {"names"}, "picks out a guest"),
+        ("def f(system):\n    return system.getNumAtoms() == 31", {"names"}, "picks out a guest"),
+        ('def f(task):\n    return -1.5 if task()["guest_charge_e"] == 2 else 0.0', {"names"}, "picks out a guest"),
+        ('NAME = "c" + "hm"', {"names"}, '"chm"'),
+        # units
+        ("SPRING = 5.0 * 2", {"units"}, "SPRING"),
+    ],
+)  # fmt: skip
+def test_what_an_author_may_not_hide(written, check, said):
+    made = dimers.pipeline()
+    source = made.files["04_analysis.py"].replace("\n\ndef main", f"\n\n{written}\n\n\ndef main", 1)
+    found = verdict(Pipeline(made.rationale, made.windows, {**made.files, "04_analysis.py": source}))
+    assert {fault.check for fault in found.faults} == check, found.faults
+    assert any(re.search(said, fault.sentence) for fault in found.faults), found.faults
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "import re\n\nFORM = re.compile('a')",
+        "def f(input):\n    return input",
+        "import os\n\nENV = os.environ.copy()\nENV['PATH'] = '.'",
+        "import os\n\nHOME = os.environ.get('HOME')",
+        "import subprocess\n\nsubprocess.run(['antechamber', '-c', 'bcc', '-nc', str(task()['guest_charge_e'])], check=True)",
+        "def f(context, temperature_k):\n    context.setVelocitiesToTemperature(temperature_k)",
+        "def f(anchors):\n    assert len(anchors) == 3",
+        "def f(symmetry):\n    return symmetry['equivalent_sites'] > 1 or symmetry['equivalent_sites'] == 1",
+        "RT_KCAL_PER_MOL = 0.5925",
+        "def f(item):\n    return getattr(item, 'value')",
+        "def f(table):\n    return table.data, table.update(a=1)",
+        "import math\n\ndef f(x):\n    return math.log(x)",
+        "from sophron.science.estimators import autocorrelation, statistics\nfrom sophron.science.host_guest import forces, geometry",
+    ],
+)  # fmt: skip
+def test_what_is_usual_is_no_fault(written):
+    made = dimers.pipeline()
+    source = made.files["04_analysis.py"].replace("\n\ndef main", f"\n\n{written}\n\n\ndef main", 1)
+    assert verdict(Pipeline(made.rationale, made.windows, {**made.files, "04_analysis.py": source})).faults == ()
+
+
+def test_no_module_that_a_pipeline_may_import_brings_an_answer_with_it():
+    """What the list permits is imported in a process of its own; no module of answers is then there."""
+    listed = sorted(source_reach.OWN_MODULES)
+    program = (
+        "import importlib, importlib.util, sys\n"
+        f"for name in {listed}:\n"
+        "    if importlib.util.find_spec(name): importlib.import_module(name)\n"
+        "print([name for name in sys.modules if name.rpartition('.')[2] in "
+        "('exact', 'systems', 'data', 'sampl_system', 'tasks')  and name.startswith('sophron')])"
+    )
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert said.strip() == "[]"
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from sophron.records.documents import load_yaml
 from sophron.records.errors import UserError
 from sophron.records.resources import resource
 from sophron.science.host_guest import exact, lj_dimer
+from sophron.science.host_guest.potentials import LennardJones
 
 SMALL = {
     "guests: [weak, middle, strong, between_low, between_high]": "guests: [weak, strong, between]",
@@ -117,7 +118,7 @@ def test_a_whole_loop_of_trials(dimers):
     assert result["deployed"] is not None
     assert result["training"]["kendall"] == 1.0
     Pipeline.parse((folder / "pipeline.txt").read_text())
-    answer = exact.binding(exact.LennardJones(1.0, 3.4), lj_dimer.WALL, 298.15)
+    answer = exact.binding(LennardJones(1.0, 3.4), lj_dimer.WALL, 298.15)
     assert result["predicted"]["between"] == pytest.approx(answer, abs=0.5)
     assert len(list(folder.glob("pre_*/0/*/answer.json"))) == 6
     _check_nobody_was_told(dimers.root, answer)
@@ -218,7 +219,7 @@ def _check_nobody_was_told(root, answer):
     """No request to an agent, and no input of a stage file, holds a reference value."""
     definition = load_yaml(root / "campaign.yaml").data["stages"]["references"]["definition"]
     values = [
-        exact.binding(exact.LennardJones(epsilon, 3.4), lj_dimer.WALL, 298.15)
+        exact.binding(LennardJones(epsilon, 3.4), lj_dimer.WALL, 298.15)
         for epsilon in definition["settings"]["epsilon_kcal_per_mol"].values()
     ]
     assert answer in values

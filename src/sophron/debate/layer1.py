@@ -9,7 +9,8 @@ from typing import Any
 
 from sophron.agents.tools import literature
 from sophron.debate.pipeline import RATIONALE, STAGES, ContractBroken, Pipeline, StageFile
-from sophron.debate.source_checks import CHECKS, Source
+from sophron.debate.source_checks import CHECKS
+from sophron.debate.sources import Source
 from sophron.debate.votes import Label
 from sophron.records.errors import shown
 

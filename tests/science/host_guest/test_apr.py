@@ -10,14 +10,15 @@ from sophron.science.estimators.refusal import Reason, Refusal
 from sophron.science.estimators.restraints import STANDARD_VOLUME, Frame, Harmonic, rt
 from sophron.science.host_guest import exact, lj_dimer
 from sophron.science.host_guest.apr import Wall, binding, chain, reduced
+from sophron.science.host_guest.potentials import LennardJones
 
 T = 298.15
-DIMER = exact.LennardJones(3.0, lj_dimer.SIGMA_A)
+DIMER = LennardJones(3.0, lj_dimer.SIGMA_A)
 
 
 @pytest.mark.parametrize(("epsilon", "answer"), [(1.0, -0.3704), (3.0, -1.5058), (5.0, -3.2214)])
 def test_the_dimer_by_quadrature(epsilon, answer):
-    assert exact.binding(exact.LennardJones(epsilon, 3.4), 8.0, T) == pytest.approx(answer, abs=1e-4)
+    assert exact.binding(LennardJones(epsilon, 3.4), 8.0, T) == pytest.approx(answer, abs=1e-4)
 
 
 def test_an_ideal_gas_in_a_sphere_by_hand():
@@ -84,7 +85,7 @@ class TestWithPymbar:
 
     @pytest.mark.parametrize("epsilon", [1.0, 3.0, 5.0])
     def test_the_dimer_from_independent_samples(self, epsilon):
-        potential, windows = exact.LennardJones(epsilon, lj_dimer.SIGMA_A), lj_dimer.windows()
+        potential, windows = LennardJones(epsilon, lj_dimer.SIGMA_A), lj_dimer.windows()
         found = binding(exact.sample(windows, potential, T, 600, 5), windows, T, lj_dimer.residual(potential))
         assert isinstance(found, Term), found
         off = abs(found.value - exact.binding(potential, lj_dimer.WALL, T))

@@ -9,7 +9,7 @@ from typing import Any
 from sophron.records import documents
 from sophron.science.estimators.restraints import Frame, Harmonic
 from sophron.science.host_guest.apr import Wall, Window
-from sophron.science.host_guest.exact import LennardJones
+from sophron.science.host_guest.potentials import LennardJones
 
 
 def potential(task: Mapping[str, Any]) -> LennardJones:

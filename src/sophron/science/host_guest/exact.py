@@ -7,8 +7,7 @@ correlation at all, and the answer is one integral.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from sophron.science.estimators.mbar import Run
 from sophron.science.estimators.restraints import STANDARD_VOLUME, rt
 from sophron.science.host_guest.apr import Wall, Window, reduced
+from sophron.science.host_guest.potentials import Potential
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,26 +23,10 @@ if TYPE_CHECKING:
 GRID = 200_001
 """Points of a table; halving them changes no answer below by 1e-6 kcal/mol (tests)."""
 
-Potential = Callable[["NDArray[np.float64]"], "NDArray[np.float64]"]
-"""Distance in Angstrom -> energy in kcal/mol."""
-
 
 def ideal_gas(distance_a: NDArray[np.float64]) -> NDArray[np.float64]:
     """No interaction."""
     return np.zeros_like(distance_a)
-
-
-@dataclass(frozen=True)
-class LennardJones:
-    """4 epsilon ((sigma/r)^12 - (sigma/r)^6), in kcal/mol; sigma in Angstrom."""
-
-    epsilon: float
-    sigma: float
-
-    def __call__(self, distance_a: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Energy at each distance; at distance 0 what it is at a tenth of sigma, which nothing reaches."""
-        sixth = (self.sigma / np.maximum(distance_a, 0.1 * self.sigma)) ** 6
-        return np.asarray(4 * self.epsilon * (sixth * sixth - sixth))
 
 
 def binding(potential: Potential, site: float | Wall, temperature_k: float) -> float:

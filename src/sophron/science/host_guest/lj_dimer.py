@@ -16,7 +16,7 @@ from sophron.records.errors import UserError
 from sophron.science.estimators.mbar import Run
 from sophron.science.estimators.restraints import Frame, Harmonic
 from sophron.science.host_guest.apr import Wall, Window, chain, reduced
-from sophron.science.host_guest.exact import LennardJones
+from sophron.science.host_guest.potentials import LennardJones
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

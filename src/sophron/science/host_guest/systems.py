@@ -14,6 +14,7 @@ from sophron.records import registry
 from sophron.records.errors import UserError
 from sophron.science.host_guest import exact
 from sophron.science.host_guest.lj_dimer import WALL
+from sophron.science.host_guest.potentials import LennardJones
 
 GROUP = "sophron.host_guest_systems"
 PH = 7.0
@@ -113,7 +114,7 @@ class Dimers:
         del folder
         return {
             guest: exact.binding(
-                exact.LennardJones(settings["epsilon_kcal_per_mol"][guest], settings["sigma_a"]),
+                LennardJones(settings["epsilon_kcal_per_mol"][guest], settings["sigma_a"]),
                 WALL,
                 settings["temperature_k"],
             )
