@@ -17,6 +17,7 @@ from sophron.agents.tools import literature
 from sophron.debate import engineering, execution, layer1, stage_steps
 from sophron.debate.ablation import METHODS
 from sophron.debate.archives import ARCHIVE_NAME, packed
+from sophron.debate.edits.reasons import Refused
 from sophron.debate.pipeline import PRODUCTION, STAGES, Pipeline
 from sophron.debate.votes import Label
 from sophron.interfaces.kind import StepContext, StepResult, UpstreamStep
@@ -63,8 +64,7 @@ def looked_at(ctx: StepContext) -> StepResult:
     It asks no network: what may be cited beyond the bibliography lies beside the answer, with its digest in it.
     """
     (written,) = ctx.upstream["criticise"] or ctx.upstream["write"]
-    names = {name for task in ctx.upstream["tasks"] for name in task.result["names"]}
-    verdict = layer1.verify(written.result["reply"], sorted(names), literature.load(), found.read(written.files))
+    verdict = layer1.verify(written.result["reply"], _names(ctx), literature.load(), found.read(written.files))
     path = ctx.workdir / PIPELINE_NAME
     atomic.write_text(path, verdict.pipeline.reply if verdict.pipeline else "")
     return StepResult(verdict.as_document(), {"pipeline": path})
@@ -87,13 +87,34 @@ def rehearse(ctx: StepContext) -> StepResult:
         if fix.result["action"] == "give_up":
             return _rehearsed(ctx, "stuck", pipeline.reply, f"the Engineer gave up: {fix.result['diagnosis']}")
         edits = engineering.read(fix.result)
-        fixed = engineering.apply(pipeline, edits)
-        if isinstance(fixed, engineering.Refused):
-            return _rehearsed(ctx, "stuck", pipeline.reply, f"an edit was refused ({fixed.reason}): {fixed.sentence}")
-        pipeline, made = fixed, made + edits
-    if engineering.repeated(made):
-        return _rehearsed(ctx, "stuck", pipeline.reply, "the same fix was tried twice")
+        made += edits
+        if engineering.repeated(made):
+            return _rehearsed(ctx, "stuck", pipeline.reply, "the same fix was tried twice")
+        fixed = _fixed(ctx, pipeline, edits)
+        if isinstance(fixed, str):
+            return _rehearsed(ctx, "stuck", pipeline.reply, fixed)
+        pipeline = fixed
     return _run_through(ctx, pipeline, number)
+
+
+def _fixed(ctx: StepContext, pipeline: Pipeline, edits: Sequence[engineering.Edit]) -> Pipeline | str:
+    """The pipeline with the Engineer's edits, or why they are refused: for what they change, or what comes of it.
+
+    The rationale is no file that can be edited: what it cites was looked at with the author's reply.
+    """
+    fixed = engineering.apply(pipeline, edits)
+    if isinstance(fixed, Refused):
+        return f"an edit was refused ({fixed.reason}): {fixed.sentence}"
+    faults = [fault for fault in layer1.verify(fixed.reply, _names(ctx)).faults if fault.check != "citations"]
+    if faults:
+        fault = faults[0]
+        return f"an edit was refused ({fault.check}): {fault.file}, line {fault.line}: {fault.sentence}"
+    return fixed
+
+
+def _names(ctx: StepContext) -> list[str]:
+    """Of host and guests of this campaign, which no pipeline may depend on."""
+    return sorted({name for task in ctx.upstream["tasks"] for name in task.result["names"]})
 
 
 def _run_through(ctx: StepContext, pipeline: Pipeline, number: int) -> StepResult:

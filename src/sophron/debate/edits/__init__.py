@@ -1,0 +1,1 @@
+"""What may be changed in a stage file without changing what it means: alignment, allowed edits, reasons."""
