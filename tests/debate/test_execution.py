@@ -1,12 +1,16 @@
 """Stage files in the real sandbox."""
 
+import json
+import os
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
+import sophron
 from sophron.debate.pipeline import Pipeline
 from sophron.records.documents import Document, validate
-from sophron.sandbox.choose import choose
 
 from . import dimers
 
@@ -79,50 +83,89 @@ def test_a_link_that_it_leaves_is_taken_away(tmp_path):
     assert [path.name for path in work.workdir.iterdir()] == ["stage_01_result.json"]
 
 
+SECRET = -13.7131
 SEARCH = """
-import glob, os, sys
-def csv_below(top):
+import glob, os
+NAME, KEPT, ROOT = "references.json", {kept!r}, {root!r}
+LARGE = ("proc", "sys", "dev", "usr", "lib", "lib64", "site-packages")
+
+def below(top):
     for folder, folders, files in os.walk(top):
-        folders[:] = [each for each in folders if each not in ("proc", "sys", "dev", "usr", "site-packages", "lib")]
-        yield from (os.path.join(folder, each) for each in files if each.endswith(".csv"))
-def read(paths):
-    text = ""
-    for each in paths:
+        folders[:] = [each for each in folders if each not in LARGE]
+        yield from (os.path.join(folder, each) for each in files if each == NAME)
+
+def above():
+    place = os.getcwd()
+    while place != os.path.dirname(place):
+        place = os.path.dirname(place)
+        yield from glob.glob(os.path.join(place, "results", "*", NAME))
+
+def named():
+    for value in os.environ.values():
+        yield from (value, os.path.join(value, NAME), os.path.join(value, "results", "references", NAME))
+
+def of_others():
+    for place in glob.glob("/proc/[0-9]*/cwd"):
+        yield os.path.join(place, "results", "references", NAME)
+
+def everywhere():
+    for top in sorted(os.listdir("/"), key=lambda each: each != ROOT):
+        yield from below("/" + top) if top not in LARGE else ()
+
+def told(paths):
+    for path in paths:
         try:
-            text += open(each, "rb").read().decode(errors="replace")
-        except OSError:
+            with open(path) as stream:
+                if {secret!r} in stream.read():
+                    return True
+        except (OSError, ValueError):
             pass
-    return text
-WAYS = {{
-    "beside": lambda: read(csv_below("../../../..")),
-    "path": lambda: read([{path!r}]),
-    "environment": lambda: repr(dict(os.environ)),
-    "processes": lambda: read(glob.glob("/proc/[0-9]*/environ")),
-    "everywhere": lambda: read(csv_below({top!r})),
-}}
-found = {{}}
-for name, look in WAYS.items():
-    found[name] = {secret!r} in look()
+    return False
+
+WAYS = {{"above": above, "path": lambda: [KEPT], "environment": named, "processes": of_others, "everywhere": everywhere}}
 from sophron.science.host_guest.stage_file import reporting
 with reporting(1) as account:
-    account.convergence_flags.update(found)
+    account.convergence_flags.update({{name: told(way()) for name, way in WAYS.items()}})
 """
+WAYS = {"above", "path", "environment", "processes", "everywhere"}
 
 
-@pytest.mark.parametrize(("confined", "seen"), [(True, set()), (False, {"beside", "path", "processes", "everywhere"})])
-def test_references_are_nowhere_that_a_pipeline_can_look(tmp_path, monkeypatch, confined, seen):
-    """Five ways, which find them where there is no sandbox (its environment is granted, so that one never does)."""
-    kept = tmp_path / "campaign" / "results" / "references" / "held_out.csv"
+@pytest.fixture
+def campaign(tmp_path, monkeypatch):
+    """The folder of a campaign with its references where their stage leaves them, and a driver that works in it."""
+    folder = tmp_path / "campaign"
+    kept = folder / "results" / "references" / "references.json"
     kept.parent.mkdir(parents=True)
-    secret = "kept-apart-13.7"
-    kept.write_text(secret)
-    place = tmp_path / "campaign" / "scratch"
-    source = SEARCH.format(path=str(kept), top="/" if confined else str(tmp_path), secret=secret)
-    holder = subprocess.Popen(["sleep", "60"], env={"KEPT": secret})
-    try:
-        _, executed = ran(place, source, sandbox=choose("bubblewrap" if confined else "none", allow_none=True))
-    finally:
-        holder.kill()
-        holder.wait()
+    kept.write_text(json.dumps({"weak": -1.0, "held_out": SECRET}))
+    monkeypatch.setenv("PWD", str(folder))
+    driver = subprocess.Popen(["sleep", "120"], cwd=folder)
+    yield folder
+    driver.kill()
+    driver.wait()
+
+
+def looks(campaign):
+    """A stage file that looks for the references in five ways."""
+    kept = campaign / "results" / "references" / "references.json"
+    return SEARCH.format(kept=str(kept), root=campaign.parts[1], secret=str(SECRET))
+
+
+def seen(result):
+    return {name for name, found in result["convergence_flags"].items() if found}
+
+
+def test_references_are_nowhere_that_a_pipeline_can_look(campaign):
+    _, executed = ran(campaign / "scratch" / "0f3a", looks(campaign))
     assert executed.completed, executed
-    assert {name for name, found in executed.result["convergence_flags"].items() if found} == seen
+    assert set(executed.result["convergence_flags"]) == WAYS
+    assert seen(executed.result) == set()
+
+
+def test_without_a_sandbox_each_of_the_five_ways_finds_them(campaign):
+    """The same code as a plain child of the driver, which is what the sandbox is there against."""
+    folder = campaign / "scratch" / "0f3a" / "stage_01" / "work"
+    folder.mkdir(parents=True)
+    (folder / "01_prep.py").write_text(looks(campaign))
+    source = str(Path(sophron.__file__).parents[1])
+    subprocess.run([sys.executable, "01_prep.py"], cwd=folder, env={**os.environ, "PYTHONPATH": source}, check=True)
+    assert seen(json.loads((folder / "stage_01_result.json").read_text())) == WAYS
