@@ -68,7 +68,7 @@ def compare(before: str, after: str, *, early: bool, others: str = "") -> Refuse
     try:
         new = ast.parse(after)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        return Refused(Refusal.NOT_PYTHON, f"it would be no Python: {error}")
+        return Refused(Refusal.NOT_PYTHON, f"it would be no Python: {error or 'nested too deeply'}")
     try:
         old = ast.parse(before)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

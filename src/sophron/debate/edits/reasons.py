@@ -50,7 +50,7 @@ GUARDS = re.compile(r"\b(Refused|Refusal|LEAST_|SHORTEST_|MOST_)")
 SENTENCES = {
     Refusal.FLAG: "it changes a convergence flag; a flag says what was found",
     Refusal.UNCERTAINTY: "it changes an uncertainty; that is the analysis's to say",
-    Refusal.GUARD: "it takes away or loosens a test; guards refuse numbers for a reason",
+    Refusal.GUARD: "it changes a test, or what a test looks at; guards refuse numbers for a reason",
     Refusal.SWALLOWED: "it swallows errors, or leaves early; a failure is to be seen",
 }
 
