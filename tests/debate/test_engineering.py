@@ -1,13 +1,14 @@
 """The Engineer's edits on the real pipelines: what appendix D allows, and what it forbids."""
 
 import ast
+import copy
 
 import pytest
 
 from sophron.debate.edits.reasons import Refusal, Refused
 from sophron.debate.engineering import Edit, apply, compare, repeated
 from sophron.debate.pipeline import Pipeline
-from sophron.records import registry
+from sophron.science.host_guest import complex_pipeline
 
 from . import dimers
 
@@ -31,7 +32,7 @@ NOTES = '        account.writer_notes = "Binding'
 
 
 def molecules():
-    return Pipeline.parse(registry.load("sophron.pipelines", "molecules")())
+    return Pipeline.parse(complex_pipeline.pulled())
 
 
 @pytest.mark.parametrize(
@@ -94,6 +95,7 @@ def test_a_mechanical_fix_is_made(file, old, new):
         ("04_analysis.py", NOTES, '        said = vars(account)\n        said["convergence" + "_fl" "ags"] = {}\n' + NOTES, Refusal.FLAG),
         ("04_analysis.py", NOTES, '        setattr(account, "statistical_" + "err" "or_kcal_per_mol", float("0"))\n' + NOTES, Refusal.FLAG),
         ("04_analysis.py", NOTES, "        print(account.convergence_flags.clear())\n" + NOTES, Refusal.FLAG),
+        ("04_analysis.py", NOTES, '        account.writer_notes = "All is well."\n' + NOTES.replace("account", "print(account)\n        account"), Refusal.METHODOLOGY),
         ("04_analysis.py", "found.systematic + residual", "found.systematic", Refusal.UNCERTAINTY),
         # production
         ("03_production.py", "length_ps = ns_per_window()", 'length_ps = min(ns_per_window(), float("0.001"))', Refusal.PRODUCTION),
@@ -263,3 +265,46 @@ def test_the_same_fix_is_the_same_however_it_is_laid_out():
     assert repeated([Edit("01_prep.py", "if a:", "if b:"), Edit("01_prep.py", "if  a :", "if b:  # now")])
     assert not repeated([fix, Edit("01_prep.py", 'x = f("a", 1)', 'x = f("b", 2)')])
     assert not repeated([fix, Edit("02_equilibrate.py", fix.old, fix.new)])
+
+
+def alter(node, names):
+    match node:
+        case ast.Constant(value=int() | float() as value):
+            node.value = (not value) if isinstance(value, bool) else value + 1
+        case ast.Name(id=name, ctx=ast.Load()):
+            node.id = names[names.index(name) - 1]
+        case ast.Attribute(attr=name):
+            node.attr = f"{name}s"
+        case ast.BinOp():
+            node.left, node.right = node.right, node.left
+        case ast.UnaryOp(op=ast.USub()):
+            node.op = ast.UAdd()
+        case ast.Compare():
+            node.ops = [ast.Gt()]
+        case ast.IfExp():
+            node.body, node.orelse = node.orelse, node.body
+        case ast.Call(args=[_, *_]):
+            node.args.pop()
+        case ast.FunctionDef() | ast.With() | ast.For():
+            node.body.append(node.body.pop(1 % len(node.body)))
+        case _:
+            pass
+
+
+def changed(tree):
+    """The tree with one thing changed, for each of its numbers, names, arguments, operators, comparisons, statements."""
+    names = sorted({node.id for node in ast.walk(tree) if isinstance(node, ast.Name)})
+    for place, _ in enumerate(ast.walk(tree)):
+        other = copy.deepcopy(tree)
+        alter(list(ast.walk(other))[place], names)
+        yield ast.unparse(ast.fix_missing_locations(other))
+
+
+@pytest.mark.parametrize("file", ["03_production.py", "04_analysis.py"])
+def test_nothing_else_in_a_file_may_be_changed(file):
+    """Every place of the file in turn, by a rule that knows nothing of what is allowed."""
+    sound = dimers.pipeline().files[file]
+    plain = ast.unparse(ast.parse(sound))
+    tried = [each for each in changed(ast.parse(sound)) if each != plain]
+    assert len(tried) > 90
+    assert [each for each in tried if compare(sound, each, early=False) is None] == []

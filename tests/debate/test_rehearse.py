@@ -56,10 +56,10 @@ def rehearsed(tmp_path):
     return made
 
 
-def broken(file, old, new):
+def broken(file, old, new, rationale=dimers.RATIONALE):
     sound = dimers.pipeline()
     assert old in sound.files[file]
-    return Pipeline(sound.rationale, sound.windows, {**sound.files, file: sound.files[file].replace(old, new)})
+    return Pipeline(rationale, sound.windows, {**sound.files, file: sound.files[file].replace(old, new)})
 
 
 def test_a_crash_is_told_and_the_fix_of_it_comes_through(rehearsed):
@@ -70,6 +70,12 @@ def test_a_crash_is_told_and_the_fix_of_it_comes_through(rehearsed):
     assert ready.result == {"state": "ready", "file": "", "said": "", "windows": 12}
     mended = Pipeline.parse(ready.files["pipeline"].read_text())
     assert mended.files["01_prep.py"] == broken(*NO_PATH).files["01_prep.py"].replace(*IMPORT[1:])
+
+
+def test_what_only_a_search_of_the_author_found_may_still_be_cited(rehearsed):
+    """The rationale was looked at with the author's reply; no fix can edit it, and no fix is refused for it."""
+    cites = broken(*NO_PATH, rationale="As a search found (10.1021/acs.jctc.9b99999).")
+    assert rehearsed(cites, [fix(0, IMPORT)], attempt=1).result["state"] == "ready"
 
 
 def test_the_last_attempt_that_crashes_ends_the_trial(rehearsed):

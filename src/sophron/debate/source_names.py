@@ -124,6 +124,12 @@ def _folded(sign: ast.operator, left: float | None, right: float | None) -> floa
         return None
 
 
+def stored(tree: ast.AST) -> frozenset[str]:
+    """Names that are set or deleted, arguments among them."""
+    names = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load)}
+    return frozenset(names | {each.arg for each in ast.walk(tree) if isinstance(each, ast.arg)})
+
+
 def numbers(tree: ast.AST) -> dict[str, float]:
     """Names that are set once, to a number."""
     found: dict[str, list[float | None]] = {}

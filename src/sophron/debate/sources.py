@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from sophron.debate.pipeline import StageFile
-from sophron.debate.source_names import bindings, dotted, imported, numbers
+from sophron.debate.source_names import bindings, dotted, imported, numbers, stored
 
 Found = Iterator[tuple[int, str]]
 """Line from 1, and a sentence."""
@@ -35,10 +35,7 @@ class Source:
     @cached_property
     def stored(self) -> frozenset[str]:
         """Names that it sets, arguments among them."""
-        found = {
-            each.id for each in ast.walk(self.tree) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
-        }
-        return frozenset(found | {each.arg for each in ast.walk(self.tree) if isinstance(each, ast.arg)})
+        return stored(self.tree)
 
     @cached_property
     def modules(self) -> frozenset[str]:

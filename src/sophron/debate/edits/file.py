@@ -11,13 +11,16 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import PurePosixPath
 
-from sophron.debate.source_names import Imported, bindings, called, dotted, imported, module, resolves
+from sophron.debate.source_names import Imported, bindings, called, dotted, imported, module, resolves, stored
 from sophron.debate.source_reach import IMPORTS, importable, own_modules
 
 NEAR = 0.6
 """Least similarity of a misspelt word and what it is corrected to (ratio of `difflib`)."""
 DYNAMIC = {"globals", "locals", "vars", "exec", "eval", "setattr", "delattr", "__builtins__"}
 """Words that may define names that a syntax tree does not show."""
+
+NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
+"""Nodes that give a name a meaning without a name of their own in the tree."""
 
 
 @dataclass(frozen=True)
@@ -41,17 +44,16 @@ class File:
         }
 
     @cached_property
+    def stored(self) -> frozenset[str]:
+        """Names that it sets, arguments among them."""
+        return stored(self.tree)
+
+    @cached_property
     def defined(self) -> set[str]:
         """Names that mean something somewhere in it, and those of Python; of imports, only what is found."""
-        found = set(dir(builtins)) | {"__file__", "__name__", "__doc__"}
+        found = set(dir(builtins)) | {"__file__", "__name__", "__doc__"} | self.stored
         for node in ast.walk(self.tree):
-            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-                found.add(node.id)
-            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                found.add(node.name)
-            elif isinstance(node, ast.arg):
-                found.add(node.arg)
-            elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+            if isinstance(node, NAMED) and node.name:
                 found.add(node.name)
             elif isinstance(node, ast.Global | ast.Nonlocal):
                 found |= set(node.names)
@@ -68,13 +70,14 @@ class File:
     def attributes(self) -> frozenset[str]:
         """Attributes that its objects may have: its own, and those of our modules, its imports and Python's types."""
         roots = {"builtins", "pathlib"} | {name for name in self.names.values() if importable(*_split(name)) is None}
-        named = {each.attr for each in ast.walk(self.tree) if isinstance(each, ast.Attribute) and _stored(each)}
+        written = [each for each in ast.walk(self.tree) if isinstance(each, ast.Attribute)]
+        named = {each.attr for each in written if isinstance(each.ctx, ast.Store)}
         return frozenset(named).union(_own(), *(_of_module(name.partition(".")[0]) for name in sorted(roots)))
 
     def module_of(self, node: ast.AST) -> str:
         """The module that an expression stands for; "" where it is none."""
-        name = dotted(node, self.names)
-        if not isinstance(node, ast.Name | ast.Attribute) or dotted(node, {}).partition(".")[0] not in self.names:
+        name, root = dotted(node, self.names), dotted(node, {}).partition(".")[0]
+        if root not in self.names or root in self.stored:
             return ""
         allowed = importable(name, "") is None
         return name if allowed and module(name) is not None else ""
@@ -101,10 +104,6 @@ def _split(name: str) -> tuple[str, str]:
     """A dotted name as module and name in it."""
     owner, _, inner = name.rpartition(".")
     return (owner, inner) if owner else (name, "")
-
-
-def _stored(node: ast.Attribute) -> bool:
-    return isinstance(node.ctx, ast.Store)
 
 
 @cache

@@ -185,8 +185,6 @@ def _output(node: Node) -> bool:
     match node:
         case ast.Expr(value=ast.Call(func=ast.Name(id="print")) as call):
             return all(_inert(each) for each in (*call.args, *(each.value for each in call.keywords)))
-        case ast.Assign(targets=[ast.Attribute(attr="writer_notes", value=ast.Name())], value=value):
-            return _inert(value)
         case ast.Try(body=body, handlers=handlers, orelse=[], finalbody=[]):
             return all(_output(each) for each in body) and all(_format_handler(each) for each in handlers)
         case _:
