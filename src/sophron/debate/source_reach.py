@@ -33,8 +33,8 @@ OWN_MODULES = frozenset(
         f"{SCIENCE}.{name}"
         for name in re.split(
             r"\s+",
-            "analysis apr arrays block build complex_diagnostics decoupling dimer_diagnostics dimer_stages exchange "
-            "experiment forces geometry legs lj_dimer mol2 parametrise pdb platform potentials programs relax samples "
+            "analysis apr arrays block build complex_diagnostics decoupling dimer_diagnostics dimer_stages experiment "
+            "forces geometry lambdas legs lj_dimer mol2 parametrise pdb platform potentials programs relax samples "
             "sampling seeding stage_file",
         )
     ]
