@@ -75,6 +75,7 @@ def test_report_and_answer_name_the_strongest_guest(screened, capsys):
     page = (screened.root / "results" / "report.html").read_text()
     assert "Standard binding free energies of 3 guests, ranked" in page
     assert "no number" not in page
+    assert "No criterion was set." in page
     assert '<p class="answer"><small>fair</small> -' in page
     assert "The strongest 2 of 2 guests with a number" in page
     assert "Predicted standard binding free energies, the strongest guest first" in page

@@ -38,12 +38,13 @@ def trials(made: Sequence[Trial], entries: Sequence[Mapping[str, Reputation]], p
             [kind.value for kind in colours], [kinds.count(kind) for kind in colours], color=list(colours.values())
         )
         ended.set(title="How trials ended", ylabel="trials")
-        ended.tick_params(axis="x", rotation=30)
+        ended.set_xticks(range(len(colours)), [kind.value for kind in colours], rotation=30, ha="right")
         for style, expert in zip(("o-", "s--", "^:"), sorted(entries[0]), strict=False):
             trust.plot([entry[expert].mean for entry in entries], style, label=expert)
         trust.set(title="Reputation", xlabel="trials that counted", ylabel="posterior mean", ylim=(0, 1))
+        ranks.set(xlim=(-0.5, max(len(made), 1) - 0.5))  # alone, one trial would stand on an axis of fractions
         for axis in (ranks.xaxis, ended.yaxis, trust.xaxis):
-            axis.get_major_locator().set_params(integer=True)
+            axis.get_major_locator().set_params(integer=True, min_n_ticks=1)
         trust.legend()
 
 

@@ -42,6 +42,6 @@ def ranked(rows: Sequence[Sequence[Any]], path: Path) -> None:
             axes.set_xticks(list(places), [row[0] for row in rows], rotation=60, ha="right", parse_math=False)
             axes.set_xlabel("")
         if rows:
-            axes.legend()
+            axes.legend(loc="upper left")  # values rise to the right, so that nothing stands there
         else:
             axes.text(0.5, 0.5, "no guest has a number", transform=axes.transAxes, ha="center")
