@@ -46,8 +46,21 @@ def test_each_window_keeps_its_distribution(exchanged):
         assert distances.std() == pytest.approx(width, rel=0.2)
 
 
+def killed_after(patched, segments):
+    """From the segment on that comes after so many, as if the process were killed in it."""
+    inside, left = block._segment, [segments]
+
+    def segment(*args):
+        if not left[0]:
+            raise KeyboardInterrupt
+        left[0] -= 1
+        return inside(*args)
+
+    patched.setattr(block, "_segment", segment)
+
+
 @pytest.mark.parametrize("places", [range(2, 3), range(1, 4)])
-def test_a_killed_block_goes_on_to_the_same_samples(places, tmp_path):
+def test_a_killed_block_goes_on_to_the_same_samples(places, tmp_path, monkeypatch):
     made = ghost(((0.0, 0.3), (4.0, 4.4, 9.0)))
     plan = sampling.Plan(samples=25, interval=10, settle=10, segment=10, time_step_ps=0.01)
     starts = [sampling.State(made.positions_a)] * len(places)
@@ -58,15 +71,21 @@ def test_a_killed_block_goes_on_to_the_same_samples(places, tmp_path):
     whole = run("whole")
     assert whole.values.shape == (len(places), len(sampling.COLUMNS), 25)
     assert len(places) == 1 or max(whole.accepted) > 0
-    run("killed")
-    for path in sorted((tmp_path / "killed").iterdir())[1:]:
-        path.unlink()
+    with monkeypatch.context() as patched:
+        killed_after(patched, 1)
+        with pytest.raises(KeyboardInterrupt):
+            run("killed")
+    assert sorted(path.name for path in (tmp_path / "killed").iterdir()) == ["segment_0000.npz", "state_0001.npz"]
     kept = (tmp_path / "killed" / "segment_0000.npz").stat().st_mtime_ns
     again = run("killed")
     assert np.array_equal(again.values, whole.values)
     assert np.array_equal(again.replicas, whole.replicas)
     assert again.accepted == whole.accepted
     assert (tmp_path / "killed" / "segment_0000.npz").stat().st_mtime_ns == kept
+    assert len(list((tmp_path / "killed").glob("state_*"))) == 1
+    for lost in ("segment_0000.npz", "state_0003.npz"):  # then it begins anew, and ends in the same
+        (tmp_path / "killed" / lost).unlink()
+        assert np.array_equal(run("killed").values, whole.values)
     assert not np.array_equal(run("other", seed=6).values, whole.values)
 
 

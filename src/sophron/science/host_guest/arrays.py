@@ -20,3 +20,9 @@ def write(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
     write_bytes(path, buffer.getvalue())
+
+
+def read(path: Path) -> dict[str, NDArray[Any]]:
+    """What `write` put there."""
+    with np.load(path) as kept:
+        return {name: kept[name] for name in kept.files}

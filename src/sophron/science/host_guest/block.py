@@ -3,8 +3,9 @@
 A block of one window is a window by itself. Swaps are Hamiltonian replica exchange (10.1063/1.3660669), which helps
 where a guest is trapped in some windows and not in others; it reaches as far as the block does.
 
-A segment is a function of the one before it and of its own seed. So a killed block goes on after its last whole
-segment, and ends in the samples that it would have given unharmed.
+A segment is a function of where the one before it ended and of its own seed. So a killed block goes on after its last
+whole segment, and ends in the samples that it would have given unharmed. Of where segments ended, the last is kept: in
+water, all of them would be hundreds of megabytes a window.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +22,8 @@ from sophron.science.host_guest.sampling import Engine, Plan, State, W, segment_
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+STATE = ("positions_a", "velocities")
 
 
 @dataclass(frozen=True)
@@ -44,21 +47,20 @@ class _Begun:
     replicas: NDArray[np.intp]
     samples: int
 
+    def write(self, path: Path) -> None:
+        """Keep it; states have velocities by now."""
+        positions, velocities = (np.array([getattr(each, name) for each in self.states]) for name in STATE)
+        count = np.array(self.samples)
+        arrays.write(
+            path, {"positions_a": positions, "velocities": velocities, "replicas": self.replicas, "samples": count}
+        )
 
-@dataclass(frozen=True)
-class _Segment:
-    """As it is kept: samples as in `Ran`, and where it ended, of each window."""
-
-    values: NDArray[np.float64]
-    replicas: NDArray[np.intp]
-    swaps: NDArray[np.intp]
-    positions_a: NDArray[np.float64]
-    velocities: NDArray[np.float64]
-
-    def end(self, samples: int) -> _Begun:
-        """Where the next one begins."""
-        states = [State(*each) for each in zip(self.positions_a, self.velocities, strict=True)]
-        return _Begun(states, self.replicas[-1], samples)
+    @classmethod
+    def read(cls, path: Path) -> _Begun:
+        """What `write` kept."""
+        kept = arrays.read(path)
+        states = [State(*each) for each in zip(*(kept[name] for name in STATE), strict=True)]
+        return cls(states, kept["replicas"], int(kept["samples"]))
 
 
 def places(step: int, together: int, windows: int) -> range:
@@ -71,27 +73,37 @@ def run(engine: Engine[W], block: range, starts: Sequence[State], plan: Plan, *,
 
     EngineFailure where a run breaks.
     """
-    begun = _Begun(starts, np.arange(len(block)), 0)
-    parts = []
-    for number in range(-(-plan.samples // plan.segment)):
-        path = folder / f"segment_{number:04d}.npz"
-        if not path.is_file():
-            left = min(plan.segment, plan.samples - begun.samples)
-            work = replace(plan, samples=left, settle=0 if number else plan.settle)
-            arrays.write(path, vars(_segment(engine, block, begun, work, segment_seed(seed, number))))
-        with np.load(path) as kept:
-            parts.append(_Segment(**{name: kept[name] for name in kept.files}))
-        begun = parts[-1].end(begun.samples + parts[-1].values.shape[2])
-    swaps = sum(part.swaps for part in parts)
-    accepted = np.asarray(swaps)[1] / np.maximum(np.asarray(swaps)[0], 1)
+    first, begun = _resumed(folder) or (0, _Begun(starts, np.arange(len(block)), 0))
+    paths = [folder / f"segment_{number:04d}.npz" for number in range(-(-plan.samples // plan.segment))]
+    for number, path in enumerate(paths[first:], first):
+        left = min(plan.segment, plan.samples - begun.samples)
+        work = replace(plan, samples=left, settle=0 if number else plan.settle)
+        made, begun = _segment(engine, block, begun, work, segment_seed(seed, number))
+        arrays.write(path, made)
+        begun.write(folder / f"state_{number + 1:04d}.npz")
+        (folder / f"state_{number:04d}.npz").unlink(missing_ok=True)
+    parts = [arrays.read(path) for path in paths]
+    tried, made_ = np.sum([part["swaps"] for part in parts], axis=0)
     return Ran(
-        np.concatenate([part.values for part in parts], axis=2),
-        np.concatenate([part.replicas[:-1] for part in parts]),
-        tuple(map(float, accepted)),
+        np.concatenate([part["values"] for part in parts], axis=2),
+        np.concatenate([part["replicas"] for part in parts]),
+        tuple(map(float, made_ / np.maximum(tried, 1))),
     )
 
 
-def _segment(engine: Engine[W], block: range, begun: _Begun, plan: Plan, seed: int) -> _Segment:
+def _resumed(folder: Path) -> tuple[int, _Begun] | None:
+    """How many segments are there whole, and where the last of them ended."""
+    for path in sorted(folder.glob("state_*.npz"), reverse=True):
+        number = int(path.stem.rpartition("_")[2])
+        if all((folder / f"segment_{each:04d}.npz").is_file() for each in range(number)):
+            return number, _Begun.read(path)
+    return None
+
+
+def _segment(
+    engine: Engine[W], block: range, begun: _Begun, plan: Plan, seed: int
+) -> tuple[dict[str, NDArray[Any]], _Begun]:
+    """Samples and replicas as in `Ran`, swaps tried and made of each pair, shape (2, pairs); and where it ended."""
     windows = [engine.experiment.windows[place] for place in block]
     states, replicas, source = list(begun.states), begun.replicas.copy(), np.random.default_rng(seed)
     rows: list[list[tuple[float, ...]]] = [[] for _ in windows]
@@ -114,13 +126,8 @@ def _segment(engine: Engine[W], block: range, begun: _Begun, plan: Plan, seed: i
                 swaps[1, first] += 1
                 states[first], states[first + 1] = states[first + 1], states[first]
                 replicas[pair] = replicas[pair[::-1]]
-    return _Segment(
-        np.array(rows).transpose(0, 2, 1),
-        np.array([*kept, replicas]),
-        swaps,
-        np.array([state.positions_a for state in states]),
-        np.array([state.velocities for state in states]),
-    )
+    found = {"values": np.array(rows).transpose(0, 2, 1), "replicas": np.array(kept), "swaps": swaps}
+    return found, _Begun(states, replicas, begun.samples + plan.samples)
 
 
 def _cost(energies: NDArray[np.float64]) -> float:

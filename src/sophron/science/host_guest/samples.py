@@ -42,8 +42,7 @@ def load(folder: Path, windows: int) -> list[Sampled]:
     """
     found: dict[str, NDArray[np.float64]] = {}
     for path in sorted(folder.glob(f"*/{FILE_NAME}")):
-        with np.load(path) as kept:
-            found |= {name: kept[name] for name in kept.files}
+        found |= arrays.read(path)
     wanted = [(place, way) for place in range(windows) for way in WAYS]
     missing = sorted({place for place, way in wanted if f"{way}_{place}" not in found})
     if missing:
