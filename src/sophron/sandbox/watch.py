@@ -74,6 +74,14 @@ def _proc(init: int) -> Path:
     return Path(f"/proc/{init}/root/proc")
 
 
+def _count(init: int) -> int:
+    """Processes in the sandbox."""
+    try:
+        return sum(name.isdigit() for name in os.listdir(_proc(init)))  # noqa: PTH208 - names will do
+    except OSError:  # the sandbox has ended, or has not mounted its /proc yet
+        return 0
+
+
 def _processes(proc: Path) -> Iterator[tuple[Path, bytes, bytes]]:
     try:
         pids = [entry for entry in proc.iterdir() if entry.name.isdigit()]
@@ -114,7 +122,11 @@ class Watch:
 
     def exceeded(self) -> str | None:
         """Name of the first limit that is passed, or None."""
-        used, grant = usage(self._init), self._grant
+        grant = self._grant
+        # One look at a folder, before each process is read: where they multiply, reading them all may never end.
+        if grant.processes is not None and _count(self._init) - 1 > grant.processes:
+            return "processes"
+        used = usage(self._init)
         nameless = sum(size for device, size in used.hidden.items() if device != self._device)
         shared_mb = nameless / 1e6 + segments.resident_mb(self._segments)
         if grant.processes is not None and used.threads - 1 > grant.processes:  # bubblewrap's own does not count
