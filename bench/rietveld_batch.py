@@ -78,7 +78,7 @@ def make(root: Path, count: int) -> None:
         "mechanical": MECHANICAL,
     }
     spec["stages"]["compare"]["depends_on"] = ["refine", "series"]
-    spec["limits"] = {"steps": 20 + count, "core_hours": 20 + 4 * count}
+    spec["limits"] = {"core_hours": 20 + 4 * count}
     (root / "campaign.yaml").write_text(yaml.safe_dump(spec, sort_keys=False))
 
 

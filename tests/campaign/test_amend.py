@@ -36,7 +36,7 @@ def load(campaign, version=None):
         ),
         ("stages.a.criteria.1.statement=Other words.", "stages.a.criteria[1].statement: All numbers are there.", ""),
         ("stages.a.mechanical.retries=5", "stages.a.mechanical.retries: 2 -> 5", ""),
-        ("limits.steps=60", "limits.steps: 50 -> 60", ""),
+        ("limits.steps=60", "limits.steps: added 60", ""),
         ("method.name=counting", "method.name: addition -> counting", ""),
     ],
 )

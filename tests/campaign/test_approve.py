@@ -98,7 +98,7 @@ def test_a_name_that_is_a_pattern_or_none_is_refused(name):
 def test_the_gate_stays_closed_for_assumptions_and_limits(campaign):
     assert approve.closed(approve.propose(campaign.root)) == []
     campaign.edit("status: verified", "status: UNVERIFIED")
-    campaign.edit("steps: 50", "steps: 5")
+    campaign.edit("core_hours: 100", "steps: 5, core_hours: 100")
     unverified, steps = approve.closed(approve.propose(campaign.root))
     assert unverified == "the assumption finite is UNVERIFIED; verify it and say so in campaign.yaml"
     assert steps.startswith("limits.steps: the plan has 21 steps, the limit is 5")

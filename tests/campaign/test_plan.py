@@ -87,10 +87,21 @@ def test_bounds_are_ceilings_times_attempts_and_beyond_the_limits_is_said(tmp_pa
     services = 2 * 10 / 60  # verify and accept, ten minutes on one core each
     assert make(campaign).core_hours()["b"] == pytest.approx(2 * (2 * 10 / 60 * 3) + services)
     assert make(campaign).excess() == []
-    campaign.edit("steps: 50, core_hours: 100", "steps: 19, core_hours: 1")
+    campaign.edit("core_hours: 100", "steps: 19, core_hours: 1")
     steps, hours = make(campaign).excess()
     assert steps == "limits.steps: the plan has 21 steps, the limit is 19; raise it"
     assert hours.startswith("limits.core_hours: the ceilings add up to ")
+
+
+def test_without_limits_the_plans_own_bounds_are_signed(tmp_path, monkeypatch):
+    toy.plan_here(monkeypatch)
+    campaign = toy.campaign(tmp_path, monkeypatch)
+    campaign.edit("limits: {core_hours: 100}\n", "")
+    made = make(campaign)
+    assert made.excess() == []
+    envelope = made.envelope()
+    assert envelope["steps"] == len(made.steps)
+    assert 0 <= envelope["core_hours"] - sum(made.core_hours().values()) < 0.01
 
 
 def test_definitions_and_criteria_change_the_listing_and_a_ceiling_only_the_hash(tmp_path, monkeypatch):

@@ -116,7 +116,7 @@ def test_comments_layout_and_the_order_of_keys_change_no_digest(tmp_path, text):
         ("memory_mb: 500", "memory_mb: 600", set()),
         ("retries: 2", "retries: 3", set()),
         ("runtime_min: 30", "runtime_min: 60", set()),
-        ("steps: 100,", "steps: 200,", set()),
+        ("core_hours: 1000", "core_hours: 2000", set()),
         ("version: 1", "version: 2", set()),
     ],
 )
@@ -197,7 +197,7 @@ BUILD, RELAX = line_of("  build:"), line_of("  relax:")
             "status: checked",
             '16: method.assumptions[0].status: "checked" is not one of verified, UNVERIFIED',
         ),
-        ("limits: {steps: 100, ", "limits: {", 'limits: the key "steps" is missing; add it'),
+        ("limits: {", "limits: {step: 100, ", 'limits.step: unknown key; did you mean "steps"?'),
         ("core_hours: 1000", "core_hours: .nan", ".nan is not a number that can be compared"),
         ("seed: 2026", "seed: -1", "seed: -1 is below the least allowed value 0"),
         ("seed: 2026", "seed: 2026\nseed: 2027", 'the key "seed" stands here twice'),

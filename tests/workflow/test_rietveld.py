@@ -88,7 +88,7 @@ def _spec(root, files):
     }
     spec["stages"]["compare"] |= {"depends_on": ["refine", "series"]}
     spec["stages"]["compare"]["definition"]["parameter"] = "cell/salt/a"
-    spec["limits"] = {"steps": 20, "core_hours": 20}
+    spec["limits"] = {"core_hours": 20}
     return spec
 
 

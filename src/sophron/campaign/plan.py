@@ -6,6 +6,7 @@ and looks at no result. Steps that only a failure or a question calls for enter 
 
 import hashlib
 import json
+import math
 import os
 import subprocess
 import sys
@@ -139,14 +140,19 @@ class Plan:
         """The steps that are listed and those that loops may come to."""
         return len(self.steps) + sum(part.bound for part in self.loops)
 
+    def bounds(self) -> dict[str, float]:
+        """What the plan's steps may come to: their number, and their core-hours (rounded up to hundredths)."""
+        hours = round(100 * sum(self.core_hours().values()), 6)
+        return {"steps": self.most_steps, "core_hours": math.ceil(hours) / 100}
+
     def envelope(self) -> dict[str, Any]:
-        """The limits of the spec, as they are signed."""
+        """What is signed: the limits of the spec, and the plan's own bounds if the spec has no limit on them."""
         zero = {"model_calls": 0, "tokens": 0, "dollars": 0, "trials": 0}
-        return zero | dict(self.spec.data["limits"])
+        return zero | self.bounds() | dict(self.spec.data.get("limits", {}))
 
     def excess(self) -> list[str]:
         """Sentences that say where the plan's upper bounds go beyond the limits."""
-        limits, hours = self.envelope(), sum(self.core_hours().values())
+        limits, hours = self.envelope(), self.bounds()["core_hours"]
         faults = []
         if self.most_steps > limits["steps"]:
             most = " at most" if self.loops else ""

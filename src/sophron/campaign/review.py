@@ -96,12 +96,17 @@ class Review:
     @property
     def envelope(self) -> list[tuple[str, float, float]]:
         """(limit, its value, the plan's upper bound); what is limited to nothing comes last."""
-        bounds = {"steps": len(self.proposal.plan.steps), "core_hours": self.core_hours}
+        bounds = self.proposal.plan.bounds()
         order = ["steps", "core_hours"]
         limits = sorted(
             self.proposal.plan.envelope().items(), key=lambda item: order.index(item[0]) if item[0] in order else 9
         )
         return [(name, limit, bounds.get(name, 0)) for name, limit in limits]
+
+    @property
+    def own_bounds(self) -> list[str]:
+        """Limits that the spec does not state: the plan's own bound is signed."""
+        return [name for name in self.proposal.plan.bounds() if name not in self.spec.data.get("limits", {})]
 
     @property
     def core_hours(self) -> float:

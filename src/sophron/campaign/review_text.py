@@ -158,6 +158,9 @@ def _envelope(review: Review, paint: Paint) -> Iterator[str]:
         if limit or bound
     ]
     yield from table([["", "signed", "this plan, at most"], *rows], right=(1, 2))
+    if review.own_bounds:
+        own = " and ".join(review.own_bounds).replace("_", "-")
+        yield f"  no limit on {own} in the spec: the plan's own bound is signed"
     nothing = [text(name).replace("_", " ") for name, limit, bound in review.envelope if not limit and not bound]
     if nothing:
         yield f"  none at all: {', '.join(nothing)}"

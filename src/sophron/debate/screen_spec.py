@@ -15,8 +15,6 @@ from sophron.records.errors import UserError
 from sophron.science.host_guest import library_system, systems
 
 SCHEMA = "host_guest/tasks"
-SERVICES = 2
-"""verify and accept, for each stage."""
 
 
 def make(root: Path, library: Path, folder: Path) -> None:
@@ -76,8 +74,6 @@ def draft(pipeline: Pipeline, library: Mapping[str, Any], origin: Mapping[str, A
         definition = {"source": pipeline.files[file.file], "windows": pipeline.windows, **length}
         stages[name] = _stage(["tasks", *PARTS[:number]], definition, blocks[name])
     stages["rank"] = _stage(["analyse"], {}, trials["mechanical"])
-    guests = len(library["guests"])
-    listed = guests * (4 + pipeline.windows) + 1 + SERVICES * len(stages) + 2
     return {
         "campaign": "screen",
         "version": 1,
@@ -94,7 +90,6 @@ def draft(pipeline: Pipeline, library: Mapping[str, Any], origin: Mapping[str, A
                 }
             ],
         },
-        "limits": {"steps": listed, "core_hours": _core_hours(stages, guests, pipeline.windows)},
         "seed": origin["seed"],
         "stages": stages,
     }
@@ -117,14 +112,3 @@ def _question(library: Mapping[str, Any], ensemble: str) -> dict[str, Any]:
 
 def _stage(depends_on: list[str], definition: Mapping[str, Any], mechanical: Mapping[str, Any]) -> dict[str, Any]:
     return {"depends_on": depends_on, "definition": dict(definition), "criteria": [], "mechanical": dict(mechanical)}
-
-
-def _core_hours(stages: Mapping[str, Any], guests: int, windows: int) -> int:
-    """Ceilings of all steps: cores x runtime x attempts."""
-    total = 0.0
-    for name, stage in stages.items():
-        block = stage["mechanical"]
-        count = 1 if name == "rank" else guests * (windows if name == "produce" else 1)
-        ceilings = block["ceilings"]
-        total += count * ceilings["cores"] * ceilings["runtime_min"] * (1 + block["retries"]) / 60
-    return int(total) + 10

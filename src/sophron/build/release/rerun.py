@@ -3,7 +3,6 @@
 import io
 import shutil
 from collections.abc import Mapping
-from math import prod
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -77,11 +76,8 @@ def _limits(folder: Path) -> dict[str, Any]:
     looped = {name: len(spec.steps(name)) for name in agent_steps.looped(spec)}
     asked = {name: count for name, count in looped.items() if name in spec.agent_rules}
     bounds = agent_steps.calls(folder, spec, asked)
-    listed = sum(prod(len(spec.ranges[key]) for key in stage.wildcards) for stage in spec.stages)
-    services = len(agent_steps.SERVICE_RULES) * len(spec.stages)
-    steps = sum(looped.values()) - sum(asked.values()) + listed + services
     whole = {key: int(bounds[key]) for key in ("model_calls", "tokens")} | {"dollars": round(bounds["dollars"], 2)}
-    return {"steps": max(spec.data["limits"]["steps"], steps)} | {key: value for key, value in whole.items() if value}
+    return {key: value for key, value in whole.items() if value}
 
 
 def next_lines(folder: Path) -> str:

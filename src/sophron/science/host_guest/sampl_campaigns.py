@@ -20,8 +20,8 @@ TEMPLATE = Path(__file__).parent / "templates" / "sampl.campaign.yaml.j2"
 class Size:
     """training: guests at most; ns: of a window; runtime_min: of a production step; successes: that end the loop.
 
-    memory_mb: of a step with a stage file; steps, core_hours: limits, which bound all trials, retries and ceilings of
-    the largest benchmark.
+    memory_mb: of a step with a stage file; core_hours: the limit, which bounds all trials, retries and ceilings of the
+    largest benchmark.
     """
 
     name: str
@@ -32,15 +32,12 @@ class Size:
     ns: float
     runtime_min: int
     successes: int
-    steps: int
     core_hours: int
     memory_mb: int = 2000
 
 
 SIZES = (
-    Size(
-        "smoke", "obc2", "CPU", training=1, held_out=1, ns=0.02, runtime_min=20, successes=1, steps=300, core_hours=400
-    ),
+    Size("smoke", "obc2", "CPU", training=1, held_out=1, ns=0.02, runtime_min=20, successes=1, core_hours=400),
     Size(
         "bench",
         "obc2",
@@ -50,7 +47,6 @@ SIZES = (
         ns=1.0,
         runtime_min=120,
         successes=2,
-        steps=3000,
         core_hours=25000,
     ),
     Size(
@@ -62,7 +58,6 @@ SIZES = (
         ns=5.0,
         runtime_min=720,
         successes=5,
-        steps=7500,
         core_hours=350000,
         memory_mb=8000,
     ),
