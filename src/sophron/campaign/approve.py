@@ -89,7 +89,16 @@ def closed(proposal: Proposal) -> list[str]:
         for name in proposal.plan.spec.unverified()
     ]
     refused = [finding.sentence for finding in scope.excluded(proposal.plan.spec.data)]
-    return refused + reasons + proposal.plan.excess()
+    return refused + reasons + _unread(proposal.plan.spec) + proposal.plan.excess()
+
+
+def _unread(spec: Spec) -> list[str]:
+    """One sentence for each stage with free engine text that no person has vouched for."""
+    return [
+        f"{spec.document.where(['stages', stage, 'definition', 'fragments'])}: free engine text is UNVERIFIED; read in "
+        f"the review what it overrides, then add to method.assumptions one with the id {needed}, status verified"
+        for stage, needed in spec.unread_fragments().items()
+    ]
 
 
 def sign(proposal: Proposal, key: Path, approver: str | None = None) -> Mapping[str, Any]:

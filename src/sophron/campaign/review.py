@@ -142,11 +142,6 @@ class Review:
         """Stages whose free engine text may run outside the sandbox."""
         return [stage.name for stage in self.spec.stages if self.spec.mechanical(stage.name).unsandboxed_fragments]
 
-    def fragments(self, name: str) -> dict[str, Any]:
-        """Free engine text in the definition of a stage: key -> text."""
-        definition = self.spec.definition(name)
-        return {key: definition[key] for key in self.spec.stage(name).fragments if definition.get(key)}
-
     @cached_property
     def steps_by_rule(self) -> dict[tuple[str, str], list[PlannedStep]]:
         """(stage, rule) -> its steps, by name as people count."""

@@ -171,7 +171,7 @@ def _stages(review: Review, paint: Paint) -> Iterator[str]:
     for stage in review.spec.stages:
         name = stage.name
         yield f"  {paint(text(name), BOLD)}  definition {short(review.spec.definition_digest(name))}"
-        fragments = review.fragments(name)
+        fragments = review.spec.fragments(name)
         shown = [(key, value) for key, value in flat(review.spec.definition(name)) if key not in fragments]
         yield from _packed([f"{text(key)} {plain(value)}" for key, value in shown], "    ")
         for key, value in fragments.items():

@@ -181,6 +181,21 @@ class Spec:
         """Ids of the assumptions that nobody has verified yet; the gate stays closed while there are any."""
         return [str(item["id"]) for item in self.data["method"]["assumptions"] if item["status"] == "UNVERIFIED"]
 
+    def fragments(self, name: str) -> dict[str, Any]:
+        """Free engine text in the definition of a stage: key -> text."""
+        definition = self.definition(name)
+        return {key: definition[key] for key in self.stage(name).fragments if definition.get(key)}
+
+    def unread_fragments(self) -> dict[str, str]:
+        """Stage with free engine text that no assumption speaks of -> the id that this assumption must have.
+
+        The id is bound to the text, so that an edited one is unread again.
+        """
+        texts = {stage.name: self.fragments(stage.name) for stage in self.stages}
+        ids = {name: f"fragments-{name}-{digest(text)[:8]}" for name, text in texts.items() if text}
+        stated = {item["id"] for item in self.data["method"]["assumptions"]}
+        return {name: found for name, found in ids.items() if found not in stated}
+
 
 def load(path: Path) -> Spec:
     """Read and check a spec. Raises UserError with file, line and key."""

@@ -75,6 +75,8 @@ REFUSED = [
     ("log /tmp/log", "outside the work folder"),
     ("dump d all atom 10 /tmp/d", "outside the work folder"),
     ("dump d all atom 10 d.gz", "through another program"),
+    ("dump d all movie 10 d.mpg type type", "talks to other programs"),
+    ("write_dump all movie d.mpg type type", "talks to other programs"),
     ("dump d all atom 10 d.zst", "through another program"),
     ('dump d all atom 10 "d;touch x;.gz"', "whose signs have a meaning"),
     ("dump d all atom 10 `touch`", "whose signs have a meaning"),

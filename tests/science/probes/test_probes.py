@@ -11,7 +11,7 @@ from sophron.campaign.pitfalls import applicable, catalogue
 from sophron.interfaces.probe import Finding
 from sophron.records.errors import UserError
 from sophron.records.registry import load
-from sophron.science.probes import box, conditions, estimates, model, motion, relaxation, replicas
+from sophron.science.probes import box, conditions, estimates, fragments, model, motion, relaxation, replicas
 
 WCA = 2 ** (1 / 6)
 
@@ -236,11 +236,52 @@ def test_stress_sampling(every, status):
         ("fix hot all temp/berendsen 1 1 1", "hit"),
         ("fix out all ave/time 1 1 10 c_thermo_temp", "clear"),
         ("compute t all temp", "clear"),
+        ("compute t all temp\nfix hot all langevin 1.0 1.0 2.0 4711", "hit"),
+        ("if '1 > 0' then 'fix hot all langevin 1.0 1.0 2.0 4711'", "hit"),
     ],
 )
 def test_thermostat_in_production(line, status):
     assert motion.thermostat(changed(LIQUID, produce__fragments=[line]), {}).status == status
     assert motion.thermostat(changed(LIQUID, equilibrate__fragments=[line]), {}).status == "clear"
+
+
+@pytest.mark.parametrize(
+    ("lines", "status", "words"),
+    [
+        (
+            ["timestep 0.05"],
+            "unknown",
+            'line 1, "timestep 0.05" sets the time step, which the definition gives as 0.005',
+        ),
+        (["if '1 > 0' then 'timestep 0.05'"], "unknown", "sets the time step, which the definition gives as 0.005"),
+        (
+            ["# only said", "unfix move"],
+            "unknown",
+            'line 2, "unfix move" ends the fix move, which the step itself needs',
+        ),
+        (["fix move all nvt temp 1 1 1"], "unknown", "takes the place of the fix move, which the step itself needs"),
+        (["fix out all ave/time 1 1 10 c_t"], "unknown", "adds a fix of style ave/time; whether that is meant"),
+        (["pair_coeff 1 1 2.0 1.0"], "unknown", "changes the interactions"),
+        (["units real"], "unknown", "sets other units"),
+        (["include keep.lmp"], "hit", "fragments line 1: the command `include` reads another input"),
+        (
+            ["variable f string langevin", "fix keep all ${f} 1 1 2 4711"],
+            "hit",
+            "line 2: `${f}` may stand for any text",
+        ),
+        (["compute t all temp\nshell touch x"], "hit", "fragments line 2: the command `shell` starts programs"),
+        (["print hello &"], "hit", "line 1: ends in `&`, which swallows the line behind"),
+        (["dump film all movie 10 a.mpg type type"], "hit", "`movie`"),
+        (["jump keep.lmp"], "hit", "leads out of this input"),
+    ],
+)
+def test_free_lines_are_listed_or_refused(lines, status, words):
+    found = fragments.overrides(changed(LIQUID, produce__fragments=lines), {})
+    assert (found.status, words in found.evidence) == (status, True), found
+
+
+def test_no_free_lines():
+    assert fragments.overrides(LIQUID, {}).status == "clear"
 
 
 def test_thermostat_by_definition():

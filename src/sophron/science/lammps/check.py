@@ -36,7 +36,7 @@ REASONS = {
     "message": "talks to other programs",
 }
 STYLES_END = {"fix": 3, "compute": 3, "dump": 3, "fix_modify": 2, "compute_modify": 2, "dump_modify": 2}
-FOREIGN = re.compile(r"(python|external|imd|ipi|mdi|plumed|colvars|client|kim|plugin)(/.*)?", re.IGNORECASE)
+FOREIGN = re.compile(r"(python|external|imd|ipi|mdi|movie|plumed|colvars|client|kim|plugin)(/.*)?", re.IGNORECASE)
 TEXT = frozenset({"if", "partition", "print", "run", "variable"})
 PLAIN = re.compile(rf"[A-Za-z0-9_.*%+=:,/<>\[\]{syntax.VALUE}-]*")
 COMPRESSED = re.compile(r"\.(gz|bz2|zst|xz|lzma|lz4)(\.|$)", re.IGNORECASE)
@@ -60,9 +60,8 @@ class Finding:
 
 def check(text: str) -> list[Finding]:
     """Findings in a LAMMPS input, in order of lines; empty where nothing is refused."""
-    lines = list(syntax.logical_lines(text))
-    numeric = _numeric_variables([content for _, content in lines])
-    return [Finding(line, reason) for line, content in lines for reason in _line(content, numeric)]
+    numeric = _numeric_variables(text)
+    return [Finding(line, reason) for line, content in syntax.logical_lines(text) for reason in _line(content, numeric)]
 
 
 def _line(content: str, numeric: AbstractSet[str]) -> Iterator[str]:
@@ -163,10 +162,10 @@ def _nested(name: str, arguments: Sequence[str]) -> list[str]:
     return []
 
 
-def _numeric_variables(lines: Sequence[str]) -> frozenset[str]:
+def _numeric_variables(text: str) -> frozenset[str]:
     """Variables of which every definition in the input, nested ones too, gives numbers; these may be substituted."""
     numeric: dict[str, bool] = {}
-    for words in _all_commands(lines):
+    for _, words in commands(text):
         if words[0] == "variable" and len(words) >= VARIABLE_WORDS:
             numeric[words[1]] = numeric.get(words[1], True) and _is_numeric(words[2], words[3:])
     return frozenset(name for name, kept in numeric.items() if kept)
@@ -178,12 +177,18 @@ def _is_numeric(style: str, values: Sequence[str]) -> bool:
     return style in NUMERIC_STYLES or (style in LISTED_STYLES and all(syntax.is_number(value) for value in values))
 
 
-def _all_commands(lines: Sequence[str]) -> Iterator[list[str]]:
-    for line in lines:
-        words = syntax.words(line)
-        if words:
-            yield words
-            yield from _all_commands(_nested(words[0], words[1:]))
+def commands(text: str) -> Iterator[tuple[int, list[str]]]:
+    """First line (from 1) and words of each command of an input, of those too that `if` and its like execute."""
+    for line, content in syntax.logical_lines(text):
+        yield from ((line, words) for words in _within(content))
+
+
+def _within(content: str) -> Iterator[list[str]]:
+    words = syntax.words(content)
+    if words:
+        yield words
+        for nested in _nested(words[0], words[1:]):
+            yield from _within(nested)
 
 
 def _shown(text: str) -> str:

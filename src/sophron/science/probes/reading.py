@@ -7,6 +7,7 @@ from typing import Any
 
 from sophron.interfaces.probe import Finding
 from sophron.records.errors import UserError
+from sophron.science.lammps import check
 
 Spec = Mapping[str, Any]
 Parameters = Mapping[str, Any]
@@ -67,7 +68,7 @@ def wanted(parameters: Parameters, name: str) -> Any:
 
 @dataclass(frozen=True)
 class Line:
-    """One free line of engine input: the stage it is in, its number there (from 1), and its words without comment."""
+    """One command in free engine lines: its stage, the number of its line there (from 1), and its words."""
 
     stage: str
     number: int
@@ -78,14 +79,16 @@ class Line:
         return f'stages.{self.stage}.definition.fragments line {self.number}, "{" ".join(self.words)}"'
 
 
-def fragments(spec: Spec) -> Iterator[Line]:
-    """All free engine lines of all stages, in order; continued lines (`&`) are joined."""
+def free_texts(spec: Spec) -> Iterator[tuple[str, str]]:
+    """(stage, its free engine lines as the one text that the engine reads), in order of the stages."""
     stages = value(spec, "stages")
     for stage in stages if isinstance(stages, Mapping) else ():
         lines = value(spec, f"stages.{stage}.definition.fragments")
-        begun: tuple[str, ...] = ()
-        for at, line in enumerate(lines if isinstance(lines, list) else [], start=1):
-            words = (*begun, *str(line).split("#", 1)[0].split())
-            begun = words[:-1] if words and words[-1] == "&" else ()
-            if words and not begun:
-                yield Line(stage, at, words)
+        if isinstance(lines, list):
+            yield stage, "\n".join(map(str, lines))
+
+
+def fragments(spec: Spec) -> Iterator[Line]:
+    """All commands in the free engine lines of all stages, in order, nested ones (`if`, `run every`) too."""
+    for stage, text in free_texts(spec):
+        yield from (Line(stage, number, tuple(words)) for number, words in check.commands(text))
