@@ -56,7 +56,8 @@ class AgentFile:
 
     def digest(self, models: Mapping[str, Any]) -> str:
         """Digest of everything that makes the agent what it is. models: its entry of the spec (`chosen`)."""
-        parts = {"prompt": self.prompt, "front": self.front, "skills": self.skills, "schema": self.schema}
+        front = {key: value for key, value in self.front.items() if key != "usual"}  # an estimate for the review
+        parts = {"prompt": self.prompt, "front": front, "skills": self.skills, "schema": self.schema}
         return digest(parts | {"models": models})
 
 

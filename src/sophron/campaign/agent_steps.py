@@ -103,19 +103,6 @@ def _looped(root: Path, spec: Spec, shells: Mapping[str, str], name: str) -> Tem
     return Template(name, shells[name], digest, {key: spec.ranges[key] for key in wildcards}, spec.owner(name), asks)
 
 
-def calls(root: Path | None, spec: Spec, bounds: Mapping[str, int]) -> dict[str, float]:
-    """Upper bounds of model calls, tokens and dollars. bounds: rule -> most steps. Rules of thumb cost nothing."""
-    total = {"model_calls": 0.0, "tokens": 0.0, "dollars": 0.0}
-    for rule, count in bounds.items():
-        agent = agent_of(spec, rule)
-        if agent_files.chosen(spec.data, agent)["backend"] == agent_files.DEFAULT_BACKEND:
-            continue
-        limits = agent_files.find(root, agent).front["limits"]
-        for name, key in (("model_calls", "calls"), ("tokens", "tokens"), ("dollars", "dollars")):
-            total[name] += count * limits[key]
-    return total
-
-
 def agent_of(spec: Spec, rule: str) -> str:
     """Name of the agent behind a rule; UserError for a rule that has none."""
     if rule in spec.agent_rules:

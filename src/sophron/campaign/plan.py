@@ -17,7 +17,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sophron.campaign import agent_steps, draft, overrides
+from sophron.campaign import agent_costs, agent_steps, draft, overrides
+from sophron.campaign.agent_costs import AgentCost
 from sophron.campaign.agent_steps import SERVICE_RULES, Template
 from sophron.campaign.spec import Spec
 from sophron.records.atomic import write_text
@@ -99,12 +100,13 @@ class Plan:
         planned = {step.rule: step.digest for step in self.steps if step.rule in rules}
         return planned | {template.rule: template.digest for template in self.templates if template.asks}
 
-    def calls(self) -> dict[str, float]:
-        """Upper bounds of model calls, tokens and dollars of all agent steps."""
+    @cached_property
+    def agent_costs(self) -> list[AgentCost]:
+        """What the agent steps cost, one entry a rule that asks a model; none where rules of thumb answer."""
         rules = agent_steps.planned(self.spec)
         bounds = Counter(step.rule for step in self.steps if step.rule in rules)
         bounds.update({template.rule: template.bound for template in self.templates if template.asks})
-        return agent_steps.calls(self.root, self.spec, bounds)
+        return agent_costs.of_rules(self.root, self.spec, bounds)
 
     @property
     def ceilings(self) -> dict[str, dict[str, int]]:
@@ -146,12 +148,15 @@ class Plan:
         return {"steps": self.most_steps, "core_hours": math.ceil(hours) / 100}
 
     def envelope(self) -> dict[str, Any]:
-        """What is signed: the limits of the spec, and the plan's own bounds if the spec has no limit on them."""
-        zero = {"model_calls": 0, "tokens": 0, "dollars": 0, "trials": 0}
-        return zero | self.bounds() | dict(self.spec.data.get("limits", {}))
+        """What is signed, a hard cap each: the limits of the spec, and where it has none the plan's own bounds.
+
+        Without limits on model calls a campaign whose agents ask a model may take the schema's defaults.
+        """
+        calls = agent_costs.default_limits() if self.agent_costs else dict.fromkeys(agent_costs.KEYS, 0)
+        return {**calls, "trials": 0, **self.bounds(), **self.spec.data.get("limits", {})}
 
     def excess(self) -> list[str]:
-        """Sentences that say where the plan's upper bounds go beyond the limits."""
+        """Sentences that say where the plan's upper bounds, or the expected cost of its agents, exceed the limits."""
         limits, hours = self.envelope(), self.bounds()["core_hours"]
         faults = []
         if self.most_steps > limits["steps"]:
@@ -167,9 +172,11 @@ class Plan:
                 f"limits.core_hours: the ceilings add up to {hours:.2f} core-hours, the limit is "
                 f"{limits['core_hours']}; raise it or lower the ceilings"
             )
+        expected = agent_costs.total(cost.expected for cost in self.agent_costs)
         return faults + [
-            f"limits.{key}: the agent steps may take {need:g}, the limit is {limits[key]}; raise it, or lower theirs"
-            for key, need in self.calls().items()
+            f"limits.{key}: the agent steps are expected to take {need:,.12g}, the limit is {limits[key]:,.12g}; "
+            "raise it"
+            for key, need in expected.items()
             if need > limits[key]
         ]
 

@@ -12,7 +12,7 @@ from sophron.build.contract import SHIPPED, Contract
 from sophron.build.release import gather
 from sophron.build.release.of_campaign import AGENTS, KIND
 from sophron.build.release.trail import Trail
-from sophron.campaign import agent_steps, new
+from sophron.campaign import agent_costs, agent_steps, new
 from sophron.campaign.spec import SPEC_NAME, load
 from sophron.records.atomic import write_text
 from sophron.records.resources import resource
@@ -75,7 +75,7 @@ def _limits(folder: Path) -> dict[str, Any]:
     spec = load(folder / SPEC_NAME)
     looped = {name: len(spec.steps(name)) for name in agent_steps.looped(spec)}
     asked = {name: count for name, count in looped.items() if name in spec.agent_rules}
-    bounds = agent_steps.calls(folder, spec, asked)
+    bounds = agent_costs.total(cost.worst for cost in agent_costs.of_rules(folder, spec, asked))
     whole = {key: int(bounds[key]) for key in ("model_calls", "tokens")} | {"dollars": round(bounds["dollars"], 2)}
     return {key: value for key, value in whole.items() if value}
 
