@@ -204,7 +204,7 @@ def test_kept_sums_agree_with_the_lines_and_are_dropped_where_a_line_was_edited(
 
 
 def test_the_cap_of_a_day_has_stated_defaults_and_the_users_file_changes_them(tmp_path):
-    assert day_cap() == Cap(1000, 5_000_000, 10)
+    assert day_cap() == Cap(1000, 5_000_000, 15)
     folder = tmp_path / "config" / "sophron"
     folder.mkdir(parents=True)
     (folder / "budget.yaml").write_text("dollars: 0.5\n")
