@@ -22,7 +22,16 @@ ACCOUNT = ""  # "" where your site needs none
 
 FOLDER = Path(".snakemake") / "pbs"
 # A job gets these variables of yours and no others: keys and agents' sockets stay where you are.
-PASSED = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "MODULEPATH", "OMP_NUM_THREADS", "SOPHRON_LMP", "LANG")
+PASSED = (
+    "PATH",
+    "PYTHONPATH",
+    "LD_LIBRARY_PATH",
+    "MODULEPATH",
+    "OMP_NUM_THREADS",
+    "SOPHRON_LMP",
+    "LANG",
+    "PYTHONSAFEPATH",
+)
 ATTEMPTS = 4  # calls of qsub before a submission counts as failed
 PAUSE_S = 5
 

@@ -103,10 +103,11 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # an untyped base
         """The shell line that runs `job`'s steps from anywhere.
 
         dpdispatcher's scripts are login shells, whose profile may set PATH anew: the programs that were installed
-        beside this Python are named again.
+        beside this Python are named again. -P: nothing in the campaign's folder is imported in place of a library.
         """
         programs = shlex.quote(str(Path(sys.executable).parent))
-        return f'cd {shlex.quote(str(Path.cwd()))} && export PATH={programs}:"$PATH" && {self.format_job_exec(job)}'
+        words = self.format_job_exec(job).replace(" -m snakemake ", " -P -m snakemake ", 1)
+        return f'cd {shlex.quote(str(Path.cwd()))} && export PATH={programs}:"$PATH" && {words}'
 
     def _dispatcher(self) -> "Dispatcher":
         with self._lock:

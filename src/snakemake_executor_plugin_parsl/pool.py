@@ -22,7 +22,7 @@ from sophron.jobsteps import worker
 
 FOLDER = Path(".snakemake") / "parsl"
 # By the interpreter of this run: nothing needs to be on the PATH.
-START = [sys.executable, "-m", start.__name__]
+START = [sys.executable, "-P", "-m", start.__name__]
 # A lost block is noticed after this time without a sign of it; its workers give up after as long without the driver.
 BEAT_S, LOST_S = 5, 30
 SCALE_S = 1  # between two looks whether more blocks are needed

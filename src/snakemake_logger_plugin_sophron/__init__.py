@@ -16,6 +16,8 @@ from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 from snakemake_interface_logger_plugins.settings import LogHandlerSettingsBase
 
+from sophron.records.import_path import put_campaign_last
+
 ACTOR = "snakemake"
 # The shell lines of our rules. A host pipeline may call a rule as it likes, but its line is a part of the plan.
 LINE = re.compile(r"\bsophron (?:(?P<verb>stage|verify|accept) (?P<stage>[\w-]+)|(?P<alone>gate|report)) ")
@@ -24,6 +26,9 @@ EXIT = re.compile(r"died with <Signals\.(?P<signal>\w+)|returned non-zero exit s
 FAREWELL = "At least one job did not complete successfully."
 WILDCARD = re.compile(r" --wildcard (\w+)=(\S+)")
 QUIET_S = 1.0  # least time between two counts of finished jobs in the record
+
+
+put_campaign_last()  # before Snakemake reads the Snakefile: it imports every plugin first
 
 
 @dataclass

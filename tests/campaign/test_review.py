@@ -227,7 +227,7 @@ def test_the_verb_writes_both_forms_and_prints_the_digits(campaign, capsys):
     (command,) = re.findall(r"Next: (.*)", words)
     assert main(["review", str(campaign.root), "--digest"]) == 0
     digits = capsys.readouterr().out
-    assert re.fullmatch(r"[0-9a-f]{12}\n", digits)
+    assert re.fullmatch(r"[0-9a-f]{64}\n", digits)
     assert command == f"sophron approve --key ~/.ssh/id_ed25519 --digest {digits.strip()}"
 
 

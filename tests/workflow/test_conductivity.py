@@ -9,7 +9,7 @@ import yaml
 
 from sophron.agents import loop
 from sophron.campaign import amend, draft
-from sophron.campaign.approve import SHOWN_DIGITS, propose
+from sophron.campaign.approve import propose
 from sophron.campaign.pitfalls import catalogue
 from sophron.campaign.spec import load
 from sophron.cli import _probes, main
@@ -90,7 +90,7 @@ def switch_the_probe_off(campaign: toy.Campaign) -> None:
 
 def approve(campaign: toy.Campaign) -> int:
     """Sign what the review shows; the exit code."""
-    digits = propose(campaign.root).digest[:SHOWN_DIGITS]
+    digits = propose(campaign.root).digest
     return main(["approve", str(campaign.root), "--key", str(campaign.key), "--digest", digits, "--as", "alex"])
 
 

@@ -50,7 +50,7 @@ class Settings:
 
 def snakemake(root: Path, settings: Settings, targets: Sequence[str]) -> int:
     """One fresh Snakemake process; its exit code."""
-    command = [sys.executable, "-m", "snakemake", *settings.options, "--", *targets]
+    command = [sys.executable, "-P", "-m", "snakemake", *settings.options, "--", *targets]
     return subprocess.run(command, cwd=root, env={**os.environ, **settings.environment}, check=False).returncode
 
 

@@ -31,7 +31,7 @@ class Proposal:
 
     @property
     def digest(self) -> str:
-        """Hex sha256 of the shown bytes; its first 12 digits are what a person types."""
+        """Hex sha256 of the shown bytes."""
         return hashlib.sha256(self.statement.encode()).hexdigest()
 
 

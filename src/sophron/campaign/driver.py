@@ -1,5 +1,6 @@
 """The moment a workflow starts: the driver takes the campaign, and the approval is looked at once before any step."""
 
+import os
 from pathlib import Path
 
 from sophron.campaign import locks, trust
@@ -24,6 +25,7 @@ def begin(folder: str | Path) -> None:
     with one_sentence():
         root = Path(folder).absolute()
         take(root)
+        _protect_jobs(root)
         check_requests(root)
         keys.withhold(key_variables(root))
 
@@ -41,6 +43,13 @@ def take(root: Path) -> None:
         project(root)
         raise
     tell(root)
+
+
+def _protect_jobs(root: Path) -> None:
+    """Let no Python of a job import from the campaign's folder. A host's own scripts may do as they like."""
+    workflow = workflow_of(root)
+    if workflow is not None and Path(workflow.main_snakefile).parent == root:
+        os.environ["PYTHONSAFEPATH"] = "1"
 
 
 def check_requests(root: Path) -> None:

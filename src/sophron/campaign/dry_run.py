@@ -23,6 +23,8 @@ from snakemake.settings.types import (
     WorkflowSettings,
 )
 
+from sophron.records import import_path
+
 AGENT_VERB = "sophron agent run "
 VERBS = (AGENT_VERB, "sophron stage ")
 
@@ -78,8 +80,10 @@ def _step(job: Any, reason: Any) -> dict[str, Any]:
 
 def main() -> int:
     """Print the steps; everything else that is printed goes to standard error."""
+    snakefile = Path(sys.argv[1]).absolute()
+    import_path.put_last(str(snakefile.parent))
     with contextlib.redirect_stdout(sys.stderr):
-        found = shown(Path(sys.argv[1]).absolute(), forced="--forced" in sys.argv[2:])
+        found = shown(snakefile, forced="--forced" in sys.argv[2:])
     print(json.dumps(found))
     return 0
 

@@ -250,7 +250,9 @@ def dry_run(root: Path, snakefile: Path, *, forced: bool, drafted: bool = False)
     environment.pop(draft.VARIABLE, None)
     if drafted:
         environment[draft.VARIABLE] = "1"
-    command = [sys.executable, "-m", "sophron.campaign.dry_run", str(snakefile)] + (["--forced"] if forced else [])
+    command = [sys.executable, "-P", "-m", "sophron.campaign.dry_run", str(snakefile)] + (
+        ["--forced"] if forced else []
+    )
     workdir = root if snakefile.parent == root else snakefile.parent
     if workdir.name == "workflow":
         workdir = workdir.parent

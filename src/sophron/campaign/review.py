@@ -75,11 +75,6 @@ class Review:
         """The spec that would be signed."""
         return self.proposal.plan.spec
 
-    @property
-    def digits(self) -> str:
-        """What a person types to sign."""
-        return self.proposal.digest[: approve.SHOWN_DIGITS]
-
     @cached_property
     def stages(self) -> list[StagePlan]:
         """The stages in the order of their graph, the report last."""
@@ -189,7 +184,7 @@ class Review:
             return "sophron review (again, when this is resolved)"
         if self.in_force:
             return "snakemake" if self.waiting else "sophron status"
-        return f"sophron approve --key ~/.ssh/id_ed25519 --digest {self.digits}"
+        return f"sophron approve --key ~/.ssh/id_ed25519 --digest {self.proposal.digest}"
 
     @property
     def in_force(self) -> bool:

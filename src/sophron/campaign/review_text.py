@@ -4,7 +4,6 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sophron.campaign.approve import SHOWN_DIGITS
 from sophron.campaign.review import Review
 from sophron.campaign.shown import flat, hides, hours, lines, plain, short, text
 
@@ -230,5 +229,5 @@ def _end(review: Review, paint: Paint) -> Iterator[str]:
     elif review.in_force:
         yield paint("This plan is signed and in force.", GREEN)
     else:
-        yield f"To sign it, its first {SHOWN_DIGITS} digits: {paint(review.digits, BOLD)}"
+        yield paint("It can be signed by the digest of its statement.", BOLD)
     yield f"Next: {review.next_command}"

@@ -1,14 +1,18 @@
-"""`sophron approve`: look at the exact statement, type its digits, sign it."""
+"""`sophron approve`: look at the exact statement, type its first digits, sign it."""
 
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sophron.campaign.approve import Proposal
 
 HELP = "sign the plan, or a drafted amendment"
 EXAMPLES = """\
 examples:
-  sophron approve my-melt --key ~/.ssh/id_ed25519            shows the statement and asks for its digits
-  sophron approve my-melt --key ~/.ssh/id_ed25519 --digest "$(sophron review my-melt --digest)"
+  sophron approve my-melt --key ~/.ssh/id_ed25519            shows spec and statement and asks for twelve digits
+  sophron approve my-melt --key ~/.ssh/id_ed25519 --digest SHA256   the whole one, as `sophron review` printed it
 """
 
 
@@ -18,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--key", type=Path, required=True, help="SSH private key, or public key of one that an agent holds"
     )
-    parser.add_argument("--digest", help="first 12 hex digits of the statement's sha256, instead of typing them")
+    parser.add_argument("--digest", help="the whole sha256 of the statement that you reviewed")
     parser.add_argument("--as", dest="approver", help="name of the signer (first approval; default: user@host)")
     parser.add_argument("--snakefile", type=Path, help="Snakefile of the pipeline that this campaign is part of")
 
@@ -46,19 +50,23 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _confirm(proposal: "object", digest: str | None) -> None:
-    from sophron.campaign.approve import SHOWN_DIGITS, Proposal
+def _confirm(proposal: "Proposal", digest: str | None) -> None:
+    """Have the person name the statement: by its whole digest, or by 12 digits of what is shown here and now."""
+    from sophron.campaign.approve import SHOWN_DIGITS
+    from sophron.campaign.shown import lines
     from sophron.records.errors import UserError
 
-    if not isinstance(proposal, Proposal):
-        raise TypeError
-    wanted = proposal.digest[:SHOWN_DIGITS]
+    if digest is None and not sys.stdin.isatty():
+        raise UserError("a statement is signed by its whole digest; look at it: sophron review, and give --digest")
+    wanted = proposal.digest
     if digest is None:
+        print("\n".join(lines(proposal.plan.spec.document.path.read_bytes().decode())))
         print(proposal.statement)
-        if not sys.stdin.isatty():
-            raise UserError(f"the statement above has the digits {wanted}; give them: --digest {wanted}")
         digest = input(
-            "You sign the bytes above. Type the first 12 hex digits of their sha256 (sophron review shows them): "
+            f"You sign the spec and the statement above, whose sha256 is {wanted}. Type its first 12 digits: "
         )
+        wanted = wanted[:SHOWN_DIGITS]
+    elif len(digest.strip()) != len(wanted):
+        raise UserError(f"--digest: wants all {len(wanted)} digits of the statement's sha256: sophron review --digest")
     if digest.strip().lower() != wanted:
         raise UserError("these are not the digits of the statement as it is now; look again: sophron review")

@@ -11,7 +11,7 @@ examples:
   sophron review my-melt                   in the terminal, and as a page: my-melt/review.html
   sophron review my-melt --html plan.html  the page somewhere else
   sophron review my-melt --profile slurm   also: can that queue give each step what it asks for
-  sophron review my-melt --digest          only the 12 digits that `sophron approve --digest` wants
+  sophron review my-melt --digest          only the digest that `sophron approve --digest` wants
 """
 PAGE_NAME = "review.html"
 
@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("campaign", nargs="?", type=Path, default=Path(), help="campaign folder (default: here)")
     parser.add_argument("--snakefile", type=Path, help="Snakefile of the pipeline that this campaign is part of")
     parser.add_argument("--html", type=Path, metavar="FILE", help=f"where the page belongs (default: DIR/{PAGE_NAME})")
-    parser.add_argument("--digest", action="store_true", help="print only the first 12 digits of the statement")
+    parser.add_argument("--digest", action="store_true", help="print only the sha256 of the statement")
     parser.add_argument("--profile", metavar="NAME", help="refuse what the queue of this profile cannot give a step")
     parser.add_argument("--no-probes", action="store_true", help="leave the pitfall probes out")
 
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     if args.profile:
         _check_profile(root, args.profile)
     if args.digest:
-        print(approve.propose(root, snakefile).digest[: approve.SHOWN_DIGITS])
+        print(approve.propose(root, snakefile).digest)
         return 0
     from sophron.campaign import review, review_page, review_text
     from sophron.cli import _probes

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from sophron.jobsteps.order import Order
+from sophron.records.import_path import put_last
 
 
 def warm() -> None:
@@ -45,7 +46,7 @@ def _become(order: Order) -> NoReturn:
         _redirect(Path(order.log))
         os.environ.update(order.environment)
         _reseed()
-        sys.path[0] = order.folder  # as `python -m snakemake` has it
+        put_last(order.folder)
         code = _snakemake(order.argv)
     except BaseException:  # noqa: BLE001 - nothing may return into the server's loop
         traceback.print_exc()

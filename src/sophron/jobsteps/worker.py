@@ -18,7 +18,7 @@ class _Server:
 
     def __init__(self) -> None:
         self.channel, theirs = socket.socketpair()
-        command = [sys.executable, "-m", "sophron.jobsteps.server", str(theirs.fileno())]
+        command = [sys.executable, "-P", "-m", "sophron.jobsteps.server", str(theirs.fileno())]
         with theirs:
             self.process = subprocess.Popen(command, pass_fds=[theirs.fileno()], start_new_session=True)
         self.parent = os.getppid()
