@@ -6,6 +6,7 @@ one `ssh-keygen` and the reading of the code and of the list of step identities.
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -63,8 +64,10 @@ def _read_gate(root: Path) -> tuple[bytes, str]:
     if gate.is_symlink() or gate.parent.is_symlink():
         raise Refused(f"{gate}: is a symbolic link; remove the link and sign here: sophron approve")
     if not gate.is_file():
+        where = "" if root == Path.cwd() else f" {os.path.relpath(root)}"  # a host's Snakefile lies elsewhere
         raise Refused(
-            f"{root.name}: the plan is not approved yet; look at it and sign: sophron review, sophron approve"
+            f"{root.name}: the plan is not approved yet; look at it and sign: sophron review{where}, "
+            f"sophron approve{where}"
         )
     try:
         content = json.loads(gate.read_bytes())
