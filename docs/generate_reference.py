@@ -1,6 +1,9 @@
 """MkDocs hook: pages that are made from what they describe: schemas, verbs, pitfalls, measured numbers, the README."""
 
 import json
+import logging
+import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -8,6 +11,7 @@ from typing import Any
 import yaml
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 from sophron import cli
 
@@ -38,6 +42,19 @@ UNITS = {
 }
 
 
+LINK = re.compile(r"\]\((?![a-z]+:|#)([^)#\s]+)(#[^)\s]*)?\)")
+# What the repository has in place of a page that is generated; links lead to it there, and to the page in the site.
+GENERATED = {
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "bench/results": "explanation/measured.md",
+    "schemas/agents": "reference/agents.md",
+    "schemas/campaign.schema.yaml": "reference/campaign.md",
+    "workflow/agents/pitfalls": "reference/pitfalls.md",
+}
+LOG = logging.getLogger("mkdocs.plugins")
+
+
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the generated pages."""
     pages = {
@@ -62,8 +79,27 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def from_top(name: str) -> str:
     """A file of the top folder, its links as seen from the documentation."""
-    text = (ROOT / name).read_text(encoding="utf-8")
-    return text.replace("](docs/", "](").replace("](CONTRIBUTING.md)", "](contributing.md)")
+    return links_of_site((ROOT / name).read_text(encoding="utf-8"), ROOT / name, ROOT / "docs")
+
+
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+    """Turn links of the repository into links of the site; warn of one that is dead in the repository."""
+    source = page.file.abs_src_path
+    return links_of_site(markdown, Path(source), Path(source).parent) if source else markdown
+
+
+def links_of_site(text: str, source: Path, folder: Path) -> str:
+    """`text` of the file `source`, its links as its page in `folder` needs them."""
+
+    def of_site(found: re.Match[str]) -> str:
+        path = (source.parent / found[1]).resolve()
+        if not path.exists():
+            LOG.warning("%s: links to %s, which is not in the repository", source.relative_to(ROOT), found[1])
+        target = GENERATED.get(path.relative_to(ROOT).as_posix()) if path.is_relative_to(ROOT) else None
+        page = ROOT / "docs" / target if target else path
+        return f"]({Path(os.path.relpath(page, folder)).as_posix()}{found[2] or ''})"
+
+    return LINK.sub(of_site, text)
 
 
 def command_line() -> str:
