@@ -2,8 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
-DEMO_CAMPAIGN ?= campaigns/lj-liquid-viscosity
-DEMO = .demo/$(notdir $(DEMO_CAMPAIGN))
+DEMO := .demo/lj-liquid-viscosity
 WORKERS ?= 2
 
 export PATH := $(BIN):$(PATH)
@@ -46,7 +45,7 @@ $(VENV)/bin/pip:
 demo: export XDG_CONFIG_HOME := $(CURDIR)/.demo/config
 demo: $(VENV)/.installed-md ## Run campaigns/lj-liquid-viscosity to a verified viscosity and a report, offline
 	@if [ -e .demo ]; then mv .demo ".demo.$$(date +%Y%m%d-%H%M%S)"; fi
-	@mkdir .demo && cp -R $(DEMO_CAMPAIGN) $(DEMO)
+	@mkdir .demo && cp -R campaigns/lj-liquid-viscosity $(DEMO)
 	@sophron profile install local > /dev/null
 	@ssh-keygen -q -t ed25519 -N '' -C 'Sophron demo key' -f .demo/demo_key
 	@echo '*** .demo/demo_key is a DEMO KEY, made just now, without a passphrase. It signs for the campaign in $(DEMO)'

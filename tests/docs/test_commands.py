@@ -1,0 +1,218 @@
+"""What the documentation tells a reader to type is typed: each command parses, and whole pages run from top to bottom."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pexpect
+import pytest
+from markdown_it import MarkdownIt
+
+from sophron import cli
+
+TOP = Path(__file__).parents[2]
+PAGES = sorted(path.relative_to(TOP).as_posix() for path in [TOP / "README.md", *(TOP / "docs").rglob("*.md")])
+PROGRAMS = {
+    "sophron",
+    "snakemake",
+    "make",
+    "cd",
+    "cp",
+    "python",
+    "pip",
+    "apt",
+    "dnf",
+    "conda",
+    "curl",
+    "export",
+    "$EDITOR",
+}
+SHELLS = {"", "bash", "sh", "console"}
+DATA = TOP / "tests" / "data"
+DIGITS = re.compile(r"\b([0-9a-f]{12})[0-9a-f]*\b")
+LEFT_OUT = {
+    r"(pip|apt|dnf|conda) ": "needs a network",
+    r"make (demo|test)": "is run whole by .ci/run",
+    r".*\b(snakemake|run)\b.* --profile (slurm|pbs|lsf|dpdispatcher|parsl|globus)": "needs a queue",
+    r"sophron trials (ladder|run|show)": "takes minutes; tests/debate/test_ladder.py runs it",
+    r"sophron (rietveld|build) serve": "serves until it is ended",
+    r"sophron build (rehearse|status|trail|release|token|retune)": "takes minutes; tests/build runs it",
+    r"sophron screen": "needs a finished campaign; tests/debate/test_screen_run.py runs it",
+}
+
+
+def commands(page: str) -> list[str]:
+    """The shell commands of a page, in their order, each on one line, without comments."""
+    return [line for block in _blocks((TOP / page).read_text()) for line in _lines(block)]
+
+
+def _blocks(text: str) -> Iterator[str]:
+    for token in MarkdownIt().parse(text):
+        if token.type == "code_block" or (token.type == "fence" and token.info.strip() in SHELLS):
+            yield token.content
+
+
+def _lines(block: str) -> Iterator[str]:
+    joined = re.sub(r"\\\n\s*", "", block)
+    first = joined.split(maxsplit=1)[0] if joined.split() else ""
+    if first not in PROGRAMS:  # a spec, a listing, an entry point
+        return
+    while joined:
+        line, _, joined = joined.partition("\n")
+        while joined and _open(line):  # a quoted text over several lines
+            more, _, joined = joined.partition("\n")
+            line += f"\n{more}"
+        if line.strip():
+            yield _without_comment(line)
+
+
+def _open(line: str) -> bool:
+    try:
+        shlex.split(line, comments=True)
+    except ValueError:
+        return True
+    return False
+
+
+def _without_comment(line: str) -> str:
+    return re.sub(r"\s+#\s.*$", "", line).strip()
+
+
+def sophron_commands() -> list[tuple[str, str]]:
+    """(page, command) of each line that calls sophron."""
+    return [(page, line) for page in PAGES for line in commands(page) if line.startswith("sophron ")]
+
+
+def test_the_pages_have_commands():
+    assert len(sophron_commands()) > 50
+
+
+@pytest.mark.parametrize(("page", "line"), sophron_commands())
+def test_each_command_of_sophron_is_one_that_its_verb_takes(page, line):
+    verb, *words = shlex.split(re.split(r"&&|;|\|", line)[0])[1:]
+    assert verb.replace("-", "_") in cli.verbs(), f"{page}: {line}"
+    parser = cli._parser(verb, cli._module(verb.replace("-", "_")))
+    parser.exit_on_error = False
+    try:
+        parser.parse_args(words)
+    except SystemExit:
+        pytest.fail(f"{page}: {line}")
+
+
+SMOKE_EDITS = {  # the pages speak of an error, which wants four replicas
+    "{id: replicas, expression": '{id: error, expression: "viscosity_relative_error < 9", statement: "It is finite."}\n      - {id: replicas, expression',
+    "replicas: 2,": "replicas: 4,",
+    "replicas == 2": "replicas == 4",
+}
+
+
+def small_campaign(folder: Path) -> None:
+    """Edit the new campaign as the page says: a short one, its assumptions verified."""
+    own = folder / "campaign.yaml"
+    name = re.search(r"^campaign: .*$", own.read_text(), flags=re.MULTILINE)[0]
+    text = (DATA / "smoke" / "campaign.yaml").read_text()
+    for old, new in SMOKE_EDITS.items():
+        assert old in text
+        text = text.replace(old, new)
+    own.write_text(re.sub(r"^campaign: .*$", name, text, flags=re.MULTILINE))
+
+
+def small_melt(folder: Path) -> None:
+    """Edit my-melt."""
+    small_campaign(folder / "my-melt")
+
+
+def with_small_campaign(folder: Path) -> None:
+    """Begin where a campaign is already."""
+    subprocess.run(["sophron", "new", "viscosity", "my-melt"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    small_melt(folder)
+
+
+def with_keys_of_others(folder: Path) -> None:
+    """Begin with a campaign and two public keys in it: of a colleague, and a lost one."""
+    with_small_campaign(folder)
+    for name in ("maria", "lost"):
+        _make_key(folder / "my-melt" / name)
+
+
+@dataclass(frozen=True)
+class Page:
+    """How a reader goes through a page.
+
+    before: what is there when it begins; inside: the folder that its commands are typed in; edits: after a command,
+    what its prose asks for; smaller: numbers in commands that would take hours.
+    """
+
+    before: Callable[[Path], None] = lambda folder: None
+    inside: str = "."
+    edits: Mapping[str, Callable[[Path], None]] = field(default_factory=dict)
+    smaller: Mapping[str, str] = field(default_factory=dict)
+
+
+WALKS = {
+    "README.md": Page(edits={"sophron new viscosity my-melt": small_melt}),
+    "docs/tutorial.md": Page(
+        edits={"sophron new viscosity my-melt": small_melt}, smaller={"600000": "2400", "120001": "481"}
+    ),
+    "docs/how-to/sign-and-amend.md": Page(with_keys_of_others, inside="my-melt"),
+    "docs/how-to/profiles.md": Page(),
+    "docs/how-to/slurm.md": Page(with_small_campaign),
+    "docs/how-to/sandbox.md": Page(),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", WALKS)
+def test_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch):
+    walk = WALKS[page]
+    _reader(tmp_path, monkeypatch)
+    walk.before(tmp_path)
+    folder, output = tmp_path / walk.inside, ""
+    for line in commands(page):
+        if any(re.match(pattern, line) for pattern in LEFT_OUT):
+            continue
+        folder, code, said = _type(
+            re.sub(r"\d+", lambda number: walk.smaller.get(number[0], number[0]), line), folder, output
+        )
+        output += said
+        assert code == 0, f"{page}: {line}\n{said}"
+        walk.edits.get(line, lambda folder: None)(tmp_path)
+
+
+def _reader(home: Path, monkeypatch) -> None:
+    """A person with a home, a key and no configuration."""
+    (home / ".ssh").mkdir()
+    _make_key(home / ".ssh" / "id_ed25519")
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "SNAKEMAKE_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+
+
+def _make_key(path: Path) -> None:
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(path)], check=True)
+
+
+def _type(line: str, folder: Path, before: str) -> tuple[Path, int, str]:
+    """Type a line in a terminal; the folder that one is in then, the exit code, what was printed.
+
+    before: what was printed earlier, where a person who is asked for the digits of a statement finds them.
+    """
+    script = f"{line}\ncode=$?; printf '\\nfolder=%s\\n' \"$PWD\"; exit $code"
+    terminal = pexpect.spawn(
+        "bash", ["-c", script], cwd=str(folder), encoding="utf-8", timeout=900, dimensions=(50, 160)
+    )
+    said = ""
+    while terminal.expect(["digits of their sha256[^\n]*: ", pexpect.EOF]) == 0:
+        said += terminal.before
+        terminal.sendline(DIGITS.findall(before)[-1])
+    said += terminal.before
+    terminal.close()
+    (*_, place) = re.findall(r"^folder=(.*?)\r?$", said, flags=re.MULTILINE)
+    return Path(place), terminal.exitstatus, said
