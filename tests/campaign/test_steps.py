@@ -205,3 +205,54 @@ def test_a_dispatched_step_names_the_marker_of_its_end(campaign, monkeypatch):
     monkeypatch.delenv("DPDISP_DONE")
     campaign.run_here("b-0")
     assert "marker" not in campaign.events("step_started")[-1]
+
+
+def test_links_that_a_program_leaves_in_its_scratch_are_removed_and_not_followed(campaign, tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "file").write_text("not ours")
+    campaign.sign()
+    whole = arithmetic_kind.a
+
+    def linking(ctx):
+        (ctx.workdir / "to-a-folder").symlink_to(tmp_path / "elsewhere")
+        (ctx.workdir / "to-nothing").symlink_to("nowhere")
+        return whole(ctx)
+
+    monkeypatch.setattr(arithmetic_kind, "a", linking)
+    assert campaign.run_here("a") == 0
+    assert (tmp_path / "elsewhere" / "file").read_text() == "not ours"
+    scratch = campaign.root / "scratch" / spec.load(campaign.spec).definition_digest("a")[:16] / "a"
+    assert {path.name for path in scratch.iterdir()} == {"finished", "done.json", "key.json"}
+
+
+def test_a_published_step_does_not_fail_because_its_scratch_cannot_be_tidied(campaign, monkeypatch):
+    campaign.sign()
+    whole = arithmetic_kind.a
+
+    def leaving(ctx):
+        (ctx.workdir / "left").mkdir()
+        return whole(ctx)
+
+    real = shutil.rmtree
+
+    def refuse(path, *arguments, **options):
+        if "scratch" in str(path):
+            raise OSError(16, "Device or resource busy", str(path))
+        real(path, *arguments, **options)
+
+    monkeypatch.setattr(arithmetic_kind, "a", leaving)
+    monkeypatch.setattr(shutil, "rmtree", refuse)
+    assert campaign.run_here("a") == 0
+    assert outcome(campaign)["status"] == "done"
+
+
+def test_a_dangling_link_in_the_scratch_of_a_killed_try_is_no_obstacle(campaign):
+    campaign.sign()
+    digest = spec.load(campaign.spec).definition_digest("a")
+    scratch, folder = campaign.root / "scratch" / digest[:16] / "a", results.record_folder(campaign.root, "a") / "1"
+    scratch.mkdir(parents=True)
+    (scratch / "dangling").symlink_to("nowhere")
+    folder.mkdir(parents=True)
+    (folder / "try.json").write_text('{"step": "a", "cores": 1}')
+    assert campaign.run_here("a") == 0
+    assert [note["status"] for note in tries(campaign, "a")] == ["killed", "done"]

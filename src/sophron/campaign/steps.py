@@ -4,11 +4,12 @@ A step works in `scratch/<definition digest>/<step>/`, which survives kills; it 
 engine did, and it never computes twice what stands finished in its scratch for the same definition and inputs.
 """
 
+import contextlib
 import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -208,9 +209,16 @@ def _close_killed(work: _Work) -> None:
         note = documents.load_json(path)
         if "ended" in note:
             continue
-        last = max((one.stat().st_mtime for one in work.scratch.rglob("*")), default=path.stat().st_mtime)
+        last = max(_changes(work.scratch), default=path.stat().st_mtime)
         elapsed = max(0.0, last - path.stat().st_mtime)
         _end(work, path.parent, note["cores"] * elapsed, "killed", "its process was killed")
+
+
+def _changes(folder: Path) -> Iterator[float]:
+    """When each entry below a folder was changed: of a link itself, which may lead nowhere; not of what just went."""
+    for path in folder.rglob("*"):
+        with contextlib.suppress(FileNotFoundError):
+            yield path.lstat().st_mtime
 
 
 def _mechanical(work: _Work) -> Mechanical:
@@ -286,5 +294,7 @@ def _publish(work: _Work) -> None:
 def _tidy(scratch: Path) -> None:
     """Keep of a finished step's scratch what a repeated call would publish; restart files and segments go."""
     for path in scratch.iterdir():
-        if path.name not in ("finished", DONE_NAME, KEY_NAME):
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        if path.name in ("finished", DONE_NAME, KEY_NAME):
+            continue
+        with contextlib.suppress(OSError):  # the result is published: what cannot be removed is only in the way
+            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
