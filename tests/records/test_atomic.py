@@ -113,3 +113,22 @@ def test_a_move_overwrites_nothing(tmp_path):
         move(tmp_path / "folder", tmp_path / "kept" / "v1")
     assert (tmp_path / "folder").is_dir()
     assert (tmp_path / "kept" / "v1" / "file").read_text() == "x"
+
+
+def test_a_file_gets_the_mode_that_the_umask_allows(tmp_path):
+    before = os.umask(0o002)
+    try:
+        write_text(tmp_path / "shared", "x")
+        os.umask(0o077)
+        write_text(tmp_path / "private", "x")
+    finally:
+        os.umask(before)
+    modes = [(tmp_path / name).stat().st_mode & 0o777 for name in ("shared", "private")]
+    assert modes == [0o664, 0o600]
+
+
+def test_an_error_names_the_file_and_not_its_temporary_name(tmp_path):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(IsADirectoryError) as caught:
+        write_text(tmp_path / "folder", "x")
+    assert caught.value.filename == str(tmp_path / "folder")

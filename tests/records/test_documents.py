@@ -120,7 +120,7 @@ def test_what_cannot_be_read_is_one_sentence(tmp_path):
     (tmp_path / "big.yaml").write_bytes(b"a" * (documents.MAX_BYTES + 1))
     for path, words in [
         (tmp_path / "none.yaml", "no such file"),
-        (tmp_path, "cannot be read"),
+        (tmp_path, "is a folder"),
         (tmp_path / "big.yaml", "larger than 4 MB"),
     ]:
         with pytest.raises(UserError, match=words) as caught:

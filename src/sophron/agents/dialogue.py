@@ -12,6 +12,7 @@ from typing import Any
 from sophron.campaign import offer
 from sophron.records import atomic, clock, documents
 from sophron.records.errors import UserError
+from sophron.records.files import read_text
 
 FOLDER, REQUEST_NAME, TURNS_NAME, SPOKEN_NAME = "design", "request.md", "turns.json", "spoken-approval.json"
 MOST_TURNS = 20
@@ -20,7 +21,7 @@ MOST_TURNS = 20
 def begin(root: Path, request: str) -> None:
     """Write down what is wanted. UserError where there is another dialogue already."""
     path = root / FOLDER / REQUEST_NAME
-    if path.is_file() and path.read_text(encoding="utf-8") != request:
+    if path.is_file() and read_text(path) != request:
         raise UserError(f"{path}: holds another request; move the folder {FOLDER} away to begin anew")
     if not request.strip():
         raise UserError(f"{path}: the request is empty; say what is to be computed")
@@ -47,7 +48,7 @@ def inputs(root: Path) -> dict[str, Any]:
         raise UserError(f"{path}: there is no request; begin with: sophron design {root} --from FILE")
     said = [{key: turn[key] for key in ("question", "asked", "answered")} for turn in turns(root)]
     return {
-        "request": path.read_text(encoding="utf-8"),
+        "request": read_text(path),
         "turns": said,
         "kinds": offer.kinds(),
         "pitfalls": offer.pitfalls(root),

@@ -12,6 +12,7 @@ from sophron.campaign.spec import SPEC_NAME, Spec, load
 from sophron.interfaces.kind import Wildcards
 from sophron.records import approvals, documents, registry
 from sophron.records.errors import UserError
+from sophron.records.files import read_bytes, read_text
 
 if TYPE_CHECKING:
     from sophron.campaign.report import Answer, Report
@@ -155,8 +156,8 @@ def resume(root: Path, _: Spec, __: Wildcards) -> Inputs:
     log, init = root / "progress.log", root / "init.sh"
     return {
         "state": documents.load_json(root / "workflow-state.json"),
-        "progress": log.read_text(encoding="utf-8")[-LOG_TAIL:] if log.is_file() else "",
-        "init": init.read_text(encoding="utf-8") if init.is_file() else "",
+        "progress": read_bytes(log).decode(errors="replace")[-LOG_TAIL:] if log.is_file() else "",
+        "init": read_text(init) if init.is_file() else "",
     }
 
 

@@ -1,7 +1,6 @@
 """Sums over a ledger file: its lines are the truth, the sums beside it only spare the reading of old lines."""
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -10,7 +9,8 @@ from typing import Any
 from sophron.agents.budget import KINDS
 from sophron.records import lines
 from sophron.records.atomic import write_json
-from sophron.records.errors import Refused
+from sophron.records.errors import Refused, UserError
+from sophron.records.files import read_json
 
 Amount = dict[str, float]
 LONGEST_TAIL = 64 * 1024  # bytes; some 250 lines, read in a millisecond or two
@@ -98,10 +98,10 @@ class Book:
     def _stored(self) -> Sums:
         """The kept sums where they belong to this very file, byte for byte; else none, and all lines are read."""
         try:
-            kept = json.loads(self._file.read_bytes())
+            kept = read_json(self._file)
             sums = Sums(**kept["sums"])
             return sums if self._prefix(sums.offset) == kept["prefix"] else Sums()
-        except (FileNotFoundError, ValueError, KeyError, TypeError):
+        except (UserError, ValueError, KeyError, TypeError):
             return Sums()
 
     def _prefix(self, offset: int) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 from sophron.records import documents
 from sophron.records.canonical import digest
 from sophron.records.errors import UserError
+from sophron.records.files import read_text
 from sophron.records.resources import resource
 from sophron.records.strict_yaml import parse
 
@@ -92,7 +93,7 @@ def load(path: Path, root: Path | None = None, *, of_any_name: bool = False) -> 
 
     of_any_name: where a folder and not a file's name says which agent it is (an agent under development).
     """
-    text = path.read_text(encoding="utf-8")
+    text = read_text(path)
     if not text.startswith(FENCE) or FENCE not in text[len(FENCE) :]:
         raise UserError(f"{path}:1: has no front matter; begin with a line `---`, keys, and a line `---`")
     head, prompt = text[len(FENCE) :].split(FENCE, 1)
@@ -125,5 +126,5 @@ def _skill(root: Path | None, name: str) -> str:
     for folder in folders(root):
         path = folder / "skills" / f"{name}.md"
         if path.is_file():
-            return path.read_text(encoding="utf-8")
+            return read_text(path)
     raise UserError(f'there is no skill "{name}"; put it into agents/skills/{name}.md')

@@ -12,6 +12,7 @@ from sophron.campaign.spec import SPEC_NAME, Spec, load
 from sophron.records import approvals, documents
 from sophron.records.atomic import write_text
 from sophron.records.errors import UserError
+from sophron.records.files import read_text
 
 CANDIDATE_NAME = "candidate.campaign.yaml"
 VERSION = re.compile(r"^version:[^\r\n]*", flags=re.MULTILINE)
@@ -65,10 +66,7 @@ def _current(root: Path, *, edited: bool) -> str:
     path = root / SPEC_NAME
     if edited:
         load(path)
-    try:
-        return path.read_bytes().decode()
-    except (FileNotFoundError, UnicodeDecodeError):
-        raise UserError(f"{path}: is missing or is no UTF-8 text; restore it") from None
+    return read_text(path)
 
 
 def _changes(old: Spec, new: Spec, version: int) -> list[str]:
@@ -96,7 +94,7 @@ def _withdrawn(root: Path, version: int) -> str:
     texts: dict[int, str] = {}
     for path in approvals.logged(root):
         record = documents.load_json(path)
-        texts[record["version"]] = path.with_name(f"{path.stem}.{SPEC_NAME}").read_bytes().decode()
+        texts[record["version"]] = read_text(path.with_name(f"{path.stem}.{SPEC_NAME}"))
     if version not in texts or version - 1 not in texts:
         known = ", ".join(str(one) for one in sorted(texts) if one - 1 in texts) or "none"
         raise UserError(f"version {version} cannot be withdrawn; versions with a predecessor: {known}")

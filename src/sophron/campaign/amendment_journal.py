@@ -19,6 +19,7 @@ from sophron.records import approvals, documents, events, signatures
 from sophron.records.atomic import move, write_bytes, write_json, write_text
 from sophron.records.canonical import file_digest
 from sophron.records.errors import Refused, UserError
+from sophron.records.files import read_bytes, read_text
 from sophron.records.locks import FileLock, LockHeldError
 
 
@@ -110,7 +111,7 @@ def _log(root: Path, journal: Journal) -> None:
     folder = root / approvals.FOLDER / approvals.LOG
     data = journal.record.encode()
     taken = approvals.logged(root)
-    if any(path.read_bytes() == data for path in taken):
+    if any(read_bytes(path) == data for path in taken):
         return
     name = f"{len(taken) + 1:04d}"
     write_text(folder / f"{name}.sig", journal.signature)
@@ -121,7 +122,7 @@ def _log(root: Path, journal: Journal) -> None:
 
 def signed_text(root: Path, record_hash: str, name: str) -> str:
     """A file as it was when the record with this hash was signed (`campaign.yaml` or `allowed_signers`)."""
-    return signed_file(root, record_hash, name).read_bytes().decode()
+    return read_text(signed_file(root, record_hash, name))
 
 
 def signed_file(root: Path, record_hash: str, name: str) -> Path:

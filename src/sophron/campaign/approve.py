@@ -16,6 +16,7 @@ from sophron.campaign.spec import SPEC_NAME, Spec, load
 from sophron.records import approvals, clock, process, signatures
 from sophron.records.atomic import write_text
 from sophron.records.errors import Refused, UserError
+from sophron.records.files import read_text
 
 SHOWN_DIGITS = 12
 
@@ -109,7 +110,7 @@ def sign(proposal: Proposal, key: Path, approver: str | None = None) -> Mapping[
     root, campaign = proposal.root, proposal.plan.spec.campaign
     trust.check_keys(root, campaign)
     signers_path = root / approvals.FOLDER / signatures.SIGNERS_NAME
-    signers = signers_path.read_bytes().decode() if signers_path.is_file() else _first_signer(key, approver, campaign)
+    signers = read_text(signers_path) if signers_path.is_file() else _first_signer(key, approver, campaign)
     principal = _principal(signers, key, approver)
     _refuse_new_signer_alone(root, key)
     time = clock.isoformat()
@@ -125,7 +126,7 @@ def sign(proposal: Proposal, key: Path, approver: str | None = None) -> Mapping[
     signatures.verify(
         text.encode(), signature, approvals=root / approvals.FOLDER, approver=principal, campaign=campaign
     )
-    spec_text = proposal.plan.spec.document.path.read_bytes().decode()
+    spec_text = read_text(proposal.plan.spec.document.path)
     if hashlib.sha256(spec_text.encode()).hexdigest() != record["spec_file"]:
         raise UserError(f"{proposal.plan.spec.document.path}: was changed meanwhile; look again: sophron review")
     proposal.plan.store(root)

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from sophron.campaign.state_log import plain
-from sophron.records import atomic
+from sophron.records import atomic, files
 from sophron.records.resources import resource
 
 NAME = "init.sh"
@@ -24,6 +24,6 @@ def render(campaign: str, prefix: str) -> str:
 def write(root: Path, campaign: str) -> None:
     """Put init.sh into the campaign, for the Python that runs now; an equal one is left alone."""
     path, text = root / NAME, render(campaign, sys.prefix)
-    if not path.exists() or path.read_text(encoding="utf-8") != text:
+    if not path.exists() or files.read_bytes(path) != text.encode():
         atomic.write_text(path, text)
-        path.chmod(0o755)
+        path.chmod(path.stat().st_mode | 0o111)

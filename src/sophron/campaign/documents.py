@@ -65,7 +65,7 @@ def write_documents(root: Path, texts: Mapping[str, str]) -> None:
     """Put the documents into the campaign; a file that says the same already is left alone."""
     for name, text in texts.items():
         path = root / name
-        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+        if not path.is_file() or path.read_bytes() != text.encode():
             atomic.write_text(path, text)
 
 

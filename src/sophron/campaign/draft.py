@@ -9,6 +9,7 @@ from sophron.records import documents
 from sophron.records.approvals import FOLDER
 from sophron.records.atomic import write_json, write_text
 from sophron.records.errors import UserError
+from sophron.records.files import read_text
 
 DRAFT_NAME = "draft.json"
 DRAFT_SPEC_NAME = "draft.campaign.yaml"
@@ -41,8 +42,8 @@ def read(root: Path) -> Draft | None:
         return None
     content = documents.load_json(path)
     try:
-        return Draft(text=(root / FOLDER / DRAFT_SPEC_NAME).read_text(encoding="utf-8"), **content)
-    except (TypeError, OSError):
+        return Draft(text=read_text(root / FOLDER / DRAFT_SPEC_NAME), **content)
+    except (TypeError, UserError):
         raise UserError(f"{path}: is not a draft any more; remove it and draft again: sophron amend") from None
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from sophron.campaign.results import record_folder
 from sophron.records import approvals, documents, events
 from sophron.records.errors import Refused
+from sophron.records.files import read_bytes
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def approval_chain(in_force: approvals.Approval) -> list[Signed]:
 
     Raises Refused where the log lacks one of them.
     """
-    records = [path.read_bytes() for path in approvals.logged(in_force.root)]
+    records = [read_bytes(path) for path in approvals.logged(in_force.root)]
     logged = {hashlib.sha256(data).hexdigest(): data for data in records}
     chain = [Signed(in_force.record, in_force.hash)]
     while previous := chain[-1].record["previous"]:

@@ -25,6 +25,7 @@ from sophron.records.atomic import write_text
 from sophron.records.canonical import digest
 from sophron.records.code import code_digest
 from sophron.records.errors import UserError
+from sophron.records.files import read_bytes
 from sophron.records.steps import identity, step_name
 
 SERVICE_CORE_HOURS = 10 / 60
@@ -192,7 +193,7 @@ class Plan:
             "campaign": self.spec.campaign,
             "version": self.spec.version,
             "spec": self.spec.digest,
-            "spec_file": hashlib.sha256(self.spec.document.path.read_bytes()).hexdigest(),
+            "spec_file": hashlib.sha256(read_bytes(self.spec.document.path)).hexdigest(),
             "plan": self.hash,
             "steps": self.listing_hash,
             "code": code_digest(root, self.kind_folder),

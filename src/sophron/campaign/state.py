@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sophron.campaign import state_fold, state_log
 from sophron.campaign.state_shape import Record, fresh
-from sophron.records import events
+from sophron.records import events, files
 from sophron.records.locks import FileLock
 
 NAME = "workflow-state.json"
@@ -30,9 +30,10 @@ def project(root: Path) -> Record:
 
 def stored(root: Path) -> Record | None:
     """What workflow-state.json holds; None where it is absent or damaged."""
+    path = root / NAME
     try:
-        state = json.loads((root / NAME).read_bytes())
-    except (FileNotFoundError, ValueError):
+        state = files.read_json(path) if path.exists() else None
+    except ValueError:
         return None
     return state if isinstance(state, dict) and state.keys() == fresh().keys() else None
 
@@ -76,7 +77,7 @@ def _stage_text(stage: Record) -> str:
 def _replace(path: Path, data: bytes) -> None:
     """Atomic, but not synced: it costs 8 ms a step, and after a power cut a damaged state is projected anew."""
     temporary = path.with_name(f".{path.name}.tmp")  # one writer: the lock is held
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
     with os.fdopen(handle, "wb") as stream:
         stream.write(data)
     temporary.replace(path)

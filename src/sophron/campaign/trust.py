@@ -11,14 +11,18 @@ from sophron.records import documents
 from sophron.records.approvals import FOLDER, Approval, logged
 from sophron.records.atomic import write_json
 from sophron.records.canonical import file_digest
-from sophron.records.errors import Refused
+from sophron.records.errors import Refused, UserError
+from sophron.records.files import read_text
 from sophron.records.locks import FileLock
 from sophron.records.signatures import SIGNERS_NAME
 
 
 def _path() -> Path:
-    base = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
-    return Path(base) / "sophron" / "trust.json"
+    base = os.environ.get("XDG_CONFIG_HOME") or Path("~", ".config")
+    try:
+        return Path(base).expanduser() / "sophron" / "trust.json"
+    except RuntimeError:
+        raise UserError("this account has no home folder; set HOME, or XDG_CONFIG_HOME, to a folder of yours") from None
 
 
 def _read() -> dict[str, Any]:
@@ -35,7 +39,7 @@ def keys_in(root: Path) -> set[str]:
     """The public keys (`type base64`) that the campaign's list of signers holds now."""
     path = root / FOLDER / SIGNERS_NAME
     keys = set()
-    for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else []:
+    for line in read_text(path).splitlines() if path.is_file() else []:
         words = line.split()
         for index, word in enumerate(words):
             if word.startswith(("ssh-", "ecdsa-", "sk-")) and index + 1 < len(words):

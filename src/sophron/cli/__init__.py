@@ -5,7 +5,10 @@ Verb modules are light: whatever is heavy is imported when the verb runs.
 """
 
 import argparse
+import contextlib
 import importlib
+import io
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -58,7 +61,20 @@ def _overview() -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; the exit code. An error that a user can cause is one sentence and exit code 2."""
-    words = list(sys.argv[1:] if argv is None else argv)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal or file that cannot hold a sign gets its number
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        code = _dispatch(list(sys.argv[1:] if argv is None else argv))
+        sys.stdout.flush()
+    except OSError as error:  # where the output goes: a closed pipe, a full disk
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else the interpreter tries once more at its end
+        if isinstance(error, BrokenPipeError):
+            return 141
+        return _refused("sophron", argparse.Namespace(), error)
+    return code
+
+
+def _dispatch(words: list[str]) -> int:
     if not words or words[0] in ("-h", "--help", "help"):
         print(_overview())
         return 0
@@ -88,16 +104,25 @@ def _run(verb: str, module: ModuleType, args: argparse.Namespace) -> int:
 
     try:
         return int(module.run(args))
-    except UserError as error:
-        sentence = f"sophron {verb}: {error}"
-        print(sentence, file=sys.stderr)
-        log = getattr(args, "log", None)
-        if log:
-            Path(log).parent.mkdir(parents=True, exist_ok=True)
-            Path(log).write_text(sentence + "\n", encoding="utf-8")
-        return EXIT_USER
+    except BrokenPipeError:
+        raise
+    except (UserError, OSError, RecursionError) as error:
+        return _refused(f"sophron {verb}", args, error)
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:
-        sys.stderr.close()
-        return 141
+
+
+def _refused(who: str, args: argparse.Namespace, error: Exception) -> int:
+    """Say why, on standard error and in the step's log, if it can be written; exit code 2."""
+    from sophron.records.atomic import write_text
+    from sophron.records.errors import of_system
+
+    reason = of_system(error) if isinstance(error, OSError) else str(error)
+    if isinstance(error, RecursionError):
+        reason = "a file that it reads is nested too deeply; restore it from your copy"
+    print(sentence := f"{who}: {reason}", file=sys.stderr)
+    log = getattr(args, "log", None)
+    if log:
+        with contextlib.suppress(OSError):
+            write_text(Path(log), sentence + "\n")
+    return EXIT_USER

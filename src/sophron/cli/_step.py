@@ -57,5 +57,6 @@ def wildcards(pairs: list[str]) -> dict[str, str]:
 def finish_log(args: argparse.Namespace, text: str) -> None:
     """Leave one line in the step's log."""
     if args.log:
-        args.log.parent.mkdir(parents=True, exist_ok=True)
-        args.log.write_text(text + "\n", encoding="utf-8")
+        from sophron.records.atomic import write_text
+
+        write_text(args.log, text + "\n")

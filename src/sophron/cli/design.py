@@ -31,12 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Take turns until there is a draft, a refusal, or nobody to answer."""
     from sophron.agents import dialogue
+    from sophron.records.files import read_text
 
     root = args.campaign.absolute()
     if not (root / dialogue.FOLDER / dialogue.REQUEST_NAME).is_file() or args.source:
-        dialogue.begin(
-            root, args.source.read_text(encoding="utf-8") if args.source else _ask("What is to be computed?")
-        )
+        dialogue.begin(root, read_text(args.source) if args.source else _ask("What is to be computed?"))
     reply = args.answer
     while len(dialogue.turns(root)) < dialogue.MOST_TURNS:
         turn = _turn(root, args.agents)

@@ -58,15 +58,17 @@ def _list(root: Path) -> int:
 def _show(path: Path) -> int:
     """What data and models wrote is shown without signs that paint a terminal."""
     from sophron.campaign.shown import lines
+    from sophron.records.files import read_bytes
 
-    print("\n".join(lines(path.read_text(encoding="utf-8", errors="replace"))))
+    print("\n".join(lines(read_bytes(path).decode(errors="replace"))))
     return 0
 
 
 def _read(name: str) -> str:
     from sophron.records.errors import UserError
+    from sophron.records.files import read_text
 
     try:
-        return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{name}: cannot be read ({error}); give a file of UTF-8 text") from None
+        return sys.stdin.read() if name == "-" else read_text(Path(name))
+    except UnicodeDecodeError:
+        raise UserError("standard input is not UTF-8 text; save the answer as plain UTF-8") from None

@@ -27,11 +27,12 @@ def run(args: argparse.Namespace) -> int:
     from sophron.records.approvals import FOLDER
     from sophron.records.atomic import write_text
     from sophron.records.errors import UserError
+    from sophron.records.files import read_text
     from sophron.records.signatures import REVOKED_NAME, SIGNERS_NAME, public_key
 
     root = args.campaign.absolute()
     path = root / FOLDER / SIGNERS_NAME
-    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    text = read_text(path) if path.is_file() else ""
     if args.action == "list":
         print(text or "nobody yet: the first `sophron approve` trusts its own key", end="" if text else "\n")
         return 0
@@ -47,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
             print("Added. A signer trusted until now approves next: sophron approve")
         else:
             revoked = path.with_name(REVOKED_NAME)
-            before = revoked.read_text(encoding="utf-8") if revoked.is_file() else ""
+            before = read_text(revoked) if revoked.is_file() else ""
             write_text(revoked, before + public + "\n")
             print("Revoked, from now on. If the approval in force was signed with it: sophron approve with another key")
     return 0

@@ -69,7 +69,7 @@ def _snakemake(argv: list[str]) -> int:
 
 def _redirect(log: Path) -> None:
     null = os.open(os.devnull, os.O_RDONLY)
-    out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
     os.dup2(null, 0)
     os.dup2(out, 1)
     os.dup2(out, 2)

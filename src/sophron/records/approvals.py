@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from sophron.records import signatures, steps, usage
 from sophron.records.code import code_digest, library_digest
 from sophron.records.errors import Refused
+from sophron.records.files import read_json
 
 FOLDER = "approvals"
 LOG = "log"
@@ -70,7 +71,7 @@ def _read_gate(root: Path) -> tuple[bytes, str]:
             f"sophron approve{where}"
         )
     try:
-        content = json.loads(gate.read_bytes())
+        content = read_json(gate)
         return content["record"].encode(), str(content["signature"])
     except (ValueError, KeyError, TypeError, AttributeError):
         raise Refused(f"{gate}: is not a gate file any more; sign again: sophron approve") from None
@@ -86,7 +87,7 @@ def signed(root: Path, data: bytes, signature: str, where: Path, *, revocation: 
     try:
         record = json.loads(data)
         approver, campaign, time = str(record["approver"]), str(record["campaign"]), str(record["time"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise Refused(f"{where}: holds no approval record; sign again: sophron approve") from None
     signatures.verify(
         data,

@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +19,25 @@ def _sync_folder(folder: Path) -> None:
 def write_bytes(path: Path, data: bytes) -> None:
     """Put `data` at `path` in one step; a reader sees the old content or the new one, never a part."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    try:
+        _replace(path, path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp"), data)
+    except OSError as error:
+        error.filename = str(path)  # the temporary name says nothing to anybody
+        raise
+
+
+def _replace(path: Path, temporary: Path, data: bytes) -> None:
+    # The mode is the umask's, and in a shared folder the group is the folder's: several people may work there.
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
             stream.flush()
-            os.fchmod(stream.fileno(), 0o644)
             os.fsync(stream.fileno())
-        Path(name).replace(path)
+        temporary.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):
-            Path(name).unlink()
+            temporary.unlink()
         raise
     _sync_folder(path.parent)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sophron.records.errors import UserError, shown
+from sophron.records.files import read_bytes
 from sophron.records.resources import resource
 
 if TYPE_CHECKING:
@@ -47,22 +48,11 @@ def dotted(keys: Sequence[Key]) -> str:
     return text
 
 
-def _read(path: Path) -> bytes:
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise UserError(f"{path}: larger than {MAX_BYTES // 1_000_000} MB; a document of Sophron is small text")
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise UserError(f"{path}: there is no such file") from None
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
-
-
 def load_yaml(path: Path) -> Document:
     """A YAML file as plain JSON data with line numbers; UserError where it is not plain, strict YAML."""
     from sophron.records.strict_yaml import parse
 
-    data, lines = parse(_read(path), str(path))
+    data, lines = parse(read_bytes(path, MAX_BYTES), str(path))
     return Document(data, path, lines)
 
 
@@ -73,7 +63,7 @@ def _no_constant(name: str) -> None:
 def load_json(path: Path) -> Any:
     """A JSON file as plain data; UserError where it is no JSON (NaN is none)."""
     try:
-        return json.loads(_read(path), parse_constant=_no_constant)
+        return json.loads(read_bytes(path, MAX_BYTES), parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         raise UserError(
             f"{path}: is not valid JSON ({error}); restore it, or remove it to have it made again"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sophron.records import files
 from sophron.records.errors import UserError
 
 
@@ -17,7 +18,7 @@ def append(path: Path, record: Mapping[str, Any], *, sync: bool = False) -> None
     # ASCII alone: answers may hold lone surrogates, which UTF-8 cannot.
     line = json.dumps(record, allow_nan=False, separators=(",", ":")).encode("ascii") + b"\n"
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
         size = os.fstat(handle).st_size
         if size and os.pread(handle, 1, size - 1) != b"\n":
@@ -35,12 +36,11 @@ def read(path: Path, offset: int = 0) -> tuple[list[dict[str, Any]], int]:
 
     A last line without an end is left for the next call: its writer may still be at it.
     """
-    try:
-        with path.open("rb") as stream:
-            stream.seek(offset)
-            data = stream.read()
-    except FileNotFoundError:
+    if not path.exists():
         return [], 0
+    with files.opened(path) as stream:
+        stream.seek(offset)
+        data = stream.read()
     whole = data.rfind(b"\n") + 1
     records = [_parsed(line) for line in data[:whole].split(b"\n")]
     return [record for record in records if record is not None], offset + whole
@@ -49,6 +49,6 @@ def read(path: Path, offset: int = 0) -> tuple[list[dict[str, Any]], int]:
 def _parsed(line: bytes) -> dict[str, Any] | None:
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None

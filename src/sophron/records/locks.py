@@ -26,7 +26,7 @@ class FileLock:
     def acquire(self) -> None:
         """Take the lock."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         mode = fcntl.LOCK_SH if self.shared else fcntl.LOCK_EX
         try:
             fcntl.flock(handle, mode if self.blocking else mode | fcntl.LOCK_NB)

@@ -19,6 +19,11 @@ def namespace(campaign: str) -> str:
 ABSENT = "ssh-keygen is not on PATH; install the OpenSSH client"
 
 
+def _check_key(key: Path) -> None:
+    if key.exists() and not key.is_file():  # ssh-keygen would wait at a FIFO
+        raise UserError(f"{key}: is not a key file; give one with --key")
+
+
 def _keygen(arguments: Sequence[str], data: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
     try:
         return subprocess.run(["ssh-keygen", *arguments], input=data, capture_output=True, check=False)
@@ -28,6 +33,7 @@ def _keygen(arguments: Sequence[str], data: bytes | None = None) -> subprocess.C
 
 def sign(data: bytes, key: Path, campaign: str) -> str:
     """Armored signature of `data` with a private key file (or a public one whose private half an agent holds)."""
+    _check_key(key)
     done = _keygen(["-Y", "sign", "-q", "-f", str(key), "-n", namespace(campaign)], data)
     if done.returncode != 0:
         reason = " ".join(done.stderr.decode(errors="replace").split()) or "no reason given"
@@ -37,9 +43,10 @@ def sign(data: bytes, key: Path, campaign: str) -> str:
 
 def public_key(key: Path) -> str:
     """`type base64` of a key file, private or public."""
+    _check_key(key)
     public = key if key.suffix == ".pub" else Path(f"{key}.pub")
     if public.is_file():
-        words = public.read_text().split()
+        words = public.read_bytes().decode(errors="replace").split()
         if len(words) > 1:
             return " ".join(words[:2])
     done = _keygen(["-y", "-f", str(key)])

@@ -1,10 +1,10 @@
 """What was used of the envelope: core-seconds of all tries, one running sum. Standard library only."""
 
-import json
 import math
 from pathlib import Path
 
 from sophron.records.errors import UserError
+from sophron.records.files import read_json
 
 
 def _path(root: Path) -> Path:
@@ -15,9 +15,7 @@ def core_hours(root: Path) -> float:
     """Core-hours used so far: the sum over all ended tries of reserved cores x elapsed time."""
     path = _path(root)
     try:
-        used = float(json.loads(path.read_bytes())["core_seconds"])
-    except FileNotFoundError:
-        used = _from_tries(root)
+        used = float(read_json(path)["core_seconds"]) if path.exists() else _from_tries(root)
     except (ValueError, KeyError, TypeError):
         used = math.nan
     if not math.isfinite(used):
@@ -28,7 +26,10 @@ def core_hours(root: Path) -> float:
 def _from_tries(root: Path) -> float:
     total = 0.0
     for path in (root / "records").glob("*/*/try.json"):
-        total += float(json.loads(path.read_bytes()).get("core_seconds") or 0.0)
+        try:
+            total += float(read_json(path).get("core_seconds") or 0.0)
+        except (ValueError, AttributeError, TypeError):
+            raise UserError(f"{path}: this try's record is damaged; restore it, or remove the file") from None
     return total
 
 

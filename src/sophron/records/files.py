@@ -1,0 +1,63 @@
+"""Reading files that a person, a model or a broken disk may have left: only where they are regular, and never waiting.
+
+Standard library only: the gate reads through it.
+"""
+
+import json
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from sophron.records.errors import UserError, of_system
+
+
+@contextmanager
+def opened(path: Path, most: int | None = None) -> Iterator[BinaryIO]:
+    """A regular file, open for reading. UserError where it is none (a FIFO would wait), or above `most` bytes."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        try:
+            _check(path, os.fstat(handle), most)
+            with os.fdopen(handle, "rb", closefd=False) as stream:
+                yield stream
+        finally:
+            os.close(handle)
+    except FileNotFoundError:
+        raise UserError(f"{path}: there is no such file; correct the path, or restore it") from None
+    except OSError as error:
+        error.filename = str(path)
+        raise UserError(of_system(error)) from None
+
+
+def read_bytes(path: Path, most: int | None = None) -> bytes:
+    """The content of a regular file; UserError as of `opened`."""
+    with opened(path, most) as stream:
+        return stream.read()
+
+
+def _check(path: Path, about: os.stat_result, most: int | None) -> None:
+    if stat.S_ISDIR(about.st_mode):
+        raise UserError(f"{path}: is a folder where a file belongs; move it away")
+    if not stat.S_ISREG(about.st_mode):
+        raise UserError(f"{path}: is not a plain file (a FIFO, socket or device); move it away")
+    if most is not None and about.st_size > most:
+        raise UserError(f"{path}: larger than {most // 1_000_000} MB; a document of Sophron is small text")
+
+
+def read_text(path: Path) -> str:
+    """The content of a regular file of UTF-8 text; UserError where it is none."""
+    try:
+        return read_bytes(path).decode()
+    except UnicodeDecodeError:
+        raise UserError(f"{path}: is not UTF-8 text; save it as plain UTF-8") from None
+
+
+def read_json(path: Path) -> Any:
+    """The value in a JSON file; ValueError where it is no JSON, or nested beyond any use. UserError as of `opened`."""
+    try:
+        return json.loads(read_bytes(path))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
