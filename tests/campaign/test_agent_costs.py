@@ -3,11 +3,12 @@
 import re
 from pathlib import Path
 
+import html_page
 import pytest
 import toy
 
 from sophron.agents import budget
-from sophron.campaign import agent_costs, agent_files, plan, spec
+from sophron.campaign import agent_costs, agent_files, plan, review, review_page, review_text, spec
 from sophron.records import strict_yaml
 
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "how-to" / "agents.md"
@@ -63,6 +64,18 @@ def test_a_cap_below_what_is_expected_closes_the_gate_and_what_fails_is_not_expe
     assert make(asking).excess() == [
         "limits.dollars: the agent steps are expected to take 0.03, the limit is 0.01; raise it"
     ]
+
+
+def test_the_review_shows_expected_and_worst_beside_the_cap_and_says_what_happens_there(asking):
+    asking.edit("core_hours: 100", f"core_hours: 100, {stated(documented())}")
+    looked = review.collect(asking.root, None, lambda _: [])
+    words, page = review_text.render(looked), html_page.Page(review_page.render(looked)).words
+    assert re.search(r"dollars +15 +0.03 +\d{3}", words)
+    assert re.search(r"caveats +1 +1 +1 call, 10,000 tokens, 0.03 dollars +2 calls, 250,000 tokens, 1.5 dollars", words)
+    assert re.search(r"debug +0 +30 ", words)
+    assert "caveats 1 1 1 call, 10,000 tokens, 0.03 dollars 2 calls, 250,000 tokens, 1.5 dollars" in page
+    assert agent_costs.AT_THE_CAP in page
+    assert agent_costs.AT_THE_CAP in " ".join(words.split())
 
 
 def test_a_mailbox_costs_no_money(asking):

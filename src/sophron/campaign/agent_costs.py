@@ -12,6 +12,10 @@ from sophron.campaign import agent_files, agent_steps
 from sophron.campaign.spec import Spec
 from sophron.records import documents
 
+AT_THE_CAP = (
+    "The limits on model calls are hard caps. At one of them agent steps stop with a sentence, compute and verdicts go "
+    "on, and the report is written without caveats and says so."
+)
 KEYS = {"model_calls": "calls", "tokens": "tokens", "dollars": "dollars"}
 """Limit of a campaign -> limit of an agent."""
 UNPRICED = "mailbox"

@@ -54,6 +54,8 @@ def _environment() -> "Environment":
         "lines": shown.lines,
         "safe_line": _line,
         "hours": shown.hours,
+        "amount": shown.amount,
+        "of_a_model": shown.of_a_model,
         "number": shown.number,
         "short": shown.short,
         "sentence": lambda words: words[:1].upper() + words[1:],

@@ -9,7 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sophron.campaign import agent_files, agent_steps, approve, draft, plan
+from sophron.campaign import agent_costs, agent_files, agent_steps, approve, draft, plan
+from sophron.campaign.agent_costs import AgentCost
 from sophron.campaign.mechanical import Mechanical
 from sophron.campaign.pitfalls import Pitfall
 from sophron.campaign.plan import PlannedStep
@@ -62,6 +63,21 @@ class AgentPlan:
 
 
 @dataclass(frozen=True)
+class Limit:
+    """One limit of the envelope: what is signed, expected (of model calls alone), and the plan's upper bound."""
+
+    name: str
+    signed: float
+    expected: float | None
+    most: float
+
+    @property
+    def unused(self) -> bool:
+        """Whether nothing is granted and nothing is needed."""
+        return not self.signed and not self.most
+
+
+@dataclass(frozen=True)
 class Review:
     """All that is shown. now: what an unforced dry run shows; closed: why the gate cannot be signed, if so."""
 
@@ -89,14 +105,19 @@ class Review:
         ]
 
     @property
-    def envelope(self) -> list[tuple[str, float, float]]:
-        """(limit, its value, the plan's upper bound); what is limited to nothing comes last."""
-        bounds = self.proposal.plan.bounds()
-        order = ["steps", "core_hours"]
-        limits = sorted(
-            self.proposal.plan.envelope().items(), key=lambda item: order.index(item[0]) if item[0] in order else 9
-        )
-        return [(name, limit, bounds.get(name, 0)) for name, limit in limits]
+    def envelope(self) -> list[Limit]:
+        """The limits that are signed; steps and core-hours come first."""
+        made, costs = self.proposal.plan, self.agent_costs
+        expected = agent_costs.total(cost.expected for cost in costs) if costs else {}
+        most = made.bounds() | agent_costs.total(cost.worst for cost in costs)
+        order = [*made.bounds(), *made.envelope()]
+        limits = sorted(made.envelope().items(), key=lambda item: order.index(item[0]))
+        return [Limit(name, limit, expected.get(name), most.get(name, 0)) for name, limit in limits]
+
+    @property
+    def agent_costs(self) -> list[AgentCost]:
+        """What the steps of each agent rule cost; none where rules of thumb answer."""
+        return self.proposal.plan.agent_costs
 
     @property
     def own_bounds(self) -> list[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from sophron.campaign import graph_picture, page
+from sophron.campaign.agent_costs import AT_THE_CAP
 from sophron.campaign.plan import PlannedStep
 from sophron.campaign.review import Review, StagePlan
 from sophron.campaign.shown import hides, hours, short
@@ -25,6 +26,7 @@ def render(review: Review) -> str:
             "picture": page.picture(graph_picture.svg(_nodes(review), f"Stages of {spec.campaign}")),
             "findings": sorted(review.findings, key=lambda one: STATUS_ORDER.index(one[1].status)),
             "listed": _listed(review),
+            "at_the_cap": AT_THE_CAP,
             "listing": f"approvals/plans/{plan.listing_hash}.steps",
         },
     )

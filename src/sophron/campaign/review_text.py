@@ -4,8 +4,9 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sophron.campaign.review import Review
-from sophron.campaign.shown import flat, hides, hours, lines, plain, short, text
+from sophron.campaign.agent_costs import AT_THE_CAP
+from sophron.campaign.review import Limit, Review
+from sophron.campaign.shown import amount, flat, hides, hours, lines, of_a_model, plain, short, text
 
 WIDTH = 100
 LONGEST_LIST = 12
@@ -138,6 +139,8 @@ def _agents(review: Review, paint: Paint) -> Iterator[str]:
     rows = [["agent", "answered by", "behind the rules"]]
     rows += [[text(agent.name), text(agent.who), text(", ".join(agent.rules))] for agent in review.agents]
     yield from table(rows)
+    if review.agent_costs:
+        yield from _agent_costs(review)
     for agent in review.agents:
         if agent.tools:
             yield from _wrapped(f"{agent.name} may use {', '.join(agent.tools)}; it and its programs get:")
@@ -151,18 +154,36 @@ def _counted(rules: Mapping[str, int]) -> str:
 
 def _envelope(review: Review, paint: Paint) -> Iterator[str]:
     yield paint("Envelope", BOLD)
-    rows = [
-        [text(name).replace("_", " "), plain(limit), hours(bound) if name == "core_hours" else plain(bound)]
-        for name, limit, bound in review.envelope
-        if limit or bound
+    shown = [
+        [text(limit.name).replace("_", " "), plain(limit.signed), *_needed(limit, expected=bool(review.agent_costs))]
+        for limit in review.envelope
+        if not limit.unused
     ]
-    yield from table([["", "signed", "this plan, at most"], *rows], right=(1, 2))
+    expected = ["expected"] if review.agent_costs else []
+    yield from table([["", "signed", *expected, "this plan, at most"], *shown], right=range(1, 4))
     if review.own_bounds:
         own = " and ".join(review.own_bounds).replace("_", "-")
         yield f"  no limit on {own} in the spec: the plan's own bound is signed"
-    nothing = [text(name).replace("_", " ") for name, limit, bound in review.envelope if not limit and not bound]
+    nothing = [text(limit.name).replace("_", " ") for limit in review.envelope if limit.unused]
     if nothing:
         yield f"  none at all: {', '.join(nothing)}"
+    if review.agent_costs:
+        yield from _wrapped(AT_THE_CAP)
+
+
+def _needed(limit: Limit, *, expected: bool) -> list[str]:
+    most = hours(limit.most) if limit.name == "core_hours" else amount(limit.most)
+    return [*(["" if limit.expected is None else amount(limit.expected)] if expected else []), most]
+
+
+def _agent_costs(review: Review) -> Iterator[str]:
+    """What one step of each agent rule takes, and how many there may be."""
+    rows = [["steps of", "expected", "at most", "one step takes as a rule", "one step takes at most"]]
+    rows += [
+        [text(cost.rule), str(cost.expected_steps), str(cost.steps), of_a_model(cost.usual), of_a_model(cost.most)]
+        for cost in review.agent_costs
+    ]
+    yield from table(rows, right=(1, 2))
 
 
 def _stages(review: Review, paint: Paint) -> Iterator[str]:

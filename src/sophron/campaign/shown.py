@@ -116,6 +116,17 @@ def hours(value: float) -> str:
     return "< 0.01" if 0 < value < 0.005 else f"{value:,.2f}"
 
 
+def amount(value: float) -> str:
+    """Calls, tokens or dollars: thousands apart, no digits that were not meant."""
+    return f"{value:,.12g}"
+
+
+def of_a_model(amounts: Mapping[str, float]) -> str:
+    """Calls, tokens and dollars of a model, by limit of a campaign, in words."""
+    calls = "1 call" if amounts["model_calls"] == 1 else f"{amount(amounts['model_calls'])} calls"
+    return f"{calls}, {amount(amounts['tokens'])} tokens, {amount(amounts['dollars'])} dollars"
+
+
 def duration(seconds: float) -> str:
     """`1:02:03`: hours, minutes and whole seconds."""
     minutes, rest = divmod(round(seconds), 60)
