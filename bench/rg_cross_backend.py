@@ -21,6 +21,7 @@ import yaml
 from record import record
 
 from sophron.campaign import approve, locks
+from sophron.cli import _probes
 from sophron.records.resources import resource
 
 REPLICAS = "01"
@@ -43,7 +44,7 @@ def campaign(root: Path, ways: list[str], steps: int | None) -> None:
     key = root.parent / "key"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
     with locks.signing(root):
-        approve.sign(approve.propose(root), key, "bench")
+        approve.sign(approve.propose(root, probe=_probes.of(root)), key, "bench")
 
 
 def call(root: Path, *arguments: str) -> float:

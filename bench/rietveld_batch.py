@@ -25,6 +25,7 @@ import yaml
 from record import record
 
 from sophron.campaign import approve, locks
+from sophron.cli import _probes
 from sophron.interfaces.rietveld import Background, Freed, Request, Setup
 from sophron.records.resources import resource
 from sophron.science.rietveld import pattern as patterns
@@ -87,7 +88,7 @@ def campaign(root: Path, workers: int) -> dict[str, float]:
     key = root.parent / "key"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
     with locks.signing(root):
-        approve.sign(approve.propose(root), key, "bench")
+        approve.sign(approve.propose(root, probe=_probes.of(root)), key, "bench")
     before, begun = cpu(), time.perf_counter()
     command = [sys.executable, "-m", "snakemake", "--cores", str(workers), "--quiet", "all"]
     subprocess.run(command, cwd=root, check=True)

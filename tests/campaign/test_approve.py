@@ -9,6 +9,8 @@ import pytest
 import toy
 
 from sophron.campaign import approve, locks, trust
+from sophron.campaign.pitfalls import Pitfall
+from sophron.interfaces.probe import Finding
 from sophron.records import approvals, signatures
 from sophron.records.errors import Refused, UserError
 
@@ -96,12 +98,23 @@ def test_a_name_that_is_a_pattern_or_none_is_refused(name):
 
 
 def test_the_gate_stays_closed_for_assumptions_and_limits(campaign):
-    assert approve.closed(approve.propose(campaign.root)) == []
+    assert approve.closed(approve.propose(campaign.root, probe=lambda _: [])) == []
     campaign.edit("status: verified", "status: UNVERIFIED")
     campaign.edit("core_hours: 100", "steps: 5, core_hours: 100")
-    unverified, steps = approve.closed(approve.propose(campaign.root))
+    unverified, steps = approve.closed(approve.propose(campaign.root, probe=lambda _: []))
     assert unverified == "the assumption finite is UNVERIFIED; verify it and say so in campaign.yaml"
     assert steps.startswith("limits.steps: the plan has 21 steps, the limit is 5")
+
+
+def test_nothing_is_signed_past_the_gate_by_a_caller_of_the_library_either(campaign):
+    pitfall = Pitfall("wet", "Wet", "what", "why", "do that", "wet", {}, (), campaign.root)
+    for probe, words in (
+        (None, "the probes of its pitfalls were not run"),
+        (lambda _: [(pitfall, Finding("hit", "water"))], "the pitfall wet was found: water"),
+    ):
+        with locks.signing(campaign.root), pytest.raises(Refused, match=words):
+            approve.sign(approve.propose(campaign.root, probe=probe), campaign.key, "alex")
+    assert not campaign.gate.exists()
 
 
 def test_windows_line_ends_in_spec_and_signers_are_signed_as_they_are(campaign):

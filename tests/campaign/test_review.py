@@ -136,6 +136,39 @@ def test_signed_and_then_amended(campaign):
     assert "invalidated by the amendment" in page.words
 
 
+def test_an_amendment_that_removes_a_stage_and_one_that_adds_it_again(campaign):
+    campaign.sign()
+    campaign.finish_here()
+    amend.draft(campaign.root, "not needed", removed=["stages.f"])
+    looked = review.collect(campaign.root, None, lambda _: [])
+    (removed,) = looked.invalidated
+    assert (removed.name, removed.steps, removed.outputs, removed.removed) == ("f", 0, 5, True)
+    words, page = review_text.render(looked), Page(review_page.render(looked)).words
+    assert re.search(r"f +0 steps +0.00 core-hours +REMOVED; 5 files move to invalidated/v1\n", words)
+    assert "f (removed)" in page
+    assert main(["approve", str(campaign.root), "--key", str(campaign.key), "--digest", looked.proposal.digest]) == 0
+    kept = [path for path in (campaign.root / "invalidated" / "v1" / "results" / "f").iterdir() if path.is_file()]
+    assert len(kept) == removed.outputs
+    amend.draft(campaign.root, "needed after all", withdraw=2)
+    looked = review.collect(campaign.root, None, lambda _: [])
+    assert looked.invalidated == []
+    assert [(stage.name, stage.steps) for stage in looked.added] == [("f", 3)]
+    assert re.search(r"adds .*\n +f +3 steps +1.33 core-hours", review_text.render(looked))
+    assert "It adds f" in Page(review_page.render(looked)).words
+
+
+def test_each_reason_of_a_closed_gate_is_one_item(campaign, capsys):
+    reasons = ["a reason " + "that is far longer than a line of the terminal " * 3, "another"]
+    shown = review_text.render(made(campaign.root, closed=reasons))
+    assert [line[:4] for line in shown.splitlines() if line.startswith("  - ")] == ["  - ", "  - "]
+    campaign.edit("status: verified", "status: UNVERIFIED")
+    campaign.edit("core_hours: 100", "steps: 5, core_hours: 100")
+    assert main(["approve", str(campaign.root), "--key", str(campaign.key), "--digest", "0" * 64]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == "sophron approve: the gate stays closed:"
+    assert [line[:4] for line in said[1:]] == ["  - ", "  - "]
+
+
 def test_free_engine_text_outside_the_sandbox_is_shown_loudly(campaign):
     campaign.edit("      memory_mb: 200", "      memory_mb: 200\n      unsandboxed_fragments: true")
     looked = made(campaign.root)

@@ -7,6 +7,7 @@ import pytest
 import toy
 
 from sophron.campaign import approve
+from sophron.campaign.pitfalls import hits
 from sophron.campaign.plan import Plan
 from sophron.campaign.spec import load
 from sophron.cli import _probes, main
@@ -56,7 +57,7 @@ def test_each_probe_answers_or_is_unknown(tmp_path, monkeypatch, capsys):
     assert found["wrong"] == Finding("unknown", "the probe wrong gave no finding")
     assert found["missing"].status == "unknown"
     assert '"missing" is not installed in the registry sophron.probes' in found["missing"].evidence
-    assert _probes.hits(campaign.root, spec) == ["the pitfall hit was found: arithmetic 3"]
+    assert hits(_probes.findings(campaign.root, spec)) == ["the pitfall hit was found: arithmetic 3"]
     key = ["--key", str(campaign.key)]
     assert main(["approve", str(campaign.root), *key, "--digest", "0" * 12]) == 2
     assert "the pitfall hit was found: arithmetic 3" in capsys.readouterr().err
@@ -65,7 +66,7 @@ def test_each_probe_answers_or_is_unknown(tmp_path, monkeypatch, capsys):
 def reasons(root):
     """Why a viscosity campaign may not be signed, its plan and limits apart."""
     spec = load(root / "campaign.yaml")
-    return approve.closed(approve.Proposal(root, Plan(spec, ()), "", None)) + _probes.hits(root, spec)
+    return approve.closed(approve.Proposal(root, Plan(spec, ()), "", None, _probes.findings(root, spec)))
 
 
 def with_fragments(root, *lines):

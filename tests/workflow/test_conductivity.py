@@ -10,7 +10,7 @@ import yaml
 from sophron.agents import loop
 from sophron.campaign import amend, draft
 from sophron.campaign.approve import propose
-from sophron.campaign.pitfalls import catalogue
+from sophron.campaign.pitfalls import catalogue, hits
 from sophron.campaign.spec import load
 from sophron.cli import _probes, main
 from sophron.records.resources import resource
@@ -106,7 +106,7 @@ def test_the_probe_keeps_the_gate_of_the_shipped_campaign_closed(tmp_path, monke
 def test_the_silent_variant_is_found_too(tmp_path, monkeypatch):
     campaign = shipped(tmp_path, monkeypatch)
     campaign.edit("compute: centroid/stress/atom", "compute: stress/atom")
-    (found,) = _probes.hits(campaign.root, load(campaign.spec))
+    (found,) = hits(_probes.findings(campaign.root, load(campaign.spec)))
     assert found.startswith(f"the pitfall {PITFALL} was found: pair_style tersoff with compute stress/atom runs")
     assert found.endswith("off the exact one, without a warning")
 

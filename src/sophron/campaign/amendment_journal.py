@@ -22,6 +22,8 @@ from sophron.records.errors import Refused, UserError
 from sophron.records.files import read_bytes, read_text
 from sophron.records.locks import FileLock, LockHeldError
 
+REPORT = (*results.REPORT_NAMES, "signed")
+
 
 @dataclass(frozen=True)
 class Journal:
@@ -212,11 +214,18 @@ def _left_by(root: Path, spec: Spec, stages: list[str]) -> list[Path]:
             found.update(outcome.parent / name for name in [outcome.name, *stage.outputs.values()])
             common = outcome.parents[len(stage.wildcards)]
             found.update(common / name for name in ("verdict.json", "accepted.json", "passed"))
-            found.update(common.parent / name for name in (*results.REPORT_NAMES, "signed"))
+            found.update(common.parent / name for name in REPORT)
             found.add(results.record_folder(root, step) / results.PUBLISHED_NAME)
         found.update(_left_by_loop(root, stage))
     # Notes of where things lie are moved last: a kill in between must find the rest again.
     return sorted((path for path in found if path.exists()), key=lambda path: path.name == results.PUBLISHED_NAME)
+
+
+def outputs(root: Path, spec: Spec, stage: str) -> list[Path]:
+    """The results and verdicts of a stage that an amendment which invalidates it moves away."""
+    notes = (root / "records", root / "scratch")
+    left = (path for path in _left_by(root, spec, [stage]) if path.is_file())
+    return [path for path in left if path.name not in REPORT and not any(map(path.is_relative_to, notes))]
 
 
 def _left_by_loop(root: Path, stage: StageKind) -> Iterator[Path]:

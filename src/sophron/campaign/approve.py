@@ -4,13 +4,14 @@ import getpass
 import hashlib
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sophron.campaign import amend, amendment_journal, draft, scope, trust
 from sophron.campaign.amendment_journal import Journal
+from sophron.campaign.pitfalls import Findings, ProbeSpec, hits
 from sophron.campaign.plan import Plan, make
 from sophron.campaign.spec import SPEC_NAME, Spec, load
 from sophron.records import approvals, clock, process, signatures
@@ -23,12 +24,17 @@ SHOWN_DIGITS = 12
 
 @dataclass(frozen=True)
 class Proposal:
-    """What would be signed now. statement: the exact text shown; plan: what it stands for."""
+    """What would be signed now. statement: the exact text shown; plan: what it stands for.
+
+    findings: what the probes say of its spec, None if they were not asked; signed: the spec that a draft amends.
+    """
 
     root: Path
     plan: Plan
     statement: str
     amendment: draft.Draft | None
+    findings: Findings | None = None
+    signed: Spec | None = None
 
     @property
     def digest(self) -> str:
@@ -36,9 +42,10 @@ class Proposal:
         return hashlib.sha256(self.statement.encode()).hexdigest()
 
 
-def propose(root: Path, snakefile: Path | None = None) -> Proposal:
+def propose(root: Path, snakefile: Path | None = None, probe: ProbeSpec | None = None) -> Proposal:
     """The proposal for what is in the folder: a first plan, the same plan again, or a drafted amendment.
 
+    probe: runs the pitfall probes; a proposal without their findings cannot be signed.
     Raises UserError for a spec that was changed without a draft.
     """
     drafted = draft.read(root)
@@ -55,15 +62,17 @@ def propose(root: Path, snakefile: Path | None = None) -> Proposal:
     if changed and not drafted:
         told = "; ".join(map(amend.another_agent, changed))
         raise UserError(f"{told} than was signed; draft the change: sophron amend --rationale 'why'")
-    if in_force and drafted:
-        _check_draft(drafted, amendment_journal.signed_spec(root, in_force.hash), spec, changed)
+    old = amendment_journal.signed_spec(root, in_force.hash) if in_force and drafted else None
+    if drafted and old:
+        _check_draft(drafted, old, spec, changed)
     plan = make(root, spec, snakefile)
     statement = plan.statement(root) | {
         "previous": in_force.hash if in_force else None,
         "amendment": _amendment(drafted) if drafted else None,
         "trusted": trust.fingerprints(root),
     }
-    return Proposal(root, plan, json.dumps(statement, indent=2, sort_keys=True) + "\n", drafted)
+    text = json.dumps(statement, indent=2, sort_keys=True) + "\n"
+    return Proposal(root, plan, text, drafted, None if probe is None else probe(spec), old)
 
 
 def _amendment(drafted: draft.Draft) -> dict[str, Any]:
@@ -84,13 +93,13 @@ def _check_draft(drafted: draft.Draft, old: Spec, new: Spec, agents: list[str]) 
 
 
 def closed(proposal: Proposal) -> list[str]:
-    """Why the gate must stay closed, one sentence each; empty where it may be signed."""
+    """Why the gate must stay closed, one sentence each; empty if it may be signed. This is the gate's condition."""
     reasons = [
         f"the assumption {name} is UNVERIFIED; verify it and say so in {SPEC_NAME}"
         for name in proposal.plan.spec.unverified()
     ]
     refused = [finding.sentence for finding in scope.excluded(proposal.plan.spec.data)]
-    return refused + reasons + _unread(proposal.plan.spec) + proposal.plan.excess()
+    return refused + reasons + _unread(proposal.plan.spec) + proposal.plan.excess() + _pitfalls(proposal)
 
 
 def _unread(spec: Spec) -> list[str]:
@@ -102,11 +111,24 @@ def _unread(spec: Spec) -> list[str]:
     ]
 
 
+def _pitfalls(proposal: Proposal) -> list[str]:
+    if proposal.findings is None:
+        return ["the probes of its pitfalls were not run; look at it: sophron review"]
+    return hits(proposal.findings)
+
+
+def refusal(reasons: Sequence[str]) -> str:
+    """The reasons for which the gate stays closed, one item each."""
+    return reasons[0] if len(reasons) == 1 else "\n  - ".join(["the gate stays closed:", *reasons])
+
+
 def sign(proposal: Proposal, key: Path, approver: str | None = None) -> Mapping[str, Any]:
     """Sign a proposal with an SSH key and put it into force; the record. The caller holds `locks.signing`.
 
-    Raises Refused for a key that is not among the trusted signers, is revoked or has expired.
+    Raises Refused while the gate must stay closed, and for a key that is not trusted, is revoked or has expired.
     """
+    if reasons := closed(proposal):
+        raise Refused(refusal(reasons))
     root, campaign = proposal.root, proposal.plan.spec.campaign
     trust.check_keys(root, campaign)
     signers_path = root / approvals.FOLDER / signatures.SIGNERS_NAME

@@ -1,13 +1,17 @@
 """The pitfall catalogue: installed data files and the campaign's own, and which of them a spec could fall into."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from sophron.interfaces.probe import Finding
 from sophron.records.documents import load_yaml, validate
 from sophron.records.errors import UserError
 from sophron.records.resources import resource
+
+if TYPE_CHECKING:
+    from sophron.campaign.spec import Spec
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,20 @@ class Pitfall:
             and all(stage in stages for stage in self.stages)
             and all(condition.holds(spec) for condition in self.when)
         )
+
+
+Findings = Sequence[tuple[Pitfall, Finding]]
+ProbeSpec = Callable[["Spec"], Findings]
+"""Runs the probes of all pitfalls that a spec could fall into."""
+
+
+def hits(findings: Findings) -> list[str]:
+    """One sentence for each pitfall that is there; any keeps the gate closed."""
+    return [
+        f"the pitfall {pitfall.id} was found: {finding.evidence}"
+        for pitfall, finding in findings
+        if finding.status == "hit"
+    ]
 
 
 def catalogue(campaign_root: Path) -> list[Pitfall]:

@@ -3,33 +3,36 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sophron.campaign import agent_costs, agent_files, agent_steps, approve, draft, plan
+from sophron.campaign import agent_costs, agent_files, agent_steps, amendment_journal, approve, draft, plan
 from sophron.campaign.agent_costs import AgentCost
 from sophron.campaign.mechanical import Mechanical
-from sophron.campaign.pitfalls import Pitfall
+from sophron.campaign.pitfalls import Findings, ProbeSpec
 from sophron.campaign.plan import PlannedStep
 from sophron.campaign.spec import Spec
-from sophron.interfaces.probe import Finding
 from sophron.sandbox import grants
 
-Findings = Sequence[tuple[Pitfall, Finding]]
 REASON_LENGTH = 80
 
 
 @dataclass(frozen=True)
 class StagePlan:
-    """What is planned for one stage. rules: rule -> number of steps; core_hours: upper bound, retries included."""
+    """What is planned for one stage. rules: rule -> number of steps; core_hours: upper bound, retries included.
+
+    outputs: files of it that an amendment moves away; removed: whether the amended spec has it no more.
+    """
 
     name: str
     rules: Mapping[str, int]
     core_hours: float
     mechanical: Mechanical | None
+    outputs: int = 0
+    removed: bool = False
 
     @property
     def steps(self) -> int:
@@ -134,11 +137,25 @@ class Review:
         found = [stage for stage in self.stages if stage.name == name]
         return found[0] if found else StagePlan(name, {}, 0.0, self.spec.mechanical(name))
 
-    @property
+    @cached_property
     def invalidated(self) -> list[StagePlan]:
-        """The stages that the drafted amendment invalidates, with what repeating them may cost."""
+        """The stages that the drafted amendment invalidates or removes, with what repeating them may cost."""
         amendment = self.proposal.amendment
-        return [self.stage(name) for name in amendment.invalidated_stages] if amendment else []
+        return [self._invalidated(name) for name in amendment.invalidated_stages] if amendment else []
+
+    def _invalidated(self, name: str) -> StagePlan:
+        old = self.proposal.signed
+        outputs = len(amendment_journal.outputs(self.proposal.root, old, name)) if old else 0
+        if name in self.spec.data["stages"]:
+            return replace(self.stage(name), outputs=outputs)
+        return StagePlan(name, {}, 0.0, None, outputs, removed=True)
+
+    @property
+    def added(self) -> list[StagePlan]:
+        """The stages that the drafted amendment adds."""
+        old = self.proposal.signed
+        new = [] if old is None else [name for name in self.spec.data["stages"] if name not in old.data["stages"]]
+        return [self.stage(name) for name in new]
 
     @cached_property
     def waiting(self) -> list[Waiting]:
@@ -233,24 +250,14 @@ def own_first(rules: Mapping[str, int]) -> dict[str, int]:
     )
 
 
-def collect(root: Path, snakefile: Path | None, probe: Callable[[Spec], Findings]) -> Review:
+def collect(root: Path, snakefile: Path | None, probe: ProbeSpec) -> Review:
     """Make the plan, probe its spec, and look at what would run now. Raises UserError as `approve.propose` does.
 
     snakefile: the host's, where the campaign is part of another pipeline. probe: runs the pitfall probes of a spec.
     """
-    proposal = approve.propose(root, snakefile)
-    findings = probe(proposal.plan.spec)
+    proposal = approve.propose(root, snakefile, probe)
     now = plan.dry_run(root, snakefile or root / "Snakefile", forced=False, drafted=draft.read(root) is not None).steps
-    return Review(proposal, now, findings, [*approve.closed(proposal), *hits(findings)])
-
-
-def hits(findings: Findings) -> list[str]:
-    """One sentence for each pitfall that is there; any keeps the gate closed."""
-    return [
-        f"the pitfall {pitfall.id} was found: {finding.evidence}"
-        for pitfall, finding in findings
-        if finding.status == "hit"
-    ]
+    return Review(proposal, now, proposal.findings or (), approve.closed(proposal))
 
 
 def reason_without_files(reason: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sophron.campaign.agent_costs import AT_THE_CAP
-from sophron.campaign.review import Limit, Review
+from sophron.campaign.review import Limit, Review, StagePlan
 from sophron.campaign.shown import amount, flat, hides, hours, lines, of_a_model, plain, short, text
 
 WIDTH = 100
@@ -57,7 +57,11 @@ def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]
 
 def _wrapped(words: str, indent: str = "  ", further: str = "") -> list[str]:
     return textwrap.wrap(
-        text(words), WIDTH, initial_indent=indent, subsequent_indent=indent + further, break_on_hyphens=False
+        text(words),
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=" " * len(indent) + further,
+        break_on_hyphens=False,
     )
 
 
@@ -98,14 +102,26 @@ def _amendment(review: Review, paint: Paint) -> Iterator[str]:
     yield from _wrapped(f"rationale: {amendment.rationale}")
     for change in amendment.changes:
         yield from _wrapped(change, "    ", "  ")
+    if review.added:
+        yield "  adds (upper bound of what runs):"
+        yield from ("  " + line for line in table([_cost(stage) for stage in review.added], right=(1, 2)))
     if not review.invalidated:
         yield "  invalidates no stage"
         return
-    yield "  invalidates (upper bound of what runs again):"
-    rows = [[text(stage.name), f"{stage.steps} steps", hours(stage.core_hours)] for stage in review.invalidated]
-    total = sum(stage.core_hours for stage in review.invalidated)
-    rows.append(["together", f"{sum(stage.steps for stage in review.invalidated)} steps", hours(total)])
-    yield from ("  " + line + " core-hours" for line in table(rows, right=(1, 2)))
+    yield "  invalidates (upper bound of what runs again; what is there is kept):"
+    rows = [[*_cost(stage), _kept(stage, amendment.version - 1)] for stage in review.invalidated]
+    rows.append([*_cost(*review.invalidated, name="together"), ""])
+    yield from ("  " + line for line in table(rows, right=(1, 2)))
+
+
+def _cost(*stages: StagePlan, name: str = "") -> list[str]:
+    steps, most = sum(stage.steps for stage in stages), sum(stage.core_hours for stage in stages)
+    return [name or text(stages[0].name), f"{steps} steps", f"{hours(most)} core-hours"]
+
+
+def _kept(stage: StagePlan, version: int) -> str:
+    moved = f"{stage.outputs} {'file moves' if stage.outputs == 1 else 'files move'} to invalidated/v{version}"
+    return f"REMOVED; {moved}" if stage.removed else moved
 
 
 def _plan(review: Review, paint: Paint) -> Iterator[str]:
@@ -145,7 +161,7 @@ def _agents(review: Review, paint: Paint) -> Iterator[str]:
         if agent.tools:
             yield from _wrapped(f"{agent.name} may use {', '.join(agent.tools)}; it and its programs get:")
             for line in agent.grants:
-                yield from _wrapped(line, "    - ", "  ")
+                yield from _wrapped(line, "    - ")
 
 
 def _counted(rules: Mapping[str, int]) -> str:
@@ -246,7 +262,7 @@ def _end(review: Review, paint: Paint) -> Iterator[str]:
     if review.closed:
         yield paint("The gate stays closed:", RED)
         for reason in review.closed:
-            yield from _wrapped(reason, "  - ", "")
+            yield from _wrapped(reason, "  - ")
     elif review.in_force:
         yield paint("This plan is signed and in force.", GREEN)
     else:

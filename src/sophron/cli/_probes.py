@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from sophron.campaign import review
-from sophron.campaign.pitfalls import Pitfall, applicable, catalogue
+from sophron.campaign.pitfalls import Pitfall, ProbeSpec, applicable, catalogue
 from sophron.campaign.spec import Spec
 from sophron.interfaces.probe import Finding
 from sophron.records import registry
@@ -18,9 +17,9 @@ def findings(root: Path, spec: Spec) -> list[tuple[Pitfall, Finding]]:
     return [(pitfall, _look(pitfall, spec)) for pitfall in applicable(catalogue(root), spec.data)]
 
 
-def hits(root: Path, spec: Spec) -> list[str]:
-    """One sentence for each pitfall that is there; the gate stays closed for any."""
-    return review.hits(findings(root, spec))
+def of(root: Path) -> ProbeSpec:
+    """`findings` for the specs of one campaign folder."""
+    return lambda spec: findings(root, spec)
 
 
 def _look(pitfall: Pitfall, spec: Spec) -> Finding:

@@ -29,8 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Sign what `sophron review` shows."""
-    from sophron.campaign import amendment_journal, approve, driver, locks
-    from sophron.cli._probes import hits
+    from sophron.campaign import amendment_journal, approve, driver, locks, review, review_text
+    from sophron.cli import _probes
     from sophron.records.errors import UserError
 
     root = args.campaign.absolute()
@@ -39,13 +39,13 @@ def run(args: argparse.Namespace) -> int:
             driver.tell(root)
             print("An approval that was signed before, but not yet in force, is in force now.")
             return 0
-        proposal = approve.propose(root, args.snakefile)
-        reasons = approve.closed(proposal) + hits(root, proposal.plan.spec)
-        if reasons:
-            raise UserError("; ".join(reasons))
-        _confirm(proposal, args.digest)
-        record = approve.sign(proposal, args.key, args.approver)
-        driver.tell(root, proposal.plan)
+        looked = review.collect(root, args.snakefile, _probes.of(root))
+        review_text.render(looked)  # what cannot be shown is not signed
+        if looked.closed:
+            raise UserError(approve.refusal(looked.closed))
+        _confirm(looked.proposal, args.digest)
+        record = approve.sign(looked.proposal, args.key, args.approver)
+        driver.tell(root, looked.proposal.plan)
     print(f"Version {record['version']} of {record['campaign']} is approved by {record['approver']}. Next: snakemake")
     return 0
 

@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     from sophron.cli import _probes
     from sophron.records.atomic import write_text
 
-    looked = review.collect(root, snakefile, lambda spec: [] if args.no_probes else _probes.findings(root, spec))
+    looked = review.collect(root, snakefile, (lambda _: []) if args.no_probes else _probes.of(root))
     page = args.html or root / PAGE_NAME
     write_text(page, review_page.render(looked))
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
