@@ -176,9 +176,12 @@ class LogHandler(LogHandlerBase):
             self._append("step_queued", **job)
 
     def _finished(self, record: LogRecord) -> None:
+        # Counted here: `--quiet` keeps Snakemake from counting aloud.
+        self._count["done"] += 1
         job = self._jobs.pop(vars(record)["job_id"], None)
         if job is not None:
             self._append("job_finished", **job)
+        self._tell_count()
 
     def _failed(self, record: LogRecord) -> None:
         # Snakemake tells of one failure several times; the next try of the job is announced by another job_info.
@@ -200,6 +203,9 @@ class LogHandler(LogHandlerBase):
     def _progress(self, record: LogRecord) -> None:
         values: dict[str, Any] = vars(record)
         self._count = {"done": values["done"], "total": values["total"]}
+        self._tell_count()
+
+    def _tell_count(self) -> None:
         if self._started and time.monotonic() - self._counted_at > QUIET_S:
             self._counted_at = time.monotonic()
             self._append("run_progress", **self._count)

@@ -205,3 +205,32 @@ def test_no_reason_can_forge_a_line(tmp_path):
     assert last.startswith("[2026-11-21 22:13:37+00:00] sophron: x refused: bad [2026")
     assert last.isprintable()
     assert len(plain("x" * 5000)) == 400
+
+
+def test_how_long_the_last_steps_took_until_their_definition_is_amended(tmp_path):
+    built(tmp_path)
+    for number in range(20):
+        about = {"step": f"produce-{number}", "stage": "produce", "wildcards": {"replica": str(number)}}
+        tell(tmp_path, "step_ended", **about, status="done", reason=None, wall_s=number, peak_memory_mb=80.5)
+    assert project(tmp_path)["durations"] == {"produce": list(range(5, 20))}
+    tell(tmp_path, "amended", **AMENDMENT)
+    assert project(tmp_path)["durations"] == {}
+
+
+def test_an_agent_is_waited_for_until_it_answers_or_the_next_run(tmp_path):
+    built(tmp_path)
+    tell(tmp_path, "agent_asked", step="caveats", agent="report")
+    tell(tmp_path, "agent_asked", step="debug-a-1", agent="debug")
+    tell(tmp_path, "agent_failed", step="debug-a-1", agent="debug", kind="refusal", reason="r")
+    assert project(tmp_path)["asked"] == {"caveats": {"agent": "report", "since": "2026-11-21T22:13:37+00:00"}}
+    tell(tmp_path, "run_started", **HOST | {"pid": 4712}, snakemake_version="9.27.1")
+    assert project(tmp_path)["asked"] == {}
+
+
+def test_all_stages_accepted_is_not_the_end_of_a_run_that_was_killed(tmp_path):
+    built(tmp_path)
+    for event in ("verdict", "accepted"):
+        tell(tmp_path, event, stage="produce", verdict="pass", failed=[])
+    assert project(tmp_path)["next_command"] == "snakemake"
+    tell(tmp_path, "run_ended", pid=HOST["pid"], host=HOST["host"], done=9, total=9)
+    assert project(tmp_path)["next_command"] is None

@@ -188,6 +188,7 @@ def happenings(draw):
             "snakemake_version": "9",
             "done": 1,
             "total": 2,
+            "wall_s": 0.5,
             "jobid": 3,
             "exit": None,
             "try": 1,

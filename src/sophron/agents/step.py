@@ -147,6 +147,7 @@ def _found(work: AgentStep) -> dict[str, dict[str, str]]:
 
 def _answered(work: AgentStep, ask: Ask, tools: Tools | None) -> Answered:
     asked, begun = request(work.agent, work.step, work.inputs, tools.tools if tools else []), time.monotonic()
+    events.append(work.root, "sophron", "agent_asked", step=work.step, agent=work.agent.name)
     try:
         answered = converse(
             asked, ask, lambda answer: faults(work, answer), tools=tools, most_calls=work.agent.front["limits"]["calls"]

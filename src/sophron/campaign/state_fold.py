@@ -98,6 +98,7 @@ def _amended(state: Record, event: Record) -> list[str]:
     state |= {"approval": approval | {"digest": state["spec_digest"]}, "draft": None, "last_refusal": None}
     for name in event["invalidated_stages"]:
         _invalidate(find_stage(state, name), event["version"] - 1)
+        state["durations"].pop(name, None)  # of the superseded definition
     return [f"amendment to version {event['version']}, approved by {event['approved_by']}: {event['rationale']}"]
 
 
@@ -128,12 +129,19 @@ def _refused(state: Record, event: Record) -> list[str]:
 # Agents. What they say is in progress.log and in their records; it changes no status.
 
 
-def _agent_answered(_: Record, event: Record) -> list[str]:
+def _agent_asked(state: Record, event: Record) -> list[str]:
+    state["asked"][event["step"]] = {"agent": event["agent"], "since": event["time"]}
+    return []
+
+
+def _agent_answered(state: Record, event: Record) -> list[str]:
+    state["asked"].pop(event["step"], None)
     who = f"{event['agent']} ({event['backend']}, {event['model']}, {event['calls']} calls)"
     return [f"{event['step']}: {who} answered: {event['summary']}"]
 
 
-def _agent_failed(_: Record, event: Record) -> list[str]:
+def _agent_failed(state: Record, event: Record) -> list[str]:
+    state["asked"].pop(event["step"], None)
     return [f"{event['step']}: {event['agent']} gave no answer ({event['kind']}): {event['reason']}"]
 
 
@@ -178,6 +186,7 @@ _HANDLERS: dict[str, Callable[[Record, Record], list[str]]] = {
     "refused": _refused,
     "verdict": _verdict,
     "accepted": _accepted,
+    "agent_asked": _agent_asked,
     "agent_answered": _agent_answered,
     "agent_failed": _agent_failed,
     "reasked": _reasked,

@@ -3,6 +3,7 @@
 The fields are those of Superscientist, appendix B.1; what the projector needs beyond them is beside them.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 Record = dict[str, Any]  # a JSON object: the state, one of its stages, or an event
@@ -30,6 +31,8 @@ def fresh() -> Record:
         "stages": [],
         "running_process": [],
         "queued": {},
+        "asked": {},
+        "durations": {},
         "failed_steps": {},
         "errored_steps": {},
         "projected_bytes": 0,
@@ -63,6 +66,11 @@ def fresh_stage(name: str) -> Record:
 def own(stage: Record, step: str) -> bool:
     """Whether `step` computes a part of `stage` (`verify-<stage>` and `accept-<stage>` are about it, not of it)."""
     return step == stage["id"] or step.startswith(f"{stage['id']}-")
+
+
+def unit_of(step: str, wildcards: Mapping[str, str]) -> str:
+    """Return the stage, or the part of one, that `step` is an instance of: its name without its wildcards' values."""
+    return step.removesuffix("".join(f"-{value}" for value in wildcards.values()))
 
 
 def stage_status(stage: Record) -> str:
@@ -109,10 +117,15 @@ def next_command(state: Record) -> str | None:
     if state["last_refusal"]:
         return "sophron review"
     if state["workflow_status"] == "completed":
-        return "snakemake" if state["failed_steps"] else None  # the report, say
+        return "snakemake" if state["failed_steps"] or _cut_short(state["run"]) else None  # the report, say
     if any(stage["verdict"] and stage["verdict"]["verdict"] == "fail" for stage in state["stages"]):
         return "sophron amend"
     return "snakemake"
+
+
+def _cut_short(run: Record | None) -> bool:
+    """Whether the last run did not come to its end: it was killed, or left jobs undone."""
+    return run is not None and (run["ended_at"] is None or run["done"] < run["total"])
 
 
 def find_stage(state: Record, name: str | None) -> Record | None:

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable
 
 from sophron.campaign.state_log import plain
-from sophron.campaign.state_shape import Record, holder_of, own
+from sophron.campaign.state_shape import Record, holder_of, own, unit_of
 
 # Snakemake's view
 
@@ -19,9 +19,9 @@ def _run_started(state: Record, event: Record) -> list[str]:
         return []
     keys = ("pid", "pid_start", "host", "snakemake_version")
     state["run"] = {key: event[key] for key in keys} | {"started_at": event["time"], "ended_at": None}
-    state["run"] |= {"done": 0, "total": 0}
+    state["run"] |= {"done": 0, "total": 0, "widest": 0}
     # What a dead driver had queued, no one will start.
-    state |= {"queued": {}, "last_refusal": None, "last_error": None}
+    state |= {"queued": {}, "asked": {}, "last_refusal": None, "last_error": None}
     return [f"snakemake {event['snakemake_version']} started (pid {event['pid']} on {event['host']})"]
 
 
@@ -68,6 +68,7 @@ def _job_finished(state: Record, event: Record) -> list[str]:
 def _job_error(state: Record, event: Record) -> list[str]:
     step, holder = event["step"], holder_of(state, event)
     state["queued"].pop(step, None)
+    state["asked"].pop(step, None)
     if _told(state, holder, step):
         return []
     how = "died without a word" if _forget(holder, step) else "failed"
@@ -91,6 +92,7 @@ def _told(state: Record, holder: Record, step: str) -> bool:
 
 # The steps' own view
 
+MOST_TIMED = 15  # steps of a unit that its median is made of
 _PROCESS = ("step", "pid", "pid_start", "host", "log", "try", "marker")
 
 
@@ -137,6 +139,9 @@ def _step_started(state: Record, event: Record) -> list[str]:
     holder["failed_steps"].pop(step, None)
     process = {key: event[key] for key in _PROCESS if key in event} | {"started_at": event["time"]}
     holder["running_process"].append(process)
+    if state["run"]:
+        running = sum(len(one["running_process"]) for one in (state, *state["stages"]))
+        state["run"]["widest"] = max(state["run"]["widest"], running)
     if holder is not state:
         if own(holder, step):
             place, there = _find(holder, event)
@@ -148,6 +153,13 @@ def _step_started(state: Record, event: Record) -> list[str]:
     return [f"{step} {how} (try {event['try']}, pid {event['pid']} on {event['host']})"]
 
 
+def _time(state: Record, event: Record) -> None:
+    """Remember how long the last steps of a unit took: what the next ones will take."""
+    if "wall_s" in event:
+        unit = unit_of(event["step"], event["wildcards"])
+        state["durations"][unit] = [*state["durations"].get(unit, []), event["wall_s"]][-MOST_TIMED:]
+
+
 def _step_ended(state: Record, event: Record) -> list[str]:
     step, holder = event["step"], holder_of(state, event)
     status, reason = event["status"], plain(event.get("reason") or "no reason given")
@@ -155,6 +167,7 @@ def _step_ended(state: Record, event: Record) -> list[str]:
     state["queued"].pop(step, None)
     if status == "done":
         _keep(state, holder, event)
+        _time(state, event)
         return [f"{step} done"]
     if status == "killed" and step in holder["errored_steps"]:
         return []

@@ -6,6 +6,7 @@ engine did, and it never computes twice what stands finished in its scratch for 
 
 import contextlib
 import os
+import resource
 import shutil
 import sys
 import time
@@ -174,19 +175,28 @@ def _try(work: _Work, function: Callable[[str], StageFunction]) -> int:
         reason = f"{type(error).__name__}: {error}"
         raise
     finally:
-        _end(work, folder, claim.cores * (time.monotonic() - begun), status, reason)
+        wall_s = time.monotonic() - begun
+        measured = {"wall_s": round(wall_s, 3), "peak_memory_mb": _peak_memory_mb()}
+        _end(work, folder, claim.cores * wall_s, status, reason, **measured)
     if status == "retry":
         print(f"{work.step}: {reason}; it is tried again with more", file=sys.stderr)
     return 1 if status == "retry" else 0
 
 
-def _end(work: _Work, folder: Path, core_seconds: float, status: str, reason: str | None) -> None:
+def _peak_memory_mb() -> float:
+    """Return the peak resident memory in MB of the largest process of this step, engine or Python (Linux: KiB)."""
+    peaks = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return round(max(peaks) * 1024 / 1e6, 1)
+
+
+def _end(work: _Work, folder: Path, core_seconds: float, status: str, reason: str | None, **measured: float) -> None:
     """Charge a try, then record how it ended: a sum that is made again from the tries must not have it twice."""
     usage.charge(work.root, core_seconds)
     ended = {"status": status, "reason": reason, "ended": clock.isoformat(), "core_seconds": round(core_seconds, 3)}
+    ended |= measured
     atomic.write_json(folder / "try.json", documents.load_json(folder / "try.json") | ended)
     told = "failed" if status == "crashed" else status
-    events.append(work.root, "sophron", "step_ended", **work.about, status=told, reason=reason)
+    events.append(work.root, "sophron", "step_ended", **work.about, status=told, reason=reason, **measured)
     project(work.root)
 
 

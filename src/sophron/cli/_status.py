@@ -140,7 +140,8 @@ def _advice(state: Record, driver: str | None, fates: list[str], *, edited: bool
 
 def _page(state: Record, live: Record) -> list[str]:
     lines = [f"Campaign {state['workflow_id'] or '(no spec signed yet)'}, version {state['version']}: "]
-    lines[0] += _paint(state["workflow_status"])
+    unfinished = state["workflow_status"] == "completed" and state["next_command"] is not None
+    lines[0] += "all stages accepted, the rest is not done" if unfinished else _paint(state["workflow_status"])
     if state["run"]:
         lines.append(_driver_line(state["run"], live["driver"]))
     if state["stages"]:

@@ -40,6 +40,7 @@ REQUIRED: dict[str, frozenset[str]] = {
     "job_error": frozenset({"step", "stage", "rule", "wildcards", "jobid", "exit"}),
     "verdict": frozenset({"stage", "verdict", "failed"}),
     "accepted": frozenset({"stage"}),
+    "agent_asked": frozenset({"step", "agent"}),
     "agent_answered": frozenset({"step", "agent", "backend", "model", "calls", "summary"}),
     "agent_failed": frozenset({"step", "agent", "kind", "reason"}),
     "reasked": frozenset({"step", "number"}),
