@@ -14,6 +14,7 @@ import pytest
 from sophron.interfaces.sandbox import Ended, Grant
 from sophron.records.errors import UserError
 from sophron.records.registry import load
+from sophron.sandbox import process_limit
 from sophron.sandbox.bubblewrap import Bubblewrap
 
 # Asked of bwrap itself: were it asked of the backend, a broken backend would skip its own tests.
@@ -306,6 +307,71 @@ def test_number_of_processes(work):
     )
     assert run(work, many, processes=30, wall_s=30)[0] == Ended(-9, "processes")
     assert run(work, "sleep 0.3 & sleep 0.3 & wait", processes=30)[0] == Ended(0)
+
+
+# A fork bomb with a bound of its own, should the sandbox have none: says how many processes there were at once.
+_BOMB = """
+import os, time
+made = 0
+try:
+    for made in range(300):
+        if not os.fork():
+            time.sleep(60)
+            os._exit(0)
+except OSError as error:
+    print(made, error.errno, flush=True)
+"""
+_BOMBED = """
+import sys
+from pathlib import Path
+from sophron.sandbox import watch
+watch._PERIOD_S = 60.0  # nobody looks: what holds is the kernel's
+from sophron.interfaces.sandbox import Grant
+from sophron.sandbox.bubblewrap import Bubblewrap
+work = Path(sys.argv[1])
+grant = Grant(work, read_only=[Path(one) for one in sys.argv[4:]], processes=40, wall_s=20)
+command = [sys.argv[3], "-I", "-S", "-c", sys.argv[2]]
+ended = Bubblewrap().run(command, grant, stdout=work.parent / "stdout", stderr=work.parent / "stderr")
+print(ended.returncode, (work.parent / "stdout").read_text())
+"""
+
+
+def test_a_fork_bomb_is_bounded_by_the_kernel_for_an_ordinary_user(nobody):
+    if process_limit._kernel() < process_limit._COUNTS_NAMESPACES:
+        pytest.skip("this kernel counts the processes of an account, not those of a sandbox")
+    work, python = nobody
+    work.parent.chmod(0o777)
+    done = python(_BOMBED, work, _BOMB, "/usr/bin/python3")
+    assert done.stdout == "0 78 11\n\n", done.stderr
+
+
+def test_a_fork_bomb_of_root_is_bounded_by_the_kernel(work):
+    if os.geteuid() != 0:
+        pytest.skip("root has another bound than everybody else")
+    if not any(os.access(parent, os.W_OK) for parent in process_limit._parents()):
+        pytest.skip("no control group can be made here: the number is only looked at")
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    python = str(Path(sys.executable).resolve())
+    granted = sorted({sys.base_prefix, sys.prefix})
+    command = [sys.executable, "-c", _BOMBED, str(work), _BOMB, python, *granted]
+    done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
+    assert done.stdout == "0 78 11\n\n", done.stderr
+    assert not [group for parent in process_limit._parents() for group in parent.glob("sophron-*")]
+
+
+def test_groups_of_both_versions_are_found(tmp_path, monkeypatch):
+    first, second = tmp_path / "pids", tmp_path / "unified"
+    for group, controllers in (("user.slice", "cpu pids"), ("user.slice/session", "")):
+        (second / group).mkdir(parents=True)
+        (second / group / "cgroup.subtree_control").write_text(controllers + "\n")
+    (tmp_path / "cgroup").write_text("8:pids:/docker/1/inner\n0::/user.slice/session\n")
+    (tmp_path / "mountinfo").write_text(
+        f"30 23 0:28 /docker/1 {first} rw,relatime - cgroup cgroup rw,pids\n"
+        f"31 23 0:29 / {second} rw,relatime shared:9 - cgroup2 cgroup2 rw\n"
+        "32 23 0:30 / /proc rw - proc proc rw\n"
+    )
+    monkeypatch.setattr(process_limit, "_PROC", tmp_path)
+    assert list(process_limit._parents()) == [first / "inner", second / "user.slice"]
 
 
 def test_what_runs_on_in_the_background_ends_with_the_program(work):

@@ -30,7 +30,8 @@ class Bubblewrap(SandboxBackend):
     linker's cache, `alternatives` and `localtime`. /tmp and /dev/shm live in memory and hold at most `memory_mb` each
     (64 MB where none is given). The environment is `grant.env` and PWD. Limits hold for the whole process tree,
     looked at every 50 ms (disk: every 200 ms or less often, where the work folder is large); on top of that the kernel
-    bounds each process (address space, CPU seconds, file size) and refuses the calls in `syscalls`. With `network` the
+    bounds each process (address space, CPU seconds, file size) and, if it can, the number of processes
+    (`process_limit`), and refuses the calls in `syscalls`. With `network` the
     program reaches whatever this machine reaches, its local services too. A socket or FIFO in a granted folder can be
     talked to, although the folder is read-only: grant folders of data.
     Everything inside ends with the program, with a passed limit, and with the process that called `run`, however that

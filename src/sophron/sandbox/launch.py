@@ -5,7 +5,7 @@ import os
 import socket
 import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from sophron.interfaces.sandbox import Grant
 from sophron.records.errors import UserError
-from sophron.sandbox import limits, segments, syscalls
+from sophron.sandbox import limits, process_limit, segments, syscalls
 
 # bwrap asks the kernel to end the sandbox with its parent, but only once the mounts are made. Until then the caller
 # may be killed unnoticed, so the program waits for a word from it, and gives up where the line is dead. (To ask for
@@ -93,7 +93,7 @@ def started(
             if first is None:
                 yield monitor, None
                 return
-            with segments.listed(first, _SEGMENTS) as segment_list:
+            with segments.listed(first, _SEGMENTS) as segment_list, _bounded(first, grant.processes):
                 ours.sendall(b"\n")
                 yield monitor, Inside(first, segment_list)
         finally:
@@ -117,6 +117,14 @@ def _said(line: socket.socket) -> bool:
 def _first(status: int) -> int:
     """Pid of the sandbox's first process, from the first line that bwrap reported."""
     return int(json.loads(os.pread(status, 4096, 0).splitlines()[0])["child-pid"])
+
+
+def _bounded(first: int, most: int | None) -> AbstractContextManager[None]:
+    """The kernel's bound, at twice the limit: whoever passes it slowly is seen and told, before a fork fails."""
+    if most is None:
+        return nullcontext()
+    children = Path(f"/proc/{first}/task/{first}/children").read_text(encoding="ascii").split()
+    return process_limit.bounded([first, *map(int, children)], 2 * most)
 
 
 def _prepare(wanted: list[limits.Limit]) -> None:
