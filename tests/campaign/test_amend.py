@@ -1,9 +1,13 @@
 """Amendments: what a draft says, which stages it invalidates, withdrawals, and what is refused."""
 
+import json
+
 import pytest
 import toy
+import yaml
 
 from sophron.campaign import agent_steps, amend, draft, spec
+from sophron.cli import main
 from sophron.records.errors import UserError
 
 
@@ -80,10 +84,10 @@ def test_a_setting_that_is_no_text_is_not_taken_for_text(campaign, value):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ([], "the amendment changes nothing that was signed; change something, or leave it"),
+        ([], r"a draft of version 2 waits for a signature \(seed: 7 -> 9\) and holds all of this already"),
         (["seed=7"], "the amendment changes nothing that was signed"),
-        (["stages.c.definition.weight=0.50"], "the amendment changes nothing that was signed"),
-        (["version=9"], "the amendment changes nothing that was signed"),
+        (["stages.c.definition.weight=0.50"], "holds all of this already"),
+        (["version=9"], "holds all of this already"),
         (["stages.x.definition.first=1"], 'there is no "x"; known here: a, b, c, d, e, f'),
         (["stages.a.criteria.7.statement=x"], 'there is no "7"'),
         (["stages.a.criteria.9=x"], "there is no entry 9; entries count from 0"),
@@ -99,9 +103,56 @@ def test_a_setting_that_is_no_text_is_not_taken_for_text(campaign, value):
 def test_what_cannot_be_drafted_is_one_sentence_and_leaves_no_trace(campaign, settings, words):
     older = amend.draft(campaign.root, "an older draft", ["seed=9"])
     with pytest.raises(UserError, match=words) as caught:
-        amend.draft(campaign.root, "because", settings)
+        amend.draft(campaign.root, "", settings)
     assert "\n" not in str(caught.value)
     assert draft.read(campaign.root).changes == older.changes
+
+
+def test_a_draft_that_waits_is_added_to(campaign):
+    amend.draft(campaign.root, "The error was too large.", ["stages.c.definition.weight=0.25"])
+    drafted = amend.draft(campaign.root, "More room.", ["limits.core_hours=200"], removed=["stages.f"])
+    assert drafted.rationale == "The error was too large. More room."
+    assert [change.split(":")[0] for change in drafted.changes] == [
+        "limits.core_hours",
+        "stages.c.definition.weight",
+        "stages.f",
+    ]
+    assert drafted.invalidated_stages == ["c", "d", "f"]
+    again = amend.draft(campaign.root, "", ["stages.c.definition.weight=0.125"])
+    assert "stages.c.definition.weight: 0.5 -> 0.125" in again.changes
+    assert len(again.changes) == 3
+    with pytest.raises(UserError, match=r"waits for a signature .* a withdrawal does not add to it: forget it first"):
+        amend.draft(campaign.root, "because", withdraw=1)
+    block = yaml.safe_load(campaign.spec.read_text())["stages"]["f"]
+    undone = ["stages.c.definition.weight=0.5", "limits.core_hours=100", f"stages.f={json.dumps(block)}"]
+    with pytest.raises(UserError, match=r"changes nothing .* to forget the draft that waits: sophron amend --drop"):
+        amend.draft(campaign.root, "", undone)
+    assert draft.read(campaign.root).changes == again.changes
+
+
+def test_an_edited_spec_adds_to_the_draft_only_with_all_that_the_draft_changes(campaign):
+    campaign.edit("{offset: 100}", "{offset: 101}")
+    amend.draft(campaign.root, "because")
+    campaign.edit("{power: 2}", "{power: 3}")
+    drafted = amend.draft(campaign.root, "and")
+    assert drafted.changes == ["stages.d.definition.offset: 100 -> 101", "stages.e.definition.power: 2 -> 3"]
+    amend.draft(campaign.root, "too", ["seed=8"])  # the file has nothing that the draft lacks
+    campaign.edit("{scale: 10}", "{scale: 11}")
+    for settings in ([], ["seed=9"]):
+        with pytest.raises(UserError, match=r"waits whose changes it lacks \(seed: 7 -> 8\); write them into the file"):
+            amend.draft(campaign.root, "lost", settings)
+    assert len(draft.read(campaign.root).changes) == 3
+
+
+def test_the_verb_says_what_it_adds_to_and_what_keeps_the_gate_closed(campaign, capsys):
+    words = ["amend", str(campaign.root), "--set"]
+    assert main([*words, "stages.c.definition.replicas=4", "--rationale", "more"]) == 0
+    assert "This adds to" not in capsys.readouterr().out
+    assert main([*words, "limits.core_hours=1"]) == 0
+    said = capsys.readouterr().out
+    assert "This adds to the draft of version 2 that waited for a signature.\n" in said
+    assert "  stages.c.definition.replicas: 2 -> 4\n" in said
+    assert "As it stands it cannot be signed:\n  - limits.core_hours: the ceilings add up to" in said
 
 
 def test_a_rationale_and_a_signature_come_first(campaign, tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sophron.campaign import agent_steps, amendment_journal
-from sophron.campaign.draft import Draft
+from sophron.campaign.draft import Draft, read
 from sophron.campaign.spec import SPEC_NAME, Spec, load
 from sophron.records import approvals, documents
 from sophron.records.atomic import write_text
@@ -15,6 +15,7 @@ from sophron.records.errors import UserError
 from sophron.records.files import read_text
 
 CANDIDATE_NAME = "candidate.campaign.yaml"
+AGENT = "agents: the agent behind "
 VERSION = re.compile(r"^version:[^\r\n]*", flags=re.MULTILINE)
 
 
@@ -26,39 +27,83 @@ def draft(
     *,
     removed: Sequence[str] = (),
 ) -> Draft:
-    """Draft the next version and put it into the approvals folder.
+    """Draft the next version and put it into the approvals folder; a draft that waits is added to, never replaced.
 
-    settings: `path.to.key=value` (YAML values), removed: `path.to.key`, both on top of campaign.yaml as it stands;
-    without any, the edited campaign.yaml itself is the draft. withdraw: take back version N, by its predecessor's
-    content.
-    Raises UserError where nothing changes, where the result is no valid spec, or where nothing is signed yet.
+    settings: `path.to.key=value` (YAML values), removed: `path.to.key`, both on top of the draft that waits, or of
+    campaign.yaml as it stands; without any, the edited campaign.yaml itself is the draft. withdraw: take back version
+    N, by its predecessor's content.
+    Raises UserError if nothing changes, if the result is not a valid spec, if nothing is signed yet, or if changes of
+    the draft that waits would be lost.
     """
     base = approvals.newest(root)
     if base is None:
         raise UserError("nothing is signed yet, so there is nothing to amend: edit campaign.yaml, then sophron approve")
     version = int(base.record["version"])
-    if not rationale.strip():
-        raise UserError("an amendment needs its reason: --rationale 'why'")
+    old = amendment_journal.signed_spec(root, base.hash)
+    before = waiting(root, base.hash)
+    why = _reasons(before, rationale)
+    if before and withdraw is not None:
+        raise UserError(f"{_waits(before)}; a withdrawal does not add to it: forget it first (sophron amend --drop)")
     text = _withdrawn(root, withdraw) if withdraw is not None else _current(root, edited=not settings and not removed)
+    if before:
+        text = _added_to(root, before, old, text)
     if settings or removed:
         text = _with_settings(text, settings, removed)
     text = VERSION.sub(f"version: {version + 1}", text, count=1)
-    old = amendment_journal.signed_spec(root, base.hash)
     path = root / approvals.FOLDER / CANDIDATE_NAME
     write_text(path, text)
     try:
         new = load(path)
         agents = agents_changed(root, new, base.record)
-        changes = _changes(old, new, version + 1) + [
-            f"agents: the agent behind {rule} is another one" for rule in agents
-        ]
-        if not changes:
-            raise UserError("the amendment changes nothing that was signed; change something, or leave it")
+        changes = _changes(old, new, version + 1) + [another_agent(rule) for rule in agents]
+        _refuse_nothing(changes, before)
     finally:
         path.unlink()
-    drafted = Draft(base.hash, version + 1, changes, rationale.strip(), invalidated(old, new, agents), text)
+    drafted = Draft(base.hash, version + 1, changes, why, invalidated(old, new, agents), text)
     drafted.write(root)
     return drafted
+
+
+def waiting(root: Path, base: str) -> Draft | None:
+    """The draft that waits for a signature; None without one, or if it amends an approval no longer in force."""
+    drafted = read(root)
+    return drafted if drafted and drafted.base == base else None
+
+
+def _refuse_nothing(changes: Sequence[str], before: Draft | None) -> None:
+    if before and changes == before.changes:
+        raise UserError(f"{_waits(before)} and holds all of this already; look at it: sophron review")
+    if not changes:
+        undone = "; to forget the draft that waits: sophron amend --drop" if before else ""
+        raise UserError(f"the amendment changes nothing that was signed; change something, or leave it{undone}")
+
+
+def _waits(drafted: Draft) -> str:
+    return f"a draft of version {drafted.version} waits for a signature ({', '.join(drafted.changes)})"
+
+
+def _reasons(before: Draft | None, rationale: str) -> str:
+    """The reason of the draft that waits, then the new one."""
+    said = [before.rationale] if before else []
+    if rationale.strip() and rationale.strip() not in said:
+        said.append(rationale.strip())
+    if not said:
+        raise UserError("an amendment needs its reason: --rationale 'why'")
+    return " ".join(said)
+
+
+def _added_to(root: Path, before: Draft, old: Spec, text: str) -> str:
+    """The text to go on from: that of the draft, or an edited campaign.yaml that holds all of the draft's changes."""
+    edited = set(differences(old.data, documents.load_yaml(root / SPEC_NAME).data))
+    if edited <= set(before.changes):
+        return before.text
+    lost = [change for change in before.changes if change not in edited and not change.startswith(AGENT)]
+    if lost:
+        raise UserError(
+            f"{root / SPEC_NAME}: was edited, and a draft of version {before.version} waits whose changes it lacks "
+            f"({', '.join(lost)}); write them into the file too, or forget the draft: sophron amend --drop"
+        )
+    return text
 
 
 def _current(root: Path, *, edited: bool) -> str:
@@ -86,7 +131,7 @@ def agents_changed(root: Path, spec: Spec, record: Mapping[str, Any]) -> list[st
 
 def another_agent(rule: str) -> str:
     """How an amendment says that an agent was changed."""
-    return f"agents: the agent behind {rule} is another one"
+    return f"{AGENT}{rule} is another one"
 
 
 def _withdrawn(root: Path, version: int) -> str:

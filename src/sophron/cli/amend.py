@@ -1,16 +1,19 @@
 """`sophron amend`: draft a change of definition or criteria; a person signs it with `sophron approve`."""
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sophron.campaign.draft import Draft
+    from sophron.campaign.plan import Plan
 
 HELP = "draft an amendment of a signed spec"
 EXAMPLES = """\
 examples:
   sophron amend my-melt --set stages.produce.definition.steps=200000 --rationale 'the error was too large'
+  sophron amend my-melt --remove stages.green_kubo --rationale 'not needed'   adds to a draft that waits
   sophron amend my-melt --rationale 'denser melt'       takes the difference of the edited campaign.yaml
   sophron amend my-melt --withdraw 2 --rationale 'version 2 was a mistake'
   sophron amend my-melt --drop                          forget the draft
@@ -30,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Draft, and show what it invalidates and costs."""
-    from sophron.campaign import amend, amendment_journal, locks
+    from sophron.campaign import amend, amendment_journal, draft, locks
     from sophron.campaign.state import project
     from sophron.records import events
 
@@ -39,11 +42,14 @@ def run(args: argparse.Namespace) -> int:
         amendment_journal.finish_locked(root)
         if args.drop:
             return _drop(root)
+        before = draft.read(root)
         drafted = amend.draft(root, args.rationale, args.settings, args.withdraw, removed=args.remove)
         about = {"rationale": drafted.rationale, "invalidated_stages": drafted.invalidated_stages}
         events.append(root, "sophron", "drafted", version=drafted.version, **about)
         project(root)
-    _show(root, drafted, args.snakefile or root / "Snakefile")
+    if before:
+        _compare(before, drafted)
+    _show(root, drafted, args.snakefile)
     return 0
 
 
@@ -63,27 +69,49 @@ def _drop(root: Path) -> int:
     return 0
 
 
-def _show(root: Path, drafted: "Draft", snakefile: Path) -> None:
-    """Print what the draft changes, what that invalidates, and the upper bound of what runs again."""
-    from sophron.campaign import draft
-    from sophron.campaign.plan import make
-    from sophron.campaign.spec import load
-    from sophron.records.approvals import FOLDER
+def _compare(before: "Draft", drafted: "Draft") -> None:
+    """Say what became of the draft that waited."""
+    if before.base != drafted.base:
+        print(f"The older draft of version {before.version} amended what is no longer in force, and is replaced.")
+        return
+    print(f"This adds to the draft of version {before.version} that waited for a signature.")
+    for change in before.changes:
+        if change not in drafted.changes:
+            print(f"  no longer in it: {change}")
+
+
+def _show(root: Path, drafted: "Draft", snakefile: Path | None) -> None:
+    """Print what the draft changes, what that invalidates, what runs again at most, and why it could not be signed."""
+    from sophron.campaign import approve
+    from sophron.cli import _probes
 
     print(f"Version {drafted.version} is drafted:")
     for change in drafted.changes:
         print(f"  {change}")
+    if not (snakefile or root / "Snakefile").is_file():
+        named = ", ".join(drafted.invalidated_stages) or "no stage"
+        print(f"It invalidates {named}; with --snakefile of the host, it is tried, and its cost is shown.")
+    else:
+        proposal = approve.propose(root, snakefile, _probes.of(root))
+        _costs(drafted, proposal.plan)
+        _refusals(approve.closed(proposal))
+    print("Next: sophron review, sophron approve")
+
+
+def _costs(drafted: "Draft", plan: "Plan") -> None:
     if not drafted.invalidated_stages:
         print("It invalidates no stage.")
-    elif snakefile.is_file():
-        plan = make(root, load(root / FOLDER / draft.DRAFT_SPEC_NAME), snakefile)
-        hours = plan.core_hours()
-        print("It invalidates (upper bound of what runs again):")
-        for stage in drafted.invalidated_stages:
-            count = sum(number for (name, _), number in plan.counts().items() if name == stage)
-            print(f"  {stage:<16} {count:>6} steps {hours.get(stage, 0.0):>10.2f} core-hours")
-    else:
-        print(
-            f"It invalidates {', '.join(drafted.invalidated_stages)}; with --snakefile of the host, the cost is shown."
-        )
-    print("Next: sophron review, sophron approve")
+        return
+    hours = plan.core_hours()
+    print("It invalidates (upper bound of what runs again):")
+    for stage in drafted.invalidated_stages:
+        count = sum(number for (name, _), number in plan.counts().items() if name == stage)
+        removed = "" if stage in plan.spec.data["stages"] else "  REMOVED"
+        print(f"  {stage:<16} {count:>6} steps {hours.get(stage, 0.0):>10.2f} core-hours{removed}")
+
+
+def _refusals(reasons: Sequence[str]) -> None:
+    if reasons:
+        print("As it stands it cannot be signed:")
+    for reason in reasons:
+        print(f"  - {reason}")
