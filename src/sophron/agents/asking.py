@@ -17,6 +17,7 @@ from sophron.agents.redact import Redactor
 from sophron.agents.step import AgentStep
 from sophron.campaign import results
 from sophron.campaign.agent_files import RANKED, AgentFile, chosen
+from sophron.campaign.agent_steps import PLANNED
 from sophron.interfaces.model import Request, Response
 from sophron.records import registry
 from sophron.records.errors import UserError
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 REPLAY = "replay"
 OVERRIDES = ("heuristic", "mailbox", REPLAY)
+AWAITED = ("mailbox", REPLAY)
+"""Backends whose answer is there later, or has to be."""
 Ask = Callable[[Request], Response]
 
 
@@ -40,6 +43,11 @@ def allowed_override(backend: str | None) -> str | None:
             "name another one in campaign.yaml, under agents, and sign it"
         )
     return backend or None
+
+
+def dispensable(rule: str, agent: str, spec: Mapping[str, Any], override: str | None) -> bool:
+    """Whether what builds on a rule does without its answer: the report, unless a person or a replay is to give it."""
+    return rule in PLANNED and (override or chosen(spec, agent)["backend"]) not in AWAITED
 
 
 def gateway(work: AgentStep, envelope: Mapping[str, Any], spec: Mapping[str, Any], override: str | None = None) -> Ask:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sophron.agents.tools.literature_web import Web
 
 ANSWER_NAME, KEY_NAME, LEFT = "answer.json", "answer.key.json", "left"
+NOBODY = "none"
 Ask = Callable[[Request], Response]
 
 
@@ -29,7 +30,8 @@ class AgentStep:
     """What an agent step needs to know. digest: of the agent; inputs: by role; answer: where its answer belongs.
 
     files: role -> file or folder that its tools may read; may_fail: whether a failure of the agent's own doing is kept
-    in the place of its answer; web: its web searches, where they are granted.
+    in the place of its answer; dispensable: whether any failure is, until it is asked again; web: its web searches,
+    where they are granted.
     """
 
     root: Path
@@ -40,6 +42,7 @@ class AgentStep:
     answer: Path
     files: Mapping[str, Path] = field(default_factory=dict)
     may_fail: bool = False
+    dispensable: bool = False
     web: "Web | None" = None
 
     @property
@@ -73,7 +76,7 @@ def run(work: AgentStep, ask: Ask, *, tools: Tools | None = None, again: bool = 
     work.folder.mkdir(parents=True, exist_ok=True)
     with FileLock(work.folder / "answer.lock"):
         kept, key = work.folder / ANSWER_NAME, digest([work.digest, work.input_digests])
-        if again or not _is_kept(work.folder, key):
+        if again or not _is_kept(work, key):
             document = _asked(work, ask, tools)
             documents.validate(documents.Document(document, work.answer), "agent-answer")
             atomic.write_json(kept, document)
@@ -84,11 +87,16 @@ def run(work: AgentStep, ask: Ask, *, tools: Tools | None = None, again: bool = 
         results.publish(work.root, work.step, work.answer)
 
 
-def _is_kept(folder: Path, key: str) -> bool:
+def _is_kept(work: AgentStep, key: str) -> bool:
+    """Whether the answer is there; a failure in its place is one only where it is the agent's own."""
+    folder = work.folder
     note, kept = folder / KEY_NAME, folder / ANSWER_NAME
     if not note.is_file() or not kept.is_file():
         return False
-    files = documents.load_json(kept).get("files", {}).values()
+    content = documents.load_json(kept)
+    if work.dispensable and "failure" in content:
+        return False
+    files = content.get("files", {}).values()
     whole = all(_is_whole(folder / LEFT / entry["file"], entry["sha256"]) for entry in files)
     return whole and bool(documents.load_json(note) == {"key": key, "answer": file_digest(kept)})
 
@@ -109,11 +117,11 @@ def _asked(work: AgentStep, ask: Ask, tools: Tools | None) -> dict[str, Any]:
         answered = _answered(work, remembered, tools)
         return _document(work, answered.backend, answered.model) | {"answer": dict(answered.answer)} | _left(work)
     except AgentFailure as failure:
-        if not (work.may_fail and reached and failure.kind in OWN):
+        if not (work.dispensable or (work.may_fail and reached and failure.kind in OWN)):
             raise
         told = {"kind": failure.kind, "reason": failure.reason}
-        (last,) = reached
-        return _document(work, last.backend, last.model) | {"failure": told} | _left(work, whole=False)
+        who = (reached[0].backend, reached[0].model) if reached else (NOBODY, NOBODY)
+        return _document(work, *who) | {"failure": told} | _left(work, whole=False)
 
 
 def _left(work: AgentStep, *, whole: bool = True) -> dict[str, Any]:

@@ -2,10 +2,14 @@
 
 import argparse
 import os
+import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sophron.cli import _step
+
+if TYPE_CHECKING:
+    from sophron.agents import step
 
 HELP = "list, show and check agents; run one agent step; ask again"
 EXAMPLES = """\
@@ -184,7 +188,8 @@ def _run(args: argparse.Namespace) -> int:
     may_fail = asked is not None and asked.may_fail
     web = asking.web(root, name, agent, spec.data, override)
     answer = Path.cwd() / args.answer
-    work = step.AgentStep(root, name, agent, args.digest, inputs | files, answer, files, may_fail, web)
+    dispensable = asking.dispensable(args.rule, agent.name, spec.data, override)
+    work = step.AgentStep(root, name, agent, args.digest, inputs | files, answer, files, may_fail, dispensable, web)
     ask = asking.gateway(work, approval.record["envelope"], spec.data, override)
     try:
         with asking.toolbox(work) as tools:
@@ -194,4 +199,19 @@ def _run(args: argparse.Namespace) -> int:
     finally:
         project(root)
     _step.finish_log(args, f"{name}: {work.answer}")
+    if work.dispensable:
+        _say_what_lacks(work)
     return 0
+
+
+def _say_what_lacks(work: "step.AgentStep") -> None:
+    """One sentence where the report goes without this answer."""
+    from sophron.records import documents
+
+    failure = documents.load_json(work.answer).get("failure")
+    if failure:
+        print(
+            f"sophron: {work.step}: {failure['reason']} ({failure['kind']}); the report is written without caveats; "
+            f"to ask again: sophron agent reask {work.step}, then snakemake",
+            file=sys.stderr,
+        )
