@@ -143,7 +143,8 @@ ANSWER = (
 
 
 def answers(stage) -> list[report.Answer]:
-    return report.Report(None, None, [stage], [], [], []).answers
+    spec = load(finished_campaign.toy.DATA / "search" / "campaign.yaml")
+    return report.Report(None, spec, [stage], [], [], []).answers
 
 
 def test_the_schema_says_which_number_answers(tmp_path):

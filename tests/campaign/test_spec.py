@@ -110,7 +110,7 @@ def test_comments_layout_and_the_order_of_keys_change_no_digest(tmp_path, text):
         ("replicas: 2,", "replicas: 3,", {"definition green_kubo"}),
         ("atoms == 108", "atoms == 109", {"criteria build"}),
         ("All atoms are there.", "All of them.", {"criteria build"}),
-        ("quantity: shear viscosity", "quantity: viscosity", {"report"}),
+        ("quantity: shear viscosity", "quantity: zero-rate shear viscosity", {"report"}),
         ("name: Green-Kubo", "name: Green and Kubo", {"report"}),
         ("choices: {threads: [1, 2]}", "choices: {threads: [1]}", set()),
         ("memory_mb: 500", "memory_mb: 600", set()),

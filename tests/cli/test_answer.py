@@ -33,18 +33,18 @@ def test_an_unfinished_campaign_gets_one_sentence(finished, capsys):
 
 
 def test_the_number_comes_with_error_interval_and_reference():
-    found = Answer(None, "viscosity", "", 3.2134, 0.0412, (3.13, 3.297, 0.95), None)
+    found = Answer(None, "viscosity", "", 3.2134, 0.0412, (3.13, 3.297, 0.95), None, units="LJ")
     reference = {"low": 3.3, "high": 3.35, "source": "somebody"}
-    first, second, third = _about(found, {"quantity": "viscosity", "units": "LJ", "reference": reference})
+    first, second, third = _about(found, {"quantity": "viscosity", "reference": reference})
     assert first == "viscosity: 3.213 ± 0.041 LJ"
     assert "95 % interval 3.130 to 3.297" in second
     assert "2.1 standard errors" in third
 
 
 def test_a_cell_keeps_the_digits_that_its_uncertainty_leaves():
-    found = Answer(None, "cell", "", 9.3719534, 0.0000931, (9.3717709, 9.3721359, 0.95), None)
+    found = Answer(None, "cell", "", 9.3719534, 0.0000931, (9.3717709, 9.3721359, 0.95), None, units="angstrom")
     reference = {"low": 9.371729, "high": 9.372001, "source": "somebody"}
-    lines = list(_about(found, {"quantity": "cell", "units": "angstrom", "reference": reference}))
+    lines = list(_about(found, {"quantity": "cell", "reference": reference}))
     assert lines[0] == "cell: 9.371953 ± 0.000093 angstrom"
     assert "interval 9.37177 to 9.37214;" in lines[1]
     assert "9.371729 to 9.372001" in lines[2]

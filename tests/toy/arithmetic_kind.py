@@ -10,7 +10,7 @@ import signal
 import time
 from pathlib import Path
 
-from sophron.interfaces.kind import EngineFailure, Kind, StageKind, StepContext, StepResult
+from sophron.interfaces.kind import EngineFailure, Kind, Question, StageKind, StepContext, StepResult
 
 HERE = Path(__file__).parent
 
@@ -43,6 +43,7 @@ KIND = Kind(
         _stage("f", "c", "e", optional=True),
     ),
     ranges=ranges,
+    question=lambda _: Question({"a sum": "none", "a product": "none"}, {"terms": "none", "temperature": "K"}),
 )
 
 

@@ -84,7 +84,7 @@ def caveats(root: Path, spec: Spec, _: Wildcards) -> Inputs:
 def _answer(one: "Answer") -> dict[str, Any]:
     low, high, level = one.interval or (None, None, None)
     interval = None if one.interval is None else {"low": low, "high": high, "level": level}
-    about = {"name": one.name, "value": one.value, "standard_error": one.standard_error}
+    about = {"name": one.name, "value": one.value, "standard_error": one.standard_error, "units": one.units}
     if one.subject:
         about["subject"] = one.subject
     return about | {"interval": interval, "refusal": one.refusal}

@@ -6,7 +6,7 @@ Rounds are iterations of a build, counted from 1; one more is kept for the cases
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sophron.interfaces.kind import AgentRule, Definition, Kind, Part, StageKind
+from sophron.interfaces.kind import AgentRule, Definition, Kind, Part, Question, StageKind
 
 SAMPLE = StageKind(
     name="sample",
@@ -69,4 +69,10 @@ def ranges(definitions: Mapping[str, Definition]) -> Mapping[str, Sequence[str]]
     }
 
 
-KIND = Kind(name="agent_build", rules="build.smk", stages=(SAMPLE, BUILD), ranges=ranges)
+def question(_definitions: Mapping[str, Definition]) -> Question:
+    """Whether it was built: a yes or no without a unit."""
+    asked = "whether an agent meets every threshold of the rubric on every active case in one round"
+    return Question({asked: "none"}, {"tiers": "none", "held_out": "none"})
+
+
+KIND = Kind(name="agent_build", rules="build.smk", stages=(SAMPLE, BUILD), ranges=ranges, question=question)

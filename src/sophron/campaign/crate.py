@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from sophron import __version__
 from sophron.campaign import history, results
@@ -48,14 +49,14 @@ def metadata(report: Report, folder: Path, page: Path) -> Mapping[str, Any]:
     graph.action(
         "#report", "CreateAction", name="report", description="the page of results", endTime=report.ended, **made
     )
-    return graph.document(_root(report, people), LICENSE)
+    return graph.document(_root(report, people) | _measured(graph, report), LICENSE)
 
 
 def _root(report: Report, people: Mapping[str, str]) -> dict[str, Any]:
     spec, question = report.spec, report.spec.data["question"]
     found = [
         f"{answer.name}{f' of {answer.subject}' if answer.subject else ''} = "
-        f"{with_error(answer.value, answer.standard_error)} {question['units']}"
+        f"{with_error(answer.value, answer.standard_error)} {answer.units}"
         for answer in report.answers
         if answer.value is not None
     ]
@@ -67,6 +68,26 @@ def _root(report: Report, people: Mapping[str, str]) -> dict[str, Any]:
         "datePublished": report.ended,
         "author": single([ref(one) for one in people.values()]),
     }
+
+
+def _measured(graph: Graph, report: Report) -> dict[str, Any]:
+    """The answers as numbers, each with its unit."""
+    found = [
+        ref(
+            graph.add(
+                f"#answer-{quote(answer.step.step)}",
+                "PropertyValue",
+                name=" of ".join(filter(None, [answer.name, answer.subject])),
+                description=answer.description,
+                value=answer.value,
+                unitText=answer.units,
+                measurementTechnique=report.spec.data["method"]["name"],
+            )
+        )
+        for answer in report.answers
+        if answer.value is not None
+    ]
+    return {"variableMeasured": single(found)} if found else {}
 
 
 def _signed_files(graph: Graph, report: Report, people: Mapping[str, str]) -> str:

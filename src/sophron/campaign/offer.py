@@ -12,21 +12,24 @@ from sophron.records.strict_yaml import parse
 
 
 def kinds() -> dict[str, Any]:
-    """Kind -> {stages, schemas, templates}.
+    """Kind -> {stages, schemas, templates, questions}.
 
     stages: list of {name, depends_on, optional}; schemas: stage -> its `$defs` without the result; templates: list of
-    {name, spec}, the campaign that `sophron new` makes and the shipped campaigns of the kind.
+    {name, spec}, the campaign that `sophron new` makes and the shipped campaigns of the kind; questions: what the
+    kind answers in those, {quantities, conditions}, each name -> unit.
     """
     offered = {}
     for name in registry.names("sophron.kinds"):
         kind: Kind = registry.load("sophron.kinds", name)
+        templates = [*_new(kind), *_shipped(name)]
         offered[name] = {
             "stages": [
                 {"name": stage.name, "depends_on": list(stage.depends_on), "optional": stage.optional}
                 for stage in kind.stages
             ],
             "schemas": {stage.name: _definition(stage.schema) for stage in kind.stages},
-            "templates": [*_new(kind), *_shipped(name)],
+            "templates": templates,
+            "questions": _questions(kind, templates),
         }
     return offered
 
@@ -38,6 +41,18 @@ def pitfalls(campaign_root: Path) -> list[dict[str, Any]]:
 
 def _definition(schema: str) -> dict[str, Any]:
     return {key: value for key, value in documents.schema(schema)["$defs"].items() if key != "result"}
+
+
+def _questions(kind: Kind, templates: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for template in templates:
+        if kind.question is None:
+            break
+        stages = template["spec"]["stages"]
+        about = kind.question({name: block["definition"] for name, block in stages.items()})
+        told = {"quantities": dict(about.quantities), "conditions": dict(about.conditions)}
+        found += [] if told in found else [told]
+    return found
 
 
 def _new(kind: Kind) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sophron.campaign import agent_costs, agent_steps, draft, overrides
+from sophron.campaign import agent_costs, agent_steps, draft, overrides, question
 from sophron.campaign.agent_costs import AgentCost
 from sophron.campaign.agent_steps import SERVICE_RULES, Template
 from sophron.campaign.spec import Spec
@@ -215,6 +215,7 @@ def make(root: Path, spec: Spec, snakefile: Path | None = None) -> Plan:
 
     snakefile: the host's, where the campaign is part of another pipeline. Raises UserError.
     """
+    question.check(spec)
     found = dry_run(
         root, snakefile or root / "Snakefile", forced=True, drafted=spec.document.path.name != "campaign.yaml"
     )

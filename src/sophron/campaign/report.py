@@ -6,12 +6,12 @@ level, a fraction. The key `figures` there gives the captions of the outputs who
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from sophron.campaign import history, loops, results, verdict
+from sophron.campaign import history, loops, question, results, verdict
 from sophron.campaign.history import Signed, Trouble, Try
 from sophron.campaign.results import Finished
 from sophron.campaign.spec import Spec
@@ -30,7 +30,7 @@ class Answer:
     """The number that answers the question.
 
     name: its name in the result; interval: (low, high, level from 0 to 1); refusal: why there is no number; subject:
-    whom or what it is of, where the question asks for one among several.
+    whom or what it is of, where the question asks for one among several; units: of value, standard_error and interval.
     """
 
     step: Finished
@@ -41,6 +41,15 @@ class Answer:
     interval: tuple[float, float, float] | None
     refusal: str | None
     subject: str | None = None
+    units: str = ""
+
+    def times(self, factor: float, units: str) -> Self:
+        """It in other units, of which its own is `factor`."""
+        if factor == 1:
+            return replace(self, units=units)
+        value, error = (None if one is None else one * factor for one in (self.value, self.standard_error))
+        ends = self.interval and (self.interval[0] * factor, self.interval[1] * factor, self.interval[2])
+        return replace(self, value=value, standard_error=error, interval=ends, units=units)
 
 
 @dataclass(frozen=True)
@@ -119,8 +128,9 @@ class Report:
 
     @cached_property
     def answers(self) -> list[Answer]:
-        """The answers, one a step of each stage that gives any."""
-        return [found for stage in self.stages for found in _answers(stage)]
+        """The answers, one a step of each stage that gives any, in the units of the question."""
+        units, factor = question.answer_unit(self.spec)
+        return [found.times(factor, units) for stage in self.stages for found in _answers(stage)]
 
     @property
     def final_stages(self) -> list[StageReport]:

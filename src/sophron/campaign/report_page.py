@@ -59,6 +59,7 @@ def _answer(answer: Answer, gathered: Report) -> dict[str, Any]:
         between = f"{100 * level:g} % interval: {interval(low, high)}."
     return {
         "number": None if answer.value is None else with_error(answer.value, answer.standard_error),
+        "units": answer.units,
         "error": answer.standard_error,
         "interval": between,
         "refusal": answer.refusal,

@@ -94,6 +94,12 @@ class Review:
         """The spec that would be signed."""
         return self.proposal.plan.spec
 
+    @property
+    def unchecked(self) -> str:
+        """What nothing checks in the question, as a sentence; empty if the kind says what it answers."""
+        told = "The kind does not say what it answers, so quantity, units and conditions are not checked."
+        return "" if self.spec.kind.question else told
+
     @cached_property
     def stages(self) -> list[StagePlan]:
         """The stages in the order of their graph, the report last."""

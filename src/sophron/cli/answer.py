@@ -49,7 +49,7 @@ def _about(answer: "Answer", question: Mapping[str, Any]) -> Iterator[str]:
     if answer.value is None:
         yield f"{text(question['quantity'])}: no number, because {text(answer.refusal or 'the stage gave none')}"
         return
-    number = f"{with_error(answer.value, answer.standard_error)} {text(question['units'])}"
+    number = f"{with_error(answer.value, answer.standard_error)} {text(answer.units)}"
     yield f"{text(question['quantity'])}: {f'{text(answer.subject)} ' if answer.subject else ''}{number}"
     if answer.interval:
         low, high, level = answer.interval

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sophron.debate.ablation import EXPERTS, METHODS, TURNS
-from sophron.interfaces.kind import AgentRule, Definition, Kind, Part, StageKind
+from sophron.interfaces.kind import AgentRule, Definition, Kind, Part, Question, StageKind
 from sophron.records.errors import UserError
 
 _GUEST, _WINDOW = ("trial", "guest"), ("trial", "guest", "window")
@@ -32,6 +32,18 @@ def ranges(definitions: Mapping[str, Definition]) -> dict[str, Sequence[str]]:
         "held_out": held_out,
         "experts": list(EXPERTS),
     }
+
+
+def conditions(definitions: Mapping[str, Definition]) -> dict[str, str | None]:
+    """Conditions of bound guests, and whatever else the settings of the system say."""
+    free = dict.fromkeys(("library", "benchmark", "solvent", *definitions["tasks"]["settings"]))
+    return {**free, "temperature_k": "K", "ph": "none", "sigma_a": "angstrom"}
+
+
+def question(definitions: Mapping[str, Definition]) -> Question:
+    """How far predictions are from what was measured."""
+    asked = "mean absolute error of the standard binding free energies of held-out guests"
+    return Question({asked: "kcal/mol (1 mol/l)"}, conditions(definitions))
 
 
 def left_out(definitions: Mapping[str, Definition]) -> list[str]:
@@ -193,5 +205,6 @@ KIND = Kind(
     ),
     ranges=ranges,
     left_out=left_out,
+    question=question,
     report="sophron.debate.trial_report:sections",
 )

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sophron.interfaces.kind import Definition, Kind, StageKind
+from sophron.debate.kind import conditions
+from sophron.interfaces.kind import Definition, Kind, Question, StageKind
 
 _LEFT = {"left": "left.tar"}
 _EXECUTED = {**_LEFT, "executed": "executed.json"}
@@ -19,6 +20,11 @@ def ranges(definitions: Mapping[str, Definition]) -> dict[str, Sequence[str]]:
         "guest": list(definitions["tasks"]["guests"]),
         "window": [str(number) for number in range(definitions["produce"]["windows"])],
     }
+
+
+def question(definitions: Mapping[str, Definition]) -> Question:
+    """The strongest of the library's guests, and the ranking behind it."""
+    return Question({"standard binding free energies": "kcal/mol (1 mol/l)"}, conditions(definitions))
 
 
 def _execution(name: str, *before: str, wildcards: tuple[str, ...] = ("guest",)) -> StageKind:
@@ -58,5 +64,6 @@ KIND = Kind(
         ),
     ),
     ranges=ranges,
+    question=question,
     report="sophron.debate.screen_report:sections",
 )

@@ -184,6 +184,21 @@ class StageKind:
         )
 
 
+@dataclass(frozen=True)
+class Question:
+    """What campaigns of a kind can answer, and for which conditions.
+
+    quantities: name -> unit of the number that the result holds; `question.quantity` is such a name, or that and
+        ` of ...` behind it. conditions: name -> unit of its number, or None for one that may be text.
+    A unit is written as pint reads it, `none` for a pure number. reduced: they are Lennard-Jones units, made of sigma,
+        epsilon, tau, m and k_B (which is 1).
+    """
+
+    quantities: Mapping[str, str]
+    conditions: Mapping[str, str | None]
+    reduced: bool = False
+
+
 def nothing(definitions: Mapping[str, Definition]) -> Collection[str]:
     """No name, whatever the campaign."""
     del definitions
@@ -201,6 +216,8 @@ class Kind:
         the rule module leaves them out too, so that they are neither planned nor signed.
     report: "module:function", loaded when a report is written; function(what was gathered for it) -> sections that
         this kind adds (`sophron.campaign.sections`).
+    question: function(stage name -> definition) -> what its campaigns answer; UserError for definitions that
+        contradict it. Without it nothing of a spec's question is checked.
     """
 
     name: str
@@ -210,6 +227,7 @@ class Kind:
     template: str = ""
     left_out: Callable[[Mapping[str, Definition]], Collection[str]] = nothing
     report: str = ""
+    question: Callable[[Mapping[str, Definition]], Question] | None = None
 
     def stage(self, name: str) -> StageKind:
         """The stage called `name`; KeyError where the kind has none."""

@@ -106,6 +106,13 @@ def test_density_of_the_question():
     assert box.density(asked, parameters("density")).status == "hit"
 
 
+def test_a_condition_that_is_text():
+    asked = copy.deepcopy(LIQUID)
+    asked["question"]["conditions"]["temperature"] = "87 K"
+    found = conditions.agree(asked, parameters("conditions"))
+    assert (found.status, "the text" in found.evidence) == ("hit", True)
+
+
 def test_a_condition_that_is_not_simulated():
     assert conditions.agree(MELT, parameters("conditions")).status == "clear"
     found = conditions.agree(changed(MELT, shear__temperature=1.1), parameters("conditions"))

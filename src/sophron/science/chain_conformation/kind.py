@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from sophron.interfaces.kind import Definition, Kind
+from sophron.interfaces.kind import Definition, Kind, Question
 from sophron.records.errors import UserError
 from sophron.science.chain_conformation.ways import WAYS
 from sophron.science.stage_of import stage_of
@@ -38,6 +38,15 @@ def ranges(definitions: Mapping[str, Definition]) -> dict[str, Sequence[str]]:
     return {"replica": [str(replica) for replica in range(count)]}
 
 
+def question(_definitions: Mapping[str, Definition]) -> Question:
+    """The size of a chain of beads, in Lennard-Jones units."""
+    return Question(
+        quantities={"radius of gyration": "sigma (LJ)"},
+        conditions={"density": "sigma^-3", "temperature": "epsilon/k_B", "chain_length": "none", "cutoff": "sigma"},
+        reduced=True,
+    )
+
+
 _stage = partial(stage_of, "chain_conformation")
 
 
@@ -54,4 +63,5 @@ KIND = Kind(
         _stage("compare", *WAYS, partial=True, outputs={"sets_plot": "sets.svg"}),
     ),
     ranges=ranges,
+    question=question,
 )

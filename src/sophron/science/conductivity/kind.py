@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from sophron.interfaces.kind import Definition, Kind
+from sophron.interfaces.kind import Definition, Kind, Question
 from sophron.records.errors import UserError
 from sophron.science.stage_of import stage_of
 
@@ -34,6 +34,16 @@ def ranges(definitions: Mapping[str, Definition]) -> dict[str, Sequence[str]]:
     if "mueller_plathe" in definitions:
         values["copies"] = [str(copies) for copies in definitions["mueller_plathe"]["copies"]]
     return values
+
+
+def question(definitions: Mapping[str, Definition]) -> Question:
+    """A conductivity in the units that build chose: those of the SI for LAMMPS's `metal`, or Lennard-Jones units."""
+    reduced = definitions["build"]["units"] == "lj"
+    unit, degree, length = (
+        ("k_B sigma^-1 tau^-1 (LJ)", "epsilon/k_B", "sigma") if reduced else ("W/(m K)", "K", "angstrom")
+    )
+    conditions: dict[str, str | None] = {"temperature": degree, "lattice_constant": length, "cutoff": length}
+    return Question({"thermal conductivity": unit}, conditions, reduced)
 
 
 _stage = partial(stage_of, "conductivity")
@@ -62,4 +72,5 @@ KIND = Kind(
         _stage("extrapolate", "mueller_plathe", outputs={"lengths_plot": "lengths.svg"}, optional=True),
     ),
     ranges=ranges,
+    question=question,
 )

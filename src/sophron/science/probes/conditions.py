@@ -1,7 +1,7 @@
 """Probe of the question against the stages: a condition that is asked for is the one that is simulated."""
 
 from sophron.interfaces.probe import Finding
-from sophron.science.probes.reading import Missing, Parameters, Spec, clear, hit, number, wanted
+from sophron.science.probes.reading import Missing, Parameters, Spec, clear, hit, number, value, wanted
 
 
 def agree(spec: Spec, parameters: Parameters) -> Finding:
@@ -13,6 +13,8 @@ def agree(spec: Spec, parameters: Parameters) -> Finding:
     compared = 0
     for name, keys in wanted(parameters, "simulated").items():
         asked = number(spec, f"question.conditions.{name}")
+        if isinstance(text := value(spec, f"question.conditions.{name}"), str):
+            return hit(f'question.conditions.{name} is the text "{text}", which no stage can be compared with')
         for key in keys:
             found = number(spec, key)
             if asked is None or found is None:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from sophron.interfaces.kind import AgentRule, Definition, Kind
+from sophron.interfaces.kind import AgentRule, Definition, Kind, Question
 from sophron.records.errors import UserError
 from sophron.science.rietveld import batches
 from sophron.science.stage_of import stage_of
@@ -34,6 +34,30 @@ def ranges(definitions: Mapping[str, Definition]) -> dict[str, Sequence[str]]:
     if series["lead"] not in names:
         raise UserError(f'stages.series.definition.lead: "{series["lead"]}" is none of data.patterns; name one of them')
     return {"pattern": names, "batch": list(batches.of(series))}
+
+
+_EDGES, _ANGLES = ("a", "b", "c"), ("alpha", "beta", "gamma")
+_REFINED = {
+    **{f"cell/{edge}": (f"cell parameter {edge}", "angstrom") for edge in _EDGES},
+    **{f"cell/{angle}": (f"cell parameter {angle}", "degree") for angle in _ANGLES},
+    **{axis: (f"coordinate {axis}", "none") for axis in ("x", "y", "z")},
+    "u_iso": ("isotropic displacement parameter", "angstrom^2"),
+    "occupancy": ("occupancy", "none"),
+    "zero": ("zero shift", "degree"),
+    "displacement": ("specimen displacement", "mm"),
+}
+"""First part of a parameter's name (of a cell, first and last) -> the quantity, and the unit that engines use."""
+
+
+def question(definitions: Mapping[str, Definition]) -> Question:
+    """The parameter that compare reads; UserError if its unit there is not the one that engines give it in."""
+    parameter, stated = definitions["compare"]["parameter"], definitions["compare"]["units"]
+    first, *others = parameter.split("/")
+    name, unit = _REFINED.get(f"cell/{others[-1]}" if first == "cell" and others else first, (parameter, stated))
+    if stated != unit:
+        raise UserError(f"stages.compare.definition.units: {parameter} is refined in {unit}; write {unit}")
+    words = dict.fromkeys(("radiation", "geometry", "sample"))
+    return Question({name: unit}, {**words, "wavelength": "angstrom", "temperature_k": "K"})
 
 
 KIND = Kind(
@@ -68,4 +92,5 @@ KIND = Kind(
         _stage("compare", "refine", "series", outputs={"series_plot": "series.svg"}, partial=True),
     ),
     ranges=ranges,
+    question=question,
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from sophron.interfaces.kind import Definition, Kind
+from sophron.interfaces.kind import Definition, Kind, Question
 from sophron.science.stage_of import stage_of
 
 _REPLICA = ("replica",)
@@ -26,6 +26,16 @@ def ranges(definitions: Mapping[str, Definition]) -> dict[str, Sequence[str]]:
     if "shear" in definitions:
         values["rate"] = [repr(float(rate)) for rate in definitions["shear"]["rates"]]
     return values
+
+
+def question(_definitions: Mapping[str, Definition]) -> Question:
+    """Viscosities of beads, in Lennard-Jones units."""
+    unit = "epsilon tau sigma^-3 (LJ)"
+    return Question(
+        quantities={"shear viscosity": unit, "zero-rate shear viscosity": unit},
+        conditions={"density": "sigma^-3", "temperature": "epsilon/k_B", "chain_length": "none", "cutoff": "sigma"},
+        reduced=True,
+    )
 
 
 _stage = partial(stage_of, "viscosity")
@@ -55,4 +65,5 @@ KIND = Kind(
         _stage("cross_check", "green_kubo", "shear", outputs={"rates_plot": "rates.svg"}, optional=True),
     ),
     ranges=ranges,
+    question=question,
 )
