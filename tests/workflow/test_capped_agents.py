@@ -26,7 +26,7 @@ def page(campaign) -> str:
     return " ".join((campaign.root / "results" / "report.html").read_text().split())
 
 
-def test_at_the_cap_the_report_goes_without_caveats_says_so_and_gets_them_later(asking):
+def test_at_the_cap_the_report_goes_without_caveats_says_so_and_gets_them_later(asking, capsys):
     asking.edit("core_hours: 100", "core_hours: 100, dollars: 0.03")
     asking.sign()
     done = asking.complete().stdout
@@ -45,3 +45,19 @@ def test_at_the_cap_the_report_goes_without_caveats_says_so_and_gets_them_later(
     assert "Nothing stands against the number." in page(asking)
     assert "No caveats were written." not in page(asking)
     assert asking.tries() == before
+    _check_spent(asking, capsys)
+
+
+def _check_spent(campaign, capsys):
+    """Report, `answer` and `status` show what the ledger has."""
+    ledger = [json.loads(line) for line in (campaign.root / "records" / "ledger.jsonl").read_text().splitlines()]
+    (settled,) = (line for line in ledger if line["event"] == "settle")
+    took = f"took 1 call, {settled['tokens']:,} tokens, {settled['dollars']:,.12g} dollars; signed "
+    assert f"Language models {took}were at most 60 calls, 2,000,000 tokens, 1 dollars." in page(campaign)
+    capsys.readouterr()
+    for verb in ("answer", "status"):
+        assert toy.cli.main([verb, str(campaign.root)]) == 0
+        assert f"Models {took}are at most 60 calls, 2,000,000 tokens, 1 dollars" in capsys.readouterr().out
+    assert toy.cli.main(["status", "--json", str(campaign.root)]) == 0
+    live = json.loads(capsys.readouterr().out)["live"]
+    assert live["models"]["spent"] == {"model_calls": 1, "tokens": settled["tokens"], "dollars": settled["dollars"]}

@@ -17,8 +17,17 @@ LISTED_TROUBLES = 100
 DIGITS = 6
 
 
-def render(gathered: Report, caveats: Mapping[str, Any], sections: Sequence[Section] = ()) -> str:
-    """The page. caveats: the answer file of the report agent; sections: what the kind adds to it."""
+def render(
+    gathered: Report,
+    caveats: Mapping[str, Any],
+    sections: Sequence[Section] = (),
+    spent: Mapping[str, float] | None = None,
+) -> str:
+    """The page.
+
+    caveats: the answer file of the report agent; sections: what the kind adds to it; spent: on models, by limit of a
+    campaign.
+    """
     spec = gathered.spec
     answering = {answer.step.outcome["stage"] for answer in gathered.answers}
     final = {stage.name for stage in gathered.final_stages}
@@ -27,6 +36,7 @@ def render(gathered: Report, caveats: Mapping[str, Any], sections: Sequence[Sect
         {
             "report": gathered,
             "caveats": caveats,
+            "spent": spent,
             "spec": spec,
             "data": spec.data,
             "answers": [_answer(answer, gathered) for answer in gathered.answers],

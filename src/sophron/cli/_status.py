@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sophron.agents import spending
 from sophron.campaign import state as states
 from sophron.campaign.state_log import plain
 from sophron.campaign.state_shape import Record, fresh
@@ -51,11 +52,12 @@ def _state(root: Path) -> Record:
 
 
 def look(root: Path, state: Record) -> Record:
-    """What is live: `{driver, steps, edited, stale, next}`.
+    """What is live: `{driver, steps, edited, stale, models, next}`.
 
     driver: fate of the Snakemake process ("running", "lost", "elsewhere"; None where it ended). steps: the running
     ones, each with its fate and progress. edited: campaign.yaml is not the recorded spec. stale: stage -> finished
-    steps whose outcome was made for another definition than campaign.yaml has.
+    steps whose outcome was made for another definition than campaign.yaml has. models: what calls of language models
+    took and may take, as `spending.beside_the_caps` has it.
     """
     steps = [_look_at(root, stage, entry) for stage, entry in _running(state)]
     driver = _fate(state["run"]) if state["run"] and not state["run"]["ended_at"] else None
@@ -66,6 +68,7 @@ def look(root: Path, state: Record) -> Record:
         "steps": steps,
         "edited": edited,
         "stale": _stale(root, current) if current else {},
+        "models": spending.beside_the_caps(root),
         "next": _advice(state, driver, [step["state"] for step in steps], edited=edited),
     }
 
@@ -144,6 +147,8 @@ def _page(state: Record, live: Record) -> list[str]:
     lines[0] += "all stages accepted, the rest is not done" if unfinished else _paint(state["workflow_status"])
     if state["run"]:
         lines.append(_driver_line(state["run"], live["driver"]))
+    if live["models"]:
+        lines.append(spending.sentence(live["models"]))
     if state["stages"]:
         lines += ["", _stage_table(state["stages"])]
     lines += _section("Running", [_step_line(step) for step in live["steps"]])

@@ -19,6 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the answer of a finished campaign."""
+    from sophron.agents import spending
     from sophron.campaign import report
     from sophron.campaign.spec import SPEC_NAME, load
     from sophron.records import approvals
@@ -26,6 +27,8 @@ def run(args: argparse.Namespace) -> int:
     root = args.campaign.absolute()
     gathered = report.collect(root, load(root / SPEC_NAME), approvals.signed_gate(root))
     print("\n".join(_lines(gathered)))
+    if cost := spending.beside_the_caps(root):
+        print(spending.sentence(cost))
     return 0
 
 
