@@ -1,14 +1,17 @@
 """One compute step: its outcome, its tries, what it never computes twice, and how it fails."""
 
+import errno
 import json
+import os
 import shutil
+import time
 
 import arithmetic_kind
 import pytest
 import toy
 
-from sophron.campaign import mechanical, results, spec, steps
-from sophron.records import approvals
+from sophron.campaign import environment, mechanical, results, spec, steps
+from sophron.records import approvals, usage
 from sophron.records.canonical import file_digest
 
 
@@ -102,10 +105,163 @@ def test_kills_and_failures_that_memory_cures_are_tried_again_with_more(campaign
     assert [note["status"] for note in tries(campaign, "b-0")] == ["retry", "retry", "done"]
     assert tries(campaign, "b-0")[0]["reason"] == "b ran out of memory at 200 MB"
     reasons = [event["reason"] for event in campaign.events("step_ended") if event["status"] == "killed"]
-    assert reasons == ["its process was killed"]
+    assert reasons == ["its process was killed, or could not write how it ended"]
     ended = sum(note["core_seconds"] for step in ("a", "b-0") for note in tries(campaign, step))
     used = json.loads((campaign.root / "records" / "usage.json").read_text())["core_seconds"]
     assert used == pytest.approx(ended, abs=0.01)
+
+
+def test_what_no_further_try_can_cure_is_not_said_to_be_tried_with_more(campaign, capsys):
+    campaign.edit("{first: 1, terms: 4}", "{first: 1, terms: 4, needs_mb: 500}")
+    head, tail = campaign.spec.read_text().split("  b:\n")
+    campaign.spec.write_text(head.replace("retries: 2", "retries: 0") + "  b:\n" + tail)
+    campaign.sign()
+    assert campaign.run_here("a") == 1
+    said = capsys.readouterr().err
+    assert "a ran out of memory at 200 MB; no further try may have more" in said
+    assert "tried again" not in said
+    assert [note["status"] for note in tries(campaign, "a")] == ["short"]
+
+
+def test_what_the_machine_lacks_is_tried_again_by_the_same_line_once_it_is_there(campaign):
+    campaign.edit("{factor: 2}", "{factor: 2, wants: engine.txt}")
+    campaign.sign()
+    first = campaign.snakemake("--quiet", "all", "--", "results/b/0/outcome.json")
+    assert first.returncode != 0
+    assert "b-0: engine.txt is not there, which b needs; put it there; nothing of the science failed" in first.stdout
+    assert "the same line again: snakemake" in first.stdout
+    assert not (campaign.root / "results" / "b").exists()
+    assert [note["status"] for note in tries(campaign, "b-0")] == ["environment"] * 3, "the rule has two retries"
+    (campaign.root / "engine.txt").touch()
+    campaign.complete("--quiet", "all", "--", "results/b/0/outcome.json")
+    assert outcome(campaign, "b/0")["status"] == "done"
+    assert tries(campaign, "b-0")[0]["reason"] == "engine.txt is not there, which b needs; put it there"
+
+
+def full_disk(_):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "numbers.txt")
+
+
+def absent_package(_):
+    import no_such_package  # noqa: F401
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [(full_disk, "No space left on device (numbers.txt)"), (absent_package, "No module named 'no_such_package'")],
+)
+def test_faults_that_python_meets_are_told_from_our_own(campaign, monkeypatch, capsys, fault, said):
+    campaign.sign()
+    monkeypatch.setattr(arithmetic_kind, "a", fault)
+    assert campaign.run_here("a") == 1
+    assert said in capsys.readouterr().err
+    (note,) = tries(campaign, "a")
+    assert (note["status"], said in note["reason"]) == ("environment", True)
+    monkeypatch.undo()
+
+
+def test_whatever_an_engine_says_of_a_full_disk_is_no_outcome(campaign, monkeypatch):
+    campaign.edit("{first: 1,", "{breaks: true, first: 1,")
+    campaign.sign()
+    with monkeypatch.context() as full:
+        full.setattr(environment, "unwritable", lambda _: "No space left on device (scratch)")
+        assert campaign.run_here("a") == 1
+    (note,) = tries(campaign, "a")
+    assert note["reason"] == "a cannot add these numbers (No space left on device (scratch))"
+    assert campaign.run_here("a") == 0
+    assert outcome(campaign)["status"] == "failed"
+
+
+def test_a_folder_that_takes_no_file_is_found(tmp_path, monkeypatch):
+    assert environment.unwritable(tmp_path) is None
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(os, "fsync", full_disk)
+    assert "No space left on device" in environment.unwritable(tmp_path)
+
+
+def test_a_disk_that_is_full_before_the_step_is_one_sentence(campaign, monkeypatch, capsys):
+    campaign.sign()
+    monkeypatch.setattr(steps.tries, "new", lambda *_: full_disk(_))
+    assert campaign.run_here("a") == 2
+    assert "sophron stage: a: No space left on device (numbers.txt); nothing of the science failed" in (
+        capsys.readouterr().err
+    )
+
+
+def scratch_of(campaign, step="a"):
+    return campaign.root / "scratch" / spec.load(campaign.spec).definition_digest(step)[:16] / step
+
+
+def killed(campaign, monkeypatch, *, runtime_min=5):
+    """A try of `a` that was killed, and whose scratch says that it ended in a hundred years."""
+    campaign.sign()
+    monkeypatch.setattr(steps.tries, "end", lambda *_: None)
+    monkeypatch.setattr(arithmetic_kind, "a", full_disk)
+    campaign.run_here("a")
+    monkeypatch.undo()
+    path = campaign.root / "records" / "a" / "1" / "try.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"runtime_min": runtime_min}))
+    (scratch_of(campaign) / "restart.1").touch()
+    os.utime(scratch_of(campaign) / "restart.1", (4e9, 4e9))
+    return path
+
+
+@pytest.mark.parametrize(("runtime_min", "most_s"), [(5, 300), (0, 3600)])
+def test_a_time_stamp_of_the_future_charges_no_more_than_what_was_reserved(
+    campaign, monkeypatch, tmp_path, runtime_min, most_s
+):
+    path = killed(campaign, monkeypatch, runtime_min=runtime_min)
+    os.utime(path, (time.time() - 3600,) * 2)
+    for variable, value in toy.settings(tmp_path).items():
+        monkeypatch.setenv(variable, value)
+    assert campaign.run_here("a") == 0
+    assert tries(campaign, "a")[0]["core_seconds"] == pytest.approx(most_s, abs=60)
+
+
+@pytest.mark.parametrize("name", ["outcome.json", "numbers.txt"])
+def test_a_purge_of_scratch_that_left_its_note_is_no_obstacle(campaign, name):
+    campaign.sign()
+    campaign.run_here("a")
+    before = campaign.results()
+    (scratch_of(campaign) / "finished" / name).unlink()
+    shutil.rmtree(campaign.root / "results")
+    assert campaign.run_here("a") == 0
+    assert campaign.results() == before
+
+
+def test_a_try_that_was_cut_off_after_its_result_is_closed_and_charged(campaign):
+    campaign.sign()
+    campaign.run_here("a")
+    path = campaign.root / "records" / "a" / "1" / "try.json"
+    opened = {key: value for key, value in json.loads(path.read_text()).items() if key not in ("ended", "status")}
+    path.write_text(json.dumps(opened))
+    os.utime(path, (time.time() - 100,) * 2)
+    used = usage.core_hours(campaign.root)
+    assert campaign.run_here("a") == 0
+    (note,) = tries(campaign, "a")
+    assert note["status"] == "done"
+    assert usage.core_hours(campaign.root) - used > 90 / 3600
+    assert campaign.run_here("a") == 0
+    assert usage.core_hours(campaign.root) - used < 200 / 3600, "charged once"
+
+
+def test_a_hole_of_a_terabyte_is_no_result_and_is_not_read(campaign, capsys):
+    campaign.sign()
+    campaign.run_here("a")
+    begun = time.monotonic()
+    os.truncate(campaign.root / "results" / "a" / "numbers.txt", 2**40)
+    assert campaign.run_here("b-0") == 2
+    assert "numbers.txt: is not what its outcome speaks of" in capsys.readouterr().err
+    assert campaign.run_here("a") == 0
+    assert time.monotonic() - begun < 60
+    assert (campaign.root / "results" / "a" / "numbers.txt").stat().st_size < 100
+
+
+def test_a_pipe_in_place_of_the_log_holds_nobody(campaign):
+    campaign.sign()
+    (campaign.root / "logs").mkdir()
+    os.mkfifo(campaign.root / "logs" / "a.log")
+    assert campaign.run_here("a") == 0
 
 
 def test_a_fault_in_a_stages_code_is_recorded_and_shown(campaign, monkeypatch):

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from sophron.records.errors import UserError
-from sophron.records.usage import charge, core_hours
+from sophron.records.usage import charge, core_hours, settle
 
 CHARGER = """
 import sys
@@ -44,7 +44,10 @@ def test_a_missing_sum_is_made_again_from_the_tries_and_goes_on(tmp_path):
     assert core_hours(tmp_path) == pytest.approx(7200.5 / 3600)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"core_seconds": "many"}', '{"core_seconds": NaN}', "\x00\xff"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "{}", '{"core_seconds": "many"}', '{"core_seconds": NaN}', '{"core_seconds": -1e15}', "\x00\xff"],
+)
 def test_a_damaged_sum_is_one_sentence_with_the_remedy(tmp_path, text):
     tried(tmp_path, "build-0", 1, 1800)
     (tmp_path / "records" / "usage.json").write_text(text)
@@ -54,3 +57,21 @@ def test_a_damaged_sum_is_one_sentence_with_the_remedy(tmp_path, text):
     assert "remove it" in str(caught.value)
     (tmp_path / "records" / "usage.json").unlink()
     assert core_hours(tmp_path) == pytest.approx(0.5)
+
+
+def test_a_sum_below_that_of_the_tries_is_raised_to_it(tmp_path):
+    tried(tmp_path, "build-0", 1, 7200)
+    charge(tmp_path, 0)
+    (tmp_path / "records" / "usage.json").write_text('{"core_seconds": 0}')
+    settle(tmp_path)
+    assert core_hours(tmp_path) == pytest.approx(2)
+    charge(tmp_path, 3600)  # of a try that is not ended yet: the greater one stays
+    settle(tmp_path)
+    assert core_hours(tmp_path) == pytest.approx(3)
+
+
+def test_a_torn_note_of_a_try_is_one_sentence(tmp_path):
+    tried(tmp_path, "build-0", 1, 1800)
+    (tmp_path / "records" / "build-0" / "1" / "try.json").write_text('{"core')
+    with pytest.raises(UserError, match=r"build-0/1/try\.json: .* is damaged"):
+        core_hours(tmp_path)

@@ -10,7 +10,15 @@ import signal
 import time
 from pathlib import Path
 
-from sophron.interfaces.kind import EngineFailure, Kind, Question, StageKind, StepContext, StepResult
+from sophron.interfaces.kind import (
+    EngineFailure,
+    EnvironmentFailure,
+    Kind,
+    Question,
+    StageKind,
+    StepContext,
+    StepResult,
+)
 
 HERE = Path(__file__).parent
 
@@ -57,6 +65,9 @@ def _finish(ctx: StepContext, numbers, result) -> StepResult:
         os.kill(os.getpid(), signal.SIGKILL)
     if ctx.memory_mb < ctx.definition.get("needs_mb", 0):
         raise EngineFailure(f"{ctx.stage} ran out of memory at {ctx.memory_mb} MB", curable_by="memory")
+    wanted = ctx.definition.get("wants")
+    if wanted and not Path(wanted).exists():
+        raise EnvironmentFailure(f"{wanted} is not there, which {ctx.stage} needs; put it there")
     if ctx.definition.get("breaks", False):
         raise EngineFailure(f"{ctx.stage} cannot add these numbers")
     path = ctx.workdir / "numbers.txt"

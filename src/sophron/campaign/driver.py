@@ -10,7 +10,7 @@ from sophron.campaign.rules import one_sentence, workflow_of
 from sophron.campaign.spec import SPEC_NAME, load
 from sophron.campaign.spec_record import record_spec
 from sophron.campaign.state import project
-from sophron.records import approvals, events, keys
+from sophron.records import approvals, events, keys, usage
 from sophron.records.documents import load_yaml, validate
 from sophron.records.errors import Refused
 from sophron.records.locks import FileLock
@@ -42,6 +42,7 @@ def take(root: Path) -> None:
         events.append(root, "sophron", "refused", step="snakemake", reason=str(error))
         project(root)
         raise
+    usage.settle(root)
     tell(root)
 
 

@@ -64,9 +64,10 @@ class Mechanical:
         return min(self.runtime_min * attempt, self.ceiling_runtime_min)
 
     def may_grow(self, memory_mb: int, runtime_min: int) -> frozenset[str]:
-        """Of "memory" and "time", what a try after one with so much would have more of."""
-        room = {"memory": memory_mb < self.ceiling_memory_mb, "time": runtime_min < self.ceiling_runtime_min}
-        return frozenset(name for name, more in room.items() if more and self.retries)
+        """Of "memory" and "time", what a try after one with so much would have more of; none after the last one."""
+        last = 1 + self.retries
+        room = {"memory": memory_mb < self.memory_at(last), "time": runtime_min < self.runtime_at(last)}
+        return frozenset(name for name, more in room.items() if more)
 
     def core_hours(self) -> float:
         """Upper bound for one step: ceiling cores x ceiling runtime x attempts."""

@@ -174,7 +174,13 @@ def _step_ended(state: Record, event: Record) -> list[str]:
     # A failed outcome stays; what a retry may cure is Snakemake's to give up on.
     holder["failed_steps" if status == "failed" else "errored_steps"][step] = reason
     holder["last_error"] = f"{step}: {reason}"
-    words = {"failed": "failed", "retry": "asks for a retry", "killed": "was killed"}
+    words = {
+        "failed": "failed",
+        "retry": "asks for a retry",
+        "short": "had too little",
+        "environment": "misses something of the machine",
+        "killed": "was killed",
+    }
     return [f"{step} {words[status]}: {reason}"]
 
 

@@ -6,31 +6,44 @@ engine did, and it never computes twice what stands finished in its scratch for 
 
 import contextlib
 import os
-import resource
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from sophron import __version__
-from sophron.campaign import environment_modules, locks, results
+from sophron.campaign import environment, environment_modules, locks, results, tries
 from sophron.campaign.mechanical import Mechanical, overlaid
 from sophron.campaign.spec import Spec, cores_of, load_signed
 from sophron.campaign.state import project
-from sophron.interfaces.kind import EngineFailure, StageKind, StepContext, StepResult, Wildcards
-from sophron.records import approvals, atomic, clock, documents, events, placement, process, usage
+from sophron.interfaces.kind import (
+    EngineFailure,
+    EnvironmentFailure,
+    StageKind,
+    StepContext,
+    StepResult,
+    Wildcards,
+)
+from sophron.records import approvals, atomic, clock, documents, events, placement, process
 from sophron.records.canonical import digest, file_digest
-from sophron.records.errors import Refused
+from sophron.records.errors import Refused, UserError
 from sophron.records.locks import FileLock
 from sophron.records.steps import step_name
 
 OUTCOME_NAME = "outcome.json"
 DONE_NAME = "done.json"
+CUT_OFF = "its process was killed, or could not write how it ended"
 KEY_NAME = "key.json"
 StageFunction = Callable[[StepContext], StepResult]
+NEXT = {
+    "retry": "it is tried again with more",
+    "short": "no further try may have more: let sophron run choose another signed value, or sign more: sophron amend",
+    "environment": environment.REMEDY,
+}
+"""Ends of a try that leave no outcome, and what comes next."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +97,19 @@ class _Work:
 def execute(order: Order, function: Callable[[str], StageFunction]) -> int:
     """Run one step. function: loads the stage's function from its name. The exit code of the step.
 
-    0 with an outcome, done or failed; 1 where more memory or time can cure the failure. Raises Refused, UserError.
+    0 with an outcome, done or failed; 1 if more memory or time, or a repair of the machine, can cure the failure.
+    Raises Refused, UserError.
     """
+    try:
+        return _execute(order, function)
+    except OSError as error:
+        lacking = environment.lacking(error)
+        if lacking is None:
+            raise
+        raise UserError(f"{_name(order)}: {lacking}; {environment.REMEDY}") from error
+
+
+def _execute(order: Order, function: Callable[[str], StageFunction]) -> int:
     root = approvals.campaign_root(order.gate)
     try:
         work = _prepare(order, approvals.require_approved(order.claim, root))
@@ -94,6 +118,7 @@ def execute(order: Order, function: Callable[[str], StageFunction]) -> int:
         raise
     with FileLock(root / locks.STEPS_LOCK, shared=True), locks.step_scratch(work.scratch):
         if _stands_finished(work):
+            tries.close_open(root, work.scratch, work.about, tries.Ending("done"))
             events.append(root, "sophron", "step_ended", **work.about, status="done", reason="it stood finished")
         else:
             _set_aside_foreign(work)
@@ -130,10 +155,13 @@ def _stands_finished(work: _Work) -> bool:
     if not _is_done(work):
         return False
     outcome = work.scratch / "finished" / OUTCOME_NAME
+    try:
+        content = documents.load_json(outcome)
+    except UserError:  # a purge of the scratch folder took it, or it is not an outcome any more
+        return False
     if file_digest(outcome) != documents.load_json(work.scratch / DONE_NAME)["outcome"]:
         return False
-    entries = documents.load_json(outcome)["files"].values()
-    return all(file_digest(outcome.with_name(entry["file"])) == entry["sha256"] for entry in entries)
+    return all(results.stands(outcome.with_name(entry["file"]), entry) for entry in content["files"].values())
 
 
 def _set_aside_foreign(work: _Work) -> None:
@@ -146,22 +174,15 @@ def _set_aside_foreign(work: _Work) -> None:
     atomic.write_json(note, {"key": work.key})
 
 
-def _new_try(work: _Work) -> Path:
-    folder = results.record_folder(work.root, work.step)
-    numbers = [int(path.name) for path in folder.glob("[0-9]*") if path.name.isdigit()]
-    path = folder / str(max(numbers, default=0) + 1)
-    path.mkdir(parents=True)
-    return path
-
-
 def _try(work: _Work, function: Callable[[str], StageFunction]) -> int:
-    _close_killed(work)
-    folder, claim = _new_try(work), work.order.claim
+    tries.close_open(work.root, work.scratch, work.about, tries.Ending("killed", CUT_OFF))
+    folder, claim = tries.new(work.root, work.step), work.order.claim
     me = {"pid": os.getpid(), "pid_start": process.start_of(os.getpid()), "host": process.host()}
     marker = os.environ.get("DPDISP_DONE")  # set by the dpdispatcher executor for what it dispatches
     dispatched = {} if marker is None else {"marker": os.path.relpath(marker, work.root)}
-    note = {"step": work.step, "digest": claim.digest, "cores": claim.cores, "started": clock.isoformat(), **me}
-    atomic.write_json(folder / "try.json", note | {"placement": placement.here()})
+    reserved = {"cores": claim.cores, "runtime_min": claim.runtime_min}
+    note = {"step": work.step, "digest": claim.digest, **reserved, "started": clock.isoformat(), **me}
+    atomic.write_json(folder / tries.NAME, note | {"placement": placement.here()})
     log = os.path.relpath(folder, work.root)
     about = work.about
     details = {"rule": claim.rule, "try": int(folder.name), "digest": claim.digest}
@@ -176,59 +197,41 @@ def _try(work: _Work, function: Callable[[str], StageFunction]) -> int:
         raise
     finally:
         wall_s = time.monotonic() - begun
-        measured = {"wall_s": round(wall_s, 3), "peak_memory_mb": _peak_memory_mb()}
-        _end(work, folder, claim.cores * wall_s, status, reason, **measured)
-    if status == "retry":
-        print(f"{work.step}: {reason}; it is tried again with more", file=sys.stderr)
-    return 1 if status == "retry" else 0
-
-
-def _peak_memory_mb() -> float:
-    """Return the peak resident memory in MB of the largest process of this step, engine or Python (Linux: KiB)."""
-    peaks = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return round(max(peaks) * 1024 / 1e6, 1)
-
-
-def _end(work: _Work, folder: Path, core_seconds: float, status: str, reason: str | None, **measured: float) -> None:
-    """Charge a try, then record how it ended: a sum that is made again from the tries must not have it twice."""
-    usage.charge(work.root, core_seconds)
-    ended = {"status": status, "reason": reason, "ended": clock.isoformat(), "core_seconds": round(core_seconds, 3)}
-    ended |= measured
-    atomic.write_json(folder / "try.json", documents.load_json(folder / "try.json") | ended)
-    told = "failed" if status == "crashed" else status
-    events.append(work.root, "sophron", "step_ended", **work.about, status=told, reason=reason, **measured)
-    project(work.root)
+        measured = {"wall_s": round(wall_s, 3), "peak_memory_mb": tries.peak_memory_mb()}
+        tries.end(work.root, folder, about, claim.cores * wall_s, tries.Ending(status, reason, measured))
+    if status in NEXT:
+        print(f"{work.step}: {reason}; {NEXT[status]}", file=sys.stderr)
+    return int(status in NEXT)
 
 
 def _attempt(work: _Work, function: Callable[[str], StageFunction], folder: Path) -> tuple[str, str | None]:
     """Run the stage's function; how it ended and why. A fault in our own code is raised."""
     try:
+        return _carried_out(work, function, folder)
+    except (OSError, ImportError) as error:
+        lacking = environment.lacking(error)
+        if lacking is None:
+            raise
+        return "environment", lacking
+
+
+def _carried_out(work: _Work, function: Callable[[str], StageFunction], folder: Path) -> tuple[str, str | None]:
+    context = _context(work, folder)
+    try:
         environment_modules.load(_mechanical(work).modules)
-        _write_outcome(work, function(work.stage.run)(_context(work, folder)), None)
+        made = function(work.stage.run)(context)
+    except (EnvironmentFailure, UserError) as failure:
+        return "environment", str(failure)
     except EngineFailure as failure:
         if failure.curable_by:
-            return "retry", failure.reason
+            return "retry" if failure.curable_by in context.may_grow else "short", failure.reason
+        full = environment.unwritable(work.scratch)
+        if full:
+            return "environment", f"{failure.reason} ({full})"
         _write_outcome(work, StepResult(result={}), failure.reason)
         return "failed", failure.reason
+    _write_outcome(work, made, None)
     return "done", None
-
-
-def _close_killed(work: _Work) -> None:
-    """Charge tries that were killed: from their start to the last change of their scratch."""
-    for path in results.record_folder(work.root, work.step).glob("[0-9]*/try.json"):
-        note = documents.load_json(path)
-        if "ended" in note:
-            continue
-        last = max(_changes(work.scratch), default=path.stat().st_mtime)
-        elapsed = max(0.0, last - path.stat().st_mtime)
-        _end(work, path.parent, note["cores"] * elapsed, "killed", "its process was killed")
-
-
-def _changes(folder: Path) -> Iterator[float]:
-    """When each entry below a folder was changed: of a link itself, which may lead nowhere; not of what just went."""
-    for path in folder.rglob("*"):
-        with contextlib.suppress(FileNotFoundError):
-            yield path.lstat().st_mtime
 
 
 def _mechanical(work: _Work) -> Mechanical:

@@ -1,6 +1,7 @@
 """What all verbs that rules call have in common: the gate, the digest, the log, and the claim made of them."""
 
 import argparse
+import contextlib
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -59,4 +60,5 @@ def finish_log(args: argparse.Namespace, text: str) -> None:
     if args.log:
         from sophron.records.atomic import write_text
 
-        write_text(args.log, text + "\n")
+        with contextlib.suppress(OSError):  # a step that is finished does not fail for its log
+            write_text(args.log, text + "\n")

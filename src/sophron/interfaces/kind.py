@@ -104,6 +104,14 @@ class EngineFailure(Exception):
         self.curable_by = curable_by
 
 
+class EnvironmentFailure(EngineFailure):
+    """The machine lacks what the engine needs: a program, a library, a package, an environment module, room on a disk.
+
+    It says nothing about the science, so the step leaves no outcome: once a person has repaired the machine, the same
+    `snakemake` line tries it again.
+    """
+
+
 @dataclass(frozen=True)
 class AgentRule:
     """A rule of a stage that asks an agent; who answers is part of what the stage means.

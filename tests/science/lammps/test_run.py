@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sophron.interfaces.kind import Cores, EngineFailure, StepContext
+from sophron.interfaces.kind import Cores, EngineFailure, EnvironmentFailure, StepContext
 from sophron.science.lammps import logfile
 from sophron.science.lammps.find import Lammps, find
 from sophron.science.lammps.run import run_lammps
@@ -101,6 +101,39 @@ def test_too_little_memory_is_curable(tmp_path):
     with pytest.raises(EngineFailure, match="out of memory") as failure:
         run_lammps(Lammps(program), "big", "units lj\n", context(tmp_path))
     assert failure.value.curable_by == "memory"
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        (
+            "#!/bin/sh\necho 'lmp: error while loading shared libraries: libmpi.so.12: cannot open'\nexit 127\n",
+            "libmpi",
+        ),
+        (
+            "#!/bin/sh\necho \"ERROR: pair style 'x' is not enabled in this LAMMPS binary (a.cpp:5)\"\nexit 1\n",
+            "enabled",
+        ),
+        ("#!/bin/sh\necho 'ERROR: Cannot open restart file: No space left on device'\nexit 1\n", "No space left"),
+        ("#!/nowhere/sh\n", "No such file or directory"),
+        ("#!/bin/sh\nkill -ILL $$\n", "another processor"),
+    ],
+)
+def test_what_the_machine_lacks_is_no_fault_of_the_science(tmp_path, script, said):
+    program = tmp_path / "lmp"
+    program.write_text(script)
+    program.chmod(0o755)
+    with pytest.raises(EnvironmentFailure, match=said):
+        run_lammps(Lammps(program), "any", "units lj\n", context(tmp_path))
+
+
+def test_lammps_without_its_mpi_library_is_a_fault_of_the_machine(tmp_path, monkeypatch):
+    lammps = find()
+    if lammps.libraries is None:
+        pytest.skip("this lmp brings its MPI library along")
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
+    with pytest.raises(EnvironmentFailure, match="error while loading shared libraries: libmpi"):
+        run_lammps(Lammps(lammps.program), "any", "units lj\n", context(tmp_path))
 
 
 def test_a_run_that_hangs_is_ended(tmp_path):

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
+from sophron.interfaces.kind import EnvironmentFailure, StepContext, StepResult
 from sophron.records import clock, documents
 from sophron.records.atomic import write_json
 from sophron.records.canonical import file_digest
@@ -56,7 +56,7 @@ def run(ctx: StepContext) -> StepResult:
     ran = _ran(ctx, step, record, log) | timing
     contradiction = way.unlike(ran)
     if contradiction:
-        raise EngineFailure(f"{step} claims to run {way.claim}, but {contradiction}; run it again: {way.command}")
+        raise EnvironmentFailure(f"{step} claims to run {way.claim}, but {contradiction}; run it again: {way.command}")
     squared, temperature = taken.values[taken.steps > ctx.definition["discard_steps"]].T
     files = {"series": _write_series(ctx, squared, temperature), "ran": ctx.workdir / "ran.json"}
     write_json(files["ran"], ran)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sophron.interfaces.kind import EngineFailure, StepContext, UpstreamStep
+from sophron.interfaces.kind import EnvironmentFailure, StepContext, UpstreamStep
 from sophron.records.canonical import file_digest
 from sophron.science.conductivity.units import UNITS, Units
 from sophron.science.lammps import potentials
@@ -28,14 +28,14 @@ class Start:
 
     @classmethod
     def of(cls, ctx: StepContext, stage: str, lammps: Lammps) -> Start:
-        """From the upstream `stage`. EngineFailure where the potential file is not the one that build found."""
+        """From the upstream `stage`. EnvironmentFailure if the potential file is not the one that build found."""
         step = ctx.one(stage)
         shutil.copyfile(step.files["system"], ctx.workdir / START)
         name = step.result["model"]["potential"]
         if name is not None:
             found = potentials.path(lammps, name)
             if file_digest(found) != step.result["model"]["potential_sha256"]:
-                raise EngineFailure(
+                raise EnvironmentFailure(
                     f"{found} is not the potential that build found; use one LAMMPS for the whole campaign"
                 )
             shutil.copyfile(found, ctx.workdir / name)

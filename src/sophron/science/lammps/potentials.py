@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from sophron.interfaces.kind import EngineFailure
+from sophron.interfaces.kind import EnvironmentFailure
 from sophron.science.lammps.find import Lammps
 
 SHARED = Path("share", "lammps", "potentials")
@@ -21,8 +21,8 @@ def folder(lammps: Lammps) -> Path:
 
 
 def path(lammps: Lammps, name: str) -> Path:
-    """The potential file called `name`; EngineFailure where there is none."""
+    """The potential file called `name`; EnvironmentFailure where there is none."""
     found = folder(lammps) / name
     if not found.is_file():
-        raise EngineFailure(f"{found.parent} has no potential {name}; set LAMMPS_POTENTIALS, or name another")
+        raise EnvironmentFailure(f"{found.parent} has no potential {name}; set LAMMPS_POTENTIALS, or name another")
     return found

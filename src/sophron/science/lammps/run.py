@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from sophron.interfaces.kind import EngineFailure, StepContext
+from sophron.interfaces.kind import EngineFailure, EnvironmentFailure, StepContext
 from sophron.interfaces.sandbox import Grant
 from sophron.records.atomic import write_text
 from sophron.science.lammps import check, logfile
@@ -23,6 +24,13 @@ AROUND_S = 120
 
 PR_SET_PDEATHSIG = 1
 OUT_OF_MEMORY = ("Failed to allocate", "std::bad_alloc", "Cannot allocate memory", "out of memory")
+LACKING = re.compile(
+    r"error while loading shared libraries|version `\S+' not found|not enabled in this LAMMPS binary"
+    r"|No space left on device|Disk quota exceeded|Read-only file system|Stale file handle|Exec format error"
+)
+"""What loaders, file systems and LAMMPS itself say of a machine that has not what the run needs."""
+NOT_STARTED = (126, 127)
+"""Exit codes of shells, loaders and MPI starters for a program that cannot be run."""
 TIME_SIGNALS = {signal.SIGTERM, signal.SIGINT, signal.SIGXCPU, signal.SIGALRM}
 
 
@@ -88,16 +96,19 @@ def _wait(command: Sequence[str], environment: dict[str, str], output: Path, ctx
     It has a process group of its own, which is ended with this process, whatever ends it.
     """
     with output.open("wb") as stream:
-        process = subprocess.Popen(
-            command,
-            cwd=ctx.workdir,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=stream,
-            stderr=subprocess.STDOUT,
-            process_group=0,
-            preexec_fn=_die_with_parent(),  # noqa: PLW1509 - steps have one thread
-        )
+        try:
+            process = subprocess.Popen(
+                command,
+                cwd=ctx.workdir,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                process_group=0,
+                preexec_fn=_die_with_parent(),  # noqa: PLW1509 - steps have one thread
+            )
+        except OSError as error:
+            raise EnvironmentFailure(f"{command[0]} cannot be started: {error.strerror}") from None
         try:
             return process.wait(timeout=ctx.runtime_min * 60)
         except subprocess.TimeoutExpired:
@@ -133,7 +144,9 @@ def _sandboxed(lammps: Lammps, name: str, ctx: StepContext, output: Path, log: P
     from sophron.science.lammps import sandboxed
 
     if ctx.cores.ranks > 1:
-        raise EngineFailure("an input with fragments runs in the sandbox on one rank; set ranks to 1 and use threads")
+        raise EnvironmentFailure(
+            "an input with fragments runs in the sandbox on one rank; set ranks to 1 and use threads"
+        )
     inner = ctx.workdir.resolve() / logfile.LIVE_NAME
     inner.unlink(missing_ok=True)
     grant = Grant(
@@ -157,12 +170,22 @@ def _failure(code: int, output: Path, log: Path) -> EngineFailure:
     errors = logfile.errors(said)
     if any(words in said for words in OUT_OF_MEMORY):
         return EngineFailure("LAMMPS ran out of memory", curable_by="memory")
+    last = (said.strip().splitlines() or ["it said nothing"])[-1]
+    number = -code if code < 0 else code - 128 if code > 128 else code  # shells add 128
+    missing = _missing(said) or (last if code in NOT_STARTED else None)
+    if number == signal.SIGILL and code != number:
+        missing = "it was built for another processor (SIGILL)"
+    if missing:
+        return EnvironmentFailure(f"LAMMPS cannot run here: {missing[:300]}")
     if errors:
         return EngineFailure(f"LAMMPS stopped: {errors[-1]}")
-    number = -code if code < 0 else code - 128 if code > 128 else code  # shells add 128
     if number == signal.SIGKILL:
         return EngineFailure("LAMMPS was killed, as systems do that run out of memory", curable_by="memory")
     if number in TIME_SIGNALS and code != number:
         return EngineFailure(f"LAMMPS was stopped by {signal.Signals(number).name}", curable_by="time")
-    last = said.strip().splitlines()[-1:] or ["it said nothing"]
-    return EngineFailure(f"LAMMPS ended with exit code {code}: {last[0][:200]}")
+    return EngineFailure(f"LAMMPS ended with exit code {code}: {last[:200]}")
+
+
+def _missing(said: str) -> str | None:
+    """The first line that says what this machine lacks."""
+    return next((line.strip() for line in said.splitlines() if LACKING.search(line)), None)

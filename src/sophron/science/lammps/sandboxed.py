@@ -11,7 +11,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sophron.interfaces.kind import EngineFailure
+from sophron.interfaces.kind import EngineFailure, EnvironmentFailure
 from sophron.interfaces.sandbox import Ended, Grant
 from sophron.sandbox.choose import DEFAULT
 
@@ -27,7 +27,7 @@ CURES = {"wall_s": "time", "cpu_s": "time", "memory_mb": "memory"}
 
 
 def run(lammps: Lammps, command: Sequence[str], grant: Grant, output: Path) -> int:
-    """Exit code of `command` inside. EngineFailure where no sandbox works here, or where a limit ended it."""
+    """Exit code of `command` inside. EnvironmentFailure if no sandbox works here, EngineFailure if a limit ended it."""
     backend = _backend()
     errors = output.with_suffix(".err")
     ended: Ended = backend.run(command, _with_program(lammps, grant), stdout=output, stderr=errors)
@@ -49,7 +49,7 @@ def _backend() -> SandboxBackend:
             return backend
         reasons.append(missing)
     said = "; ".join(reasons) or "no sandbox backend is installed"
-    raise EngineFailure(
+    raise EnvironmentFailure(
         f"the input has fragments, which run in a sandbox or not at all: {said}; or remove them from the definition"
     )
 
