@@ -8,8 +8,9 @@ from datetime import datetime
 import pytest
 import toy
 
-from sophron.campaign import approve, locks, trust
+from sophron.campaign import amend, approve, locks, trust
 from sophron.campaign.pitfalls import Pitfall
+from sophron.cli import main
 from sophron.interfaces.probe import Finding
 from sophron.records import approvals, signatures
 from sophron.records.errors import Refused, UserError
@@ -152,3 +153,59 @@ def test_this_user_remembers_keys_and_the_last_approval_under_a_lock(campaign):
     assert trust.known_keys(campaign.root, "another") is None
     campaign.amend("seed=8")
     trust.check(approvals.signed_gate(campaign.root))
+
+
+def log_files(campaign):
+    return {path.name: path.read_bytes() for path in (campaign.root / "approvals" / "log").iterdir()}
+
+
+@pytest.mark.parametrize("lost", ["0001.*", "0002.*", "0001.json"])
+def test_a_log_with_a_gap_is_neither_amended_nor_written_over(campaign, lost):
+    campaign.sign()
+    campaign.amend("seed=8")
+    drafted = amend.draft(campaign.root, "because", ["seed=9"])
+    campaign.sign()
+    for path in (campaign.root / "approvals" / "log").glob(lost):
+        path.unlink()
+    before = log_files(campaign)
+    missing = r"000[23]\.json: the record that it follows is missing; restore the approval log from your copy"
+    with pytest.raises(Refused, match=missing):
+        amend.draft(campaign.root, "because", ["seed=10"])
+    drafted.write(campaign.root)
+    with pytest.raises(Refused, match=missing):
+        campaign.sign()
+    assert log_files(campaign) == before
+    assert not (campaign.root / "approvals" / "journal.json").exists()
+
+
+def test_a_record_that_does_not_belong_to_the_log_is_named(campaign):
+    campaign.sign()
+    stray = campaign.root / "approvals" / "log" / "9999.json"
+    foreign = r"9999\.json: is not a signed record of this campaign; move it out of the approval log"
+    for content in ("{}", "x", stray.with_name("0001.json").read_text()):
+        stray.write_text(content)
+        with pytest.raises(Refused, match=foreign):
+            campaign.sign()
+    stray.write_text("{}")
+    with pytest.raises(Refused, match=foreign):
+        approvals.valid_approval(campaign.root)
+    stray.unlink()
+    campaign.sign()
+
+
+def test_a_lost_newest_record_is_not_written_over_by_the_next(campaign):
+    campaign.sign()
+    campaign.sign()
+    (campaign.root / "approvals" / "log" / "0002.json").unlink()
+    campaign.sign()
+    assert [path.name for path in approvals.logged(campaign.root)] == ["0001.json", "0003.json"]
+
+
+def test_an_approval_that_is_in_force_is_said_to_be(campaign, capsys):
+    digest = approve.propose(campaign.root).digest
+    words = ["approve", str(campaign.root), "--key", str(campaign.key), "--digest", digest]
+    assert main(words) == 0
+    gate = campaign.gate.read_bytes()
+    assert main(words) == 0
+    assert "Version 1 is in force already, signed by" in capsys.readouterr().out
+    assert campaign.gate.read_bytes() == gate

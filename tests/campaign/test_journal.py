@@ -11,7 +11,7 @@ from sophron.campaign import amend, amendment_journal, approve, draft, locks, tr
 from sophron.records import approvals, atomic
 from sophron.records.errors import UserError
 
-DURABLE = ("move", "write_json", "write_text", "write_bytes")
+DURABLE = ("move", "write_json", "write_text", "create_bytes")
 
 
 class Killed(BaseException):

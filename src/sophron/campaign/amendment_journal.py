@@ -6,7 +6,7 @@ journal that somebody else wrote does nothing, and a half applied one can always
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from sophron.campaign.locks import DRIVER_LOCK
 from sophron.campaign.spec import SPEC_NAME, Spec, load
 from sophron.interfaces.kind import StageKind
 from sophron.records import approvals, documents, events, signatures
-from sophron.records.atomic import move, write_bytes, write_json, write_text
+from sophron.records.atomic import create_bytes, move, write_json, write_text
 from sophron.records.canonical import file_digest
 from sophron.records.errors import Refused, UserError
 from sophron.records.files import read_bytes, read_text
@@ -42,7 +42,11 @@ class Journal:
 
 
 def begin(root: Path, journal: Journal) -> None:
-    """Write the journal, then apply it. From the first write on, the approval is in force whatever happens."""
+    """Write the journal, then apply it. From the first write on, the approval is in force whatever happens.
+
+    Raises Refused before that if the approval log is not whole.
+    """
+    approvals.check_log(root)
     write_json(_path(root), asdict(journal))
     _apply(root, journal)
 
@@ -115,11 +119,19 @@ def _log(root: Path, journal: Journal) -> None:
     taken = approvals.logged(root)
     if any(read_bytes(path) == data for path in taken):
         return
-    name = f"{len(taken) + 1:04d}"
+    name = _free_name(folder, taken, journal.signature)
     write_text(folder / f"{name}.sig", journal.signature)
     write_text(folder / f"{name}.{SPEC_NAME}", journal.spec_text)
     write_text(folder / f"{name}.{signatures.SIGNERS_NAME}", journal.signers_text)
-    write_bytes(folder / f"{name}.json", data)
+    create_bytes(folder / f"{name}.json", data)
+
+
+def _free_name(folder: Path, taken: Sequence[Path], signature: str) -> str:
+    """The number after the highest one: a record is never written over, whatever of the log was lost."""
+    number = max((int(path.stem) for path in taken), default=0) + 1
+    while (left := folder / f"{number:04d}.sig").is_file() and left.read_text() != signature:
+        number += 1
+    return f"{number:04d}"
 
 
 def signed_text(root: Path, record_hash: str, name: str) -> str:

@@ -2,8 +2,9 @@
 
 import argparse
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sophron.campaign.approve import Proposal
@@ -43,11 +44,28 @@ def run(args: argparse.Namespace) -> int:
         review_text.render(looked)  # what cannot be shown is not signed
         if looked.closed:
             raise UserError(approve.refusal(looked.closed))
+        if looked.in_force and (record := _remembered(root)):
+            print(f"Version {record['version']} is in force already, signed by {record['approver']}. Next: snakemake")
+            return 0
         _confirm(looked.proposal, args.digest)
         record = approve.sign(looked.proposal, args.key, args.approver)
         driver.tell(root, looked.proposal.plan)
     print(f"Version {record['version']} of {record['campaign']} is approved by {record['approver']}. Next: snakemake")
     return 0
+
+
+def _remembered(root: Path) -> Mapping[str, Any] | None:
+    """The approval in force, if it is also the last one that this user knows: signing it again would say nothing."""
+    from sophron.campaign import trust
+    from sophron.records import approvals
+    from sophron.records.errors import Refused
+
+    approval = approvals.signed_gate(root)
+    try:
+        trust.check(approval)
+    except Refused:
+        return None
+    return approval.record
 
 
 def _confirm(proposal: "Proposal", digest: str | None) -> None:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from sophron.records import signatures, steps, usage
 from sophron.records.code import code_digest, library_digest
 from sophron.records.errors import Refused
-from sophron.records.files import read_json
+from sophron.records.files import read_bytes, read_json
 
 FOLDER = "approvals"
 LOG = "log"
@@ -119,11 +119,36 @@ def newest(root: Path) -> Approval | None:
         if gate.is_symlink() or gate.exists():
             raise Refused(f"{root / FOLDER / LOG}: the approval log is missing though there is a gate file; restore it")
         return None
+    check_log(root)
     try:
         signature = records[-1].with_suffix(".sig").read_text()
         return signed(root, records[-1].read_bytes(), signature, records[-1], revocation=False)
     except FileNotFoundError as error:
         raise Refused(f"{error.filename}: is missing; restore the approval log from your copy") from None
+
+
+def check_log(root: Path) -> None:
+    """Refuse an approval log in which a record does not follow the one before: lost ones, or a foreign one."""
+    previous = None
+    for path in logged(root):
+        data = read_bytes(path)
+        try:
+            follows = json.loads(data)["previous"] == previous
+        except (ValueError, KeyError, TypeError):
+            follows = False
+        if not follows and _is_signed(root, path, data):
+            raise Refused(f"{path}: the record that it follows is missing; restore the approval log from your copy")
+        if not follows:
+            raise Refused(f"{path}: is not a signed record of this campaign; move it out of the approval log")
+        previous = hashlib.sha256(data).hexdigest()
+
+
+def _is_signed(root: Path, path: Path, data: bytes) -> bool:
+    try:
+        signed(root, data, path.with_suffix(".sig").read_text(), path, revocation=False)
+    except (Refused, OSError, ValueError):
+        return False
+    return True
 
 
 def _keygen_time(time: str) -> str:
@@ -145,6 +170,7 @@ def valid_approval(root: Path) -> Approval:
     record = approval.record
     records = logged(root)
     if not records or file_sha256(records[-1]) != approval.hash:
+        check_log(root)
         raise Refused(
             f"{gate_path(root)}: is not the newest approval of this campaign's log; "
             "put the newest one back into force by signing it again: sophron approve"

@@ -42,6 +42,23 @@ def _replace(path: Path, temporary: Path, data: bytes) -> None:
     _sync_folder(path.parent)
 
 
+def create_bytes(path: Path, data: bytes) -> None:
+    """`write_bytes` for a file that must not be there yet (FileExistsError)."""
+    whole = path.with_name(f".{path.name}.{os.getpid()}.new")
+    write_bytes(whole, data)
+    try:
+        os.link(whole, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system that cannot link
+        if path.exists():
+            raise FileExistsError(path) from None
+        whole.replace(path)
+    finally:
+        whole.unlink(missing_ok=True)
+    _sync_folder(path.parent)
+
+
 def write_text(path: Path, text: str) -> None:
     """`write_bytes` for text (UTF-8)."""
     write_bytes(path, text.encode())
