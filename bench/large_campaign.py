@@ -15,10 +15,9 @@ def steps(replicas: int) -> int:
 
 
 def spec(replicas: int) -> str:
-    """The spec, with limits that fit."""
+    """The spec, without a limit: what its plan comes to is signed."""
     text = SMOKE.read_text().replace("replicas: 2,", f"replicas: {replicas},")
-    text = text.replace('"replicas == 2"', f'"replicas == {replicas}"')
-    return text.replace("{steps: 100, core_hours: 1000}", f"{{steps: {steps(replicas)}, core_hours: 1000000}}")
+    return text.replace("limits: {core_hours: 1000}\n", "")
 
 
 def unsigned(folder: Path, replicas: int) -> Path:

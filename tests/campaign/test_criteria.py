@@ -125,6 +125,56 @@ def test_the_names_are_those_of_the_results_schema(expression, words):
     assert words in str(caught.value)
 
 
+SIGNED = {
+    "definition.steps": 2000, "definition.name": "melt", "definition.rates": [1.0, 2.0], "len(definition.rates)": 2,
+    "definition.rates[0]": 1.0, "build.definition.density": 0.8442, "question.conditions.temperature": 0.722,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "samples == definition.steps / 5 + 1",
+        "samples == 399 + len(definition.rates)",
+        "samples == 400 * definition.rates[0] + 1",
+        "abs(temperature_mean - question.conditions.temperature) < 0.005",
+        "temperature_mean < build.definition.density",
+    ],
+)
+def test_a_criterion_may_name_signed_numbers(expression):
+    check(expression, SCHEMA, SIGNED)
+    outcome = evaluate(expression, {"samples": 401, "temperature_mean": 0.72} | SIGNED)
+    assert outcome.passed
+    assert all(
+        value == ({"samples": 401, "temperature_mean": 0.72} | SIGNED)[key] for key, value in outcome.values.items()
+    )
+
+
+@pytest.mark.parametrize(
+    ("expression", "words"),
+    [
+        ("samples == definition.step", 'no signed number "definition.step"; did you mean "definition.steps"?'),
+        ("samples == biuld.definition.density", 'did you mean "build.definition.density"?'),
+        ("samples == zz.zz", "known are build.definition.density, definition.name"),
+        ("samples == definition.name", '"definition.name" is not a number'),
+        ("samples == definition.rates", '"definition.rates" is not a number'),
+        ("samples == len(definition.steps)", 'no signed number "len(definition.steps)"'),
+        ("samples == definition.rates[7]", 'no signed number "definition.rates[7]"'),
+        ("temperature_mean < question.reference.low", "a published value is never a criterion"),
+        ("definition.steps > 1", "compares nothing of the result"),
+        ("samples < 9**3999999", "9 ** 3999999 cannot be computed"),
+        ("samples < definition.steps ** definition.steps ** 9", "cannot be computed"),
+        ("samples < 1 / (definition.steps - 2000)", "cannot be computed"),
+    ],
+)
+def test_what_a_signed_number_cannot_say_is_refused_at_once(expression, words):
+    begun = time.process_time()
+    with pytest.raises(CriterionError) as caught:
+        check(expression, SCHEMA, SIGNED)
+    assert words in str(caught.value)
+    assert time.process_time() - begun < 0.5
+
+
 def test_files_are_judged_like_numbers():
     check("files_missing == 0 and smallest_file_bytes > 100", SCHEMA)
 

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sophron.campaign import spec
+from sophron.campaign import criteria, spec
 from sophron.records.errors import UserError
+from sophron.records.resources import resource
 
 DATA = Path(__file__).parent.parent / "data"
 SMOKE = (DATA / "smoke" / "campaign.yaml").read_text()
@@ -105,10 +106,11 @@ def test_comments_layout_and_the_order_of_keys_change_no_digest(tmp_path, text):
 @pytest.mark.parametrize(
     ("old", "new", "wanted"),
     [
-        ("density: 0.8442\n", "density: 0.85\n", {"definition build"}),
-        ("steps: 2000", "steps: 2001", {"definition produce"}),
-        ("replicas: 2,", "replicas: 3,", {"definition green_kubo"}),
-        ("atoms == 108", "atoms == 109", {"criteria build"}),
+        ("density: 0.8442\n", "density: 0.85\n", {"definition build", "criteria build"}),
+        ("steps: 2000", "steps: 2005", {"definition produce", "criteria produce"}),
+        ("damping: 0.5", "damping: 0.6", {"definition equilibrate"}),
+        ("replicas: 2,", "replicas: 3,", {"definition green_kubo", "criteria green_kubo"}),
+        ("atoms == definition.atoms", "atoms == 109", {"criteria build"}),
         ("All atoms are there.", "All of them.", {"criteria build"}),
         ("quantity: shear viscosity", "quantity: zero-rate shear viscosity", {"report"}),
         ("name: Green-Kubo", "name: Green and Kubo", {"report"}),
@@ -122,6 +124,40 @@ def test_comments_layout_and_the_order_of_keys_change_no_digest(tmp_path, text):
 )
 def test_a_change_touches_the_digests_it_should_and_no_other(tmp_path, old, new, wanted):
     assert touched(tmp_path, changed(old, new)) == (wanted, True)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("damping: 0.5", "damping: 0.6"), ("temperature: 0.722}\nmethod", "temperature: 0.723}\nmethod")],
+)
+def test_a_verdict_goes_stale_with_a_number_of_another_place_that_its_criteria_name(tmp_path, old, new):
+    named = "abs(temperature_mean - equilibrate.definition.damping - question.conditions.temperature) < 0.2"
+    before = changed("abs(temperature_mean - equilibrate.definition.temperature) < 0.2", named)
+    assert "criteria produce" in touched(tmp_path, changed(old, new, before), before)[0]
+
+
+def test_only_what_a_stage_builds_on_may_be_named(tmp_path):
+    text = changed("replicas == definition.replicas", "replicas == build.definition.chain_length + 1")
+    assert load(tmp_path, text).constants("green_kubo")["build.definition.model.cutoff"] == 2.3
+    text = changed("atoms == definition.atoms", "atoms == produce.definition.steps")
+    assert 'no signed number "produce.definition.steps"' in fault(tmp_path, text)
+
+
+SHIPPED = sorted(resource("campaigns").glob("*/campaign.yaml"))
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.parent.name)
+def test_the_criteria_of_a_shipped_campaign_name_what_is_there(path):
+    found = spec.load(path)
+    for stage in found.stages:
+        constants = found.constants(stage.name)
+        for criterion in found.criteria(stage.name):
+            names = {name for name in criteria.names_of(criteria.parse(criterion["expression"])) if "." in name}
+            assert all(isinstance(constants[name], int | float) for name in names)
+
+
+def test_all_shipped_campaigns_are_looked_at():
+    assert len(SHIPPED) == 18
 
 
 def test_the_seed_is_part_of_every_definition(tmp_path):
@@ -176,12 +212,20 @@ BUILD, RELAX = line_of("  build:"), line_of("  relax:")
         ("      atoms: 108", "      atoms: 31", f"{BUILD + 3}: stages.build.definition.atoms: 31 is below the least"),
         ("pair: lj", "pair: eam", f'{BUILD + 6}: stages.build.definition.model.pair: "eam" is not one of lj'),
         (
-            "atoms == 108",
-            "atom == 108",
+            "atoms == definition.atoms",
+            "atom == definition.atoms",
             f'{BUILD + 8}: stages.build.criteria[0].expression: the result has no "atom"; did you mean',
         ),
-        ("atoms == 108", "model == 108", f'{BUILD + 8}: stages.build.criteria[0].expression: "model" is not a number'),
-        ("atoms == 108", "open(atoms)", f"{BUILD + 8}: stages.build.criteria[0].expression: only abs, sqrt"),
+        (
+            "atoms == definition.atoms",
+            "model == 108",
+            f'{BUILD + 8}: stages.build.criteria[0].expression: "model" is not a number',
+        ),
+        (
+            "atoms == definition.atoms",
+            "open(atoms)",
+            f"{BUILD + 8}: stages.build.criteria[0].expression: only abs, sqrt",
+        ),
         (
             "{id: density, ",
             "{id: atoms, ",

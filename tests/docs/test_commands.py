@@ -156,9 +156,7 @@ class Page:
 
 WALKS = {
     "README.md": Page(edits={"sophron new viscosity my-melt": small_melt}),
-    "docs/tutorial.md": Page(
-        edits={"sophron new viscosity my-melt": small_melt}, smaller={"600000": "2400", "120001": "481"}
-    ),
+    "docs/tutorial.md": Page(edits={"sophron new viscosity my-melt": small_melt}, smaller={"600000": "2400"}),
     "docs/how-to/sign-and-amend.md": Page(with_keys_of_others, inside="my-melt"),
     "docs/how-to/profiles.md": Page(),
     "docs/how-to/slurm.md": Page(with_small_campaign),

@@ -20,7 +20,6 @@ from sophron.science.host_guest.potentials import LennardJones
 
 SMALL = {
     "guests: [weak, middle, strong, between_low, between_high]": "guests: [weak, strong, between]",
-    "guests == 5": "guests == 3",
     "training: [weak, middle, strong]": "training: [weak, strong]",
     "held_out: [between_low, between_high]": "held_out: [between]",
     "ns_per_window: 1.25": "ns_per_window: 1.0",

@@ -1,10 +1,14 @@
-"""Criteria: safe expressions over a stage's typed result, with every number that was compared."""
+"""Criteria: safe expressions over a stage's typed result, with every number that was compared.
+
+Beside the names of the result they may hold those of signed numbers: `definition.<key>`, `<stage>.definition.<key>`,
+`question.conditions.<name>`, and there `[0]` or `len(...)` of a list. Such a dotted name is one name with one value.
+"""
 
 import ast
 import math
 import operator
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
@@ -25,6 +29,7 @@ NODES = (
     *(ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.Name, ast.Load, ast.Constant, ast.Call),
     *(ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq),
 )
+REFERENCE = "question.reference"
 LARGEST = sys.float_info.max
 COMPARED_TYPES = {"number", "integer", "boolean", "null"}
 
@@ -59,33 +64,91 @@ class Outcome:
     comparisons: tuple[Comparison, ...] = ()
 
 
-def check(expression: str, result_schema: Mapping[str, Any]) -> None:
+def check(expression: str, result_schema: Mapping[str, Any], constants: Mapping[str, Any] | None = None) -> None:
     """Find at review time what would fail at verification: syntax, unknown names, names that hold no number.
 
-    result_schema: the `result` definition of the stage's schema. Raises CriterionError.
+    result_schema: the `result` definition of the stage's schema. constants: dotted name -> signed value. Raises
+    CriterionError.
     """
-    tree = _parse(expression)
-    known = result_schema.get("properties", {}) | FILE_NUMBERS
-    names = _names(tree)
-    if not names:
+    tree = parse(expression)
+    known = result_properties(result_schema)
+    constants = constants or {}
+    names = names_of(tree)
+    if not names - set(constants):
         raise CriterionError("it compares nothing of the result; name at least one property of it")
     for name in sorted(names):
-        if name not in known:
-            near = get_close_matches(name, known, n=1, cutoff=0.5)
-            hint = f'did you mean "{near[0]}"?' if near else f"known are {', '.join(sorted(known))}"
-            raise CriterionError(f'the result has no "{name}"; {hint}')
-        kinds = known[name].get("type", "object")  # what is only a reference holds more than a number
-        if not {kinds} <= COMPARED_TYPES if isinstance(kinds, str) else not set(kinds) <= COMPARED_TYPES:
-            raise CriterionError(f'"{name}" is not a number or a truth value; compare one that is')
+        if name in constants:
+            _check_number(name, is_number=isinstance(constants[name], bool | int | float))
+        elif name in known:
+            _check_number(name, is_number=types_of(known[name]) <= COMPARED_TYPES)
+        else:
+            raise CriterionError(_unknown(name, known, constants))
+    _check_constants(tree, {name: value for name, value in constants.items() if name in names})
+
+
+def result_properties(result_schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Name -> schema of everything of a result that a criterion may compare, the numbers of its files included."""
+    return {**result_schema.get("properties", {}), **FILE_NUMBERS}
+
+
+def types_of(schema: Mapping[str, Any]) -> set[str]:
+    """The JSON types that a property may have; what is only a reference holds more than a number."""
+    kinds = schema.get("type", "object")
+    return {kinds} if isinstance(kinds, str) else set(kinds)
+
+
+def _check_number(name: str, *, is_number: bool) -> None:
+    if not is_number:
+        raise CriterionError(f'"{name}" is not a number or a truth value; compare one that is')
+
+
+def _unknown(name: str, known: Mapping[str, Any], constants: Mapping[str, Any]) -> str:
+    if name.startswith(REFERENCE):
+        return f'"{name}" may not be used: a published value is never a criterion; compare it in the report'
+    dotted = "." in name
+    among = constants if dotted else known
+    near = get_close_matches(name, among, n=1, cutoff=0.5)
+    every = ", ".join(sorted(among)) or "none"
+    hint = f'did you mean "{near[0]}"?' if near else f"known are {every}"
+    return f'there is no signed number "{name}"; {hint}' if dotted else f'the result has no "{name}"; {hint}'
+
+
+def _check_constants(tree: ast.AST, constants: Mapping[str, Any]) -> None:
+    """Refuse a part of it that holds no name of the result and cannot be computed."""
+    for node in constant_parts(tree, constants):
+        try:
+            value = number_of(node, constants)
+        except (InvalidExpression, ArithmeticError, ValueError, TypeError, RecursionError):
+            text = shown(ast.unparse(node))
+            raise CriterionError(f"{text} cannot be computed, or is too large; write a finite number") from None
+        if not _is_finite(value):
+            raise CriterionError("a number in it is too large; write a finite one")
+
+
+def constant_parts(tree: ast.AST, constants: Mapping[str, Any]) -> Iterator[ast.expr]:
+    """The largest parts of an expression that hold no name of the result."""
+    if isinstance(tree, ast.expr) and names_of(tree) <= set(constants):
+        yield tree
+    elif isinstance(tree, ast.Call):
+        for argument in tree.args:
+            yield from constant_parts(argument, constants)
+    else:
+        for child in ast.iter_child_nodes(tree):
+            yield from constant_parts(child, constants)
+
+
+def number_of(node: ast.expr, values: Mapping[str, Any]) -> Any:
+    """The value of a part of an expression. ArithmeticError and its like for what cannot be computed."""
+    return _Judge(values).eval(ast.unparse(node), node)
 
 
 def evaluate(expression: str, result: Mapping[str, Any]) -> Outcome:
     """Judge one typed result. A value that is missing, null, NaN or infinite never passes, in whatever expression."""
     try:
-        tree = _parse(expression)
+        tree = parse(expression)
     except CriterionError as error:
         return Outcome(passed=False, reason=str(error))
-    names = sorted(_names(tree))
+    names = sorted(names_of(tree))
     values = {name: result.get(name) for name in names}
     for name, value in values.items():
         if not _is_finite(value):
@@ -107,9 +170,32 @@ def _plain(value: Any) -> Any:
     return value if not isinstance(value, float) or math.isfinite(value) else str(value)
 
 
-def _parse(expression: str) -> ast.Expression:
+class _DottedNames(ast.NodeTransformer):
+    """`definition.steps`, `definition.cells[0]` and `len(definition.guests)`, as one name each."""
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        base = self.visit(node.value)
+        return ast.copy_location(ast.Name(f"{base.id}.{node.attr}"), node) if isinstance(base, ast.Name) else node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        self.generic_visit(node)
+        match node:
+            case ast.Subscript(ast.Name(name), ast.Constant(int(place))):
+                return ast.copy_location(ast.Name(f"{name}[{place}]"), node)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        match node:
+            case ast.Call(func=ast.Name("len"), args=[ast.Name(name)], keywords=[]):
+                return ast.copy_location(ast.Name(f"len({name})"), node)
+        return node
+
+
+def parse(expression: str) -> ast.Expression:
+    """The tree of a criterion, dotted names as one each. Raises CriterionError for what is none."""
     try:
-        tree = ast.parse(expression.strip(), mode="eval")
+        tree: ast.Expression = _DottedNames().visit(ast.parse(expression.strip(), mode="eval"))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise CriterionError("it is not an expression; write e.g. `abs(temperature_mean - 0.722) < 0.005`") from None
     for node in ast.walk(tree):
@@ -122,13 +208,14 @@ def _parse(expression: str) -> ast.Expression:
         if isinstance(node, ast.Constant) and not _is_finite(node.value):
             raise CriterionError("a number in it is too large; write a finite one")
         if isinstance(node, ast.Call) and (not isinstance(node.func, ast.Name) or node.func.id not in FUNCTIONS):
-            raise CriterionError(f"only {', '.join(FUNCTIONS)} may be called")
+            raise CriterionError(f"only {', '.join(FUNCTIONS)} may be called, and len on a list of a definition")
     if not isinstance(tree.body, ast.Compare | ast.BoolOp | ast.Call | ast.UnaryOp | ast.Name):
         raise CriterionError("it is a number, not a statement; compare it with something")
     return tree
 
 
-def _names(tree: ast.AST) -> set[str]:
+def names_of(tree: ast.AST) -> set[str]:
+    """The names in an expression, but for those of functions."""
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in called}
 
@@ -148,8 +235,9 @@ class _Judge(SimpleEval):  # type: ignore[misc]
 
     def __init__(self, names: Mapping[str, Any]) -> None:
         operators = dict(DEFAULT_OPERATORS)
-        for kind in (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow):
+        for kind in (ast.Add, ast.Sub, ast.Mult, ast.Div):
             operators[kind] = _finite(operators[kind])
+        operators[ast.Pow] = _finite(math.pow)  # of whole numbers Python would compute each digit, for minutes
         functions = {name: _finite(call) for name, call in FUNCTIONS.items()}
         super().__init__(operators=operators, functions=functions, names=dict(names))
         self.comparisons: list[Comparison] = []

@@ -137,9 +137,32 @@ class Spec:
         # A gathering step asks once for each outcome; with thousands of guests in a definition that is minutes.
         return {}
 
+    def constants(self, name: str) -> dict[str, Any]:
+        """Dotted name -> value of all signed numbers that a criterion of a stage may use, and what else stands there.
+
+        Of the stage itself `definition.<key>`, of a stage that it builds on, however far below, `<stage>.definition.
+        <key>`; `question.conditions.<name>`; of a list `<its name>[0]` and `len(<its name>)`.
+        """
+        found = _dotted("definition", self.definition(name))
+        for below in self.ancestors(name):
+            found |= _dotted(f"{below}.definition", self.definition(below))
+        return found | _dotted("question.conditions", self.data["question"]["conditions"])
+
+    def ancestors(self, name: str) -> list[str]:
+        """The stages that a stage builds on, directly or not, in topological order."""
+        needed, order = {name}, [stage.name for stage in self.stages]
+        for stage in reversed(self.stages):
+            if stage.name in needed:
+                needed.update(stage.depends_on)
+        return [one for one in order if one in needed and one != name]
+
     def criteria_digest(self, name: str) -> str:
-        """Digest of how a stage is judged."""
-        return digest({"stage": name, "criteria": self.criteria(name)})
+        """Digest of how a stage is judged: its criteria, and the value of each signed number in them."""
+        from sophron.campaign import criteria
+
+        named = {used for one in self.criteria(name) for used in criteria.names_of(criteria.parse(one["expression"]))}
+        values = {used: value for used, value in self.constants(name).items() if used in named}
+        return digest({"stage": name, "criteria": self.criteria(name), "values": values})
 
     def report_digest(self) -> str:
         """Digest of what the report says beside the results."""
@@ -252,10 +275,24 @@ def _check_stage(spec: Spec, stage: StageKind) -> None:
             raise UserError(f'{where}: the id "{criterion["id"]}" stands here twice; give each criterion its own')
         seen.add(criterion["id"])
         try:
-            criteria.check(criterion["expression"], result_schema)
+            criteria.check(criterion["expression"], result_schema, spec.constants(stage.name))
         except criteria.CriterionError as error:
             raise UserError(f"{where}: {error}") from None
     _check_mechanical(spec, stage)
+
+
+def _dotted(above: str, value: Any) -> dict[str, Any]:
+    """Dotted name -> value of nested mappings and lists; of each also its length."""
+    if isinstance(value, Mapping):
+        inner = {f"{above}.{key}": one for key, one in value.items()}
+    elif isinstance(value, list):
+        inner = {f"{above}[{place}]": one for place, one in enumerate(value)}
+    else:
+        return {above: value}
+    found = {above: value, f"len({above})": len(value)}
+    for name, one in inner.items():
+        found |= _dotted(name, one)
+    return found
 
 
 def _check_mechanical(spec: Spec, stage: StageKind) -> None:

@@ -16,7 +16,8 @@ from sophron.records.errors import Refused, UserError
 def judge(root: Path, spec: Spec, stage: str) -> dict[str, Any]:
     """The verdict of a stage over all its steps: pass or fail, with each number compared."""
     steps = results.all_finished(root, spec, stage)
-    judged = [_judge_one(criterion, steps) for criterion in spec.criteria(stage)]
+    constants = spec.constants(stage)
+    judged = [_judge_one(criterion, steps, constants) for criterion in spec.criteria(stage)]
     failed_steps = [step.step for step in steps if step.outcome["status"] != "done"]
     passed = not failed_steps and all(criterion["passed"] for criterion in judged)
     return {
@@ -30,10 +31,12 @@ def judge(root: Path, spec: Spec, stage: str) -> dict[str, Any]:
     }
 
 
-def _judge_one(criterion: Mapping[str, str], steps: Sequence[results.Finished]) -> dict[str, Any]:
+def _judge_one(
+    criterion: Mapping[str, str], steps: Sequence[results.Finished], constants: Mapping[str, Any]
+) -> dict[str, Any]:
     judged = []
     for step in steps:
-        values = dict(step.outcome["result"]) | _file_numbers(step)
+        values = {**step.outcome["result"], **_file_numbers(step), **constants}
         outcome = criteria.evaluate(criterion["expression"], values)
         judged.append({"step": step.step} | asdict(outcome))
     return {**criterion, "passed": all(one["passed"] for one in judged), "steps": judged}

@@ -49,7 +49,7 @@ def test_an_error_missed_by_two_takes_four_times_the_steps_and_a_reserve(tmp_pat
     steps = changes["stages.produce.definition.steps"]
     assert 4 * 1_600_000 < steps < 5 * 1_600_000
     assert steps % 100_000 == 0
-    assert changes["stages.produce.criteria.0.expression"] == f"samples == {steps // 5 + 1}"
+    assert not [path for path in changes if "criteria" in path]  # samples are counted by the definition
     assert said["invalidated_stages"] == ["produce", "green_kubo", "rouse", "cross_check"]
     path = tmp_path / "campaign.yaml"
     path.write_text(yaml.safe_dump(applied(MELT, said["changes"])))

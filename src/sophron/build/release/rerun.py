@@ -64,8 +64,6 @@ def _fill(spec: Any, found: Contract, handles: Mapping[str, Mapping[str, Any]]) 
         stages[stage]["definition"].update(contract=found.name, contract_digest=found.digest)
     stages["sample"]["definition"]["cases"] = list(graded.cases)
     stages["build"]["definition"]["repeats"] = found.rubric.repeats
-    held_out = next(one for one in stages["build"]["criteria"] if one["id"] == "held_out")
-    held_out["expression"] = f"held_out_passed == {len(graded.held_out)}"
     spec["question"]["conditions"] = {"tiers": len(graded.tiers), "held_out": len(graded.held_out)}
     spec["agents"] = {"by_name": {AGENTS[part]: dict(who) for part, who in handles.items()}}
 
