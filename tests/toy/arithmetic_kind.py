@@ -68,7 +68,8 @@ def _finish(ctx: StepContext, numbers, result) -> StepResult:
     wanted = ctx.definition.get("wants")
     if wanted and not Path(wanted).exists():
         raise EnvironmentFailure(f"{wanted} is not there, which {ctx.stage} needs; put it there")
-    if ctx.definition.get("breaks", False):
+    without = ctx.definition.get("breaks_without")
+    if ctx.definition.get("breaks", False) or (without and not Path(without).exists()):
         raise EngineFailure(f"{ctx.stage} cannot add these numbers")
     path = ctx.workdir / "numbers.txt"
     path.write_text("".join(f"{number!r}\n" for number in numbers))

@@ -7,7 +7,7 @@ from typing import Any
 
 from sophron.agents import remembering
 from sophron.agents.gather import failure_path
-from sophron.campaign import history, results, verdict
+from sophron.campaign import history, results, retry, verdict
 from sophron.campaign.spec import Spec
 from sophron.campaign.state import project
 from sophron.records import atomic, documents
@@ -109,19 +109,10 @@ def _logs(root: Path, failure: Failure) -> Iterator[str]:
             yield f"==> {path.relative_to(root)}\n{raw.decode(errors='replace')}"
 
 
-def set_aside(root: Path, spec: Spec, failure: Failure, attempt: int) -> None:
+def set_aside(root: Path, spec: Spec, failure: Failure) -> None:
     """Move the failed outcomes of a stage and its verdict to their steps' records, so that they are made again."""
-    if failure.kind != "outcome":
-        return
-    for wildcards in spec.steps(failure.stage):
-        step = step_name(failure.stage, wildcards)
-        outcome = results.published(root, step)
-        if step not in failure.reasons or outcome is None:
-            continue
-        kept = results.record_folder(root, step) / f"failed-v{spec.version}-{attempt}"
-        for name in spec.stage(failure.stage).outputs.values():
-            atomic.move(outcome.parent / name, kept / name)
-        atomic.move(outcome, kept / outcome.name)
-        judged = outcome.parents[len(wildcards)] / "verdict.json"
-        if judged.is_file():
-            atomic.move(judged, kept / judged.name)
+    if failure.kind == "outcome":
+        for wildcards in spec.steps(failure.stage):
+            if step_name(failure.stage, wildcards) in failure.reasons:
+                retry.set_aside(root, spec, failure.stage, wildcards)
+        project(root)

@@ -125,7 +125,7 @@ class Loop:
         self._tried = failure.stage, attempt, answer
         if answer["action"] == "overlay":
             self._overlay(failure.stage, answer)
-        failing.set_aside(self._root, spec, failure, attempt)
+        failing.set_aside(self._root, spec, failure)
         return self._halted("they left nothing to change") if self._rapid >= MOST_RAPID else None
 
     def _note_end(self, spec: Spec, failed: str | None) -> None:

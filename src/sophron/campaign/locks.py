@@ -43,7 +43,7 @@ def signing(root: Path) -> Iterator[None]:
         try:
             steps.acquire()
         except LockHeldError:
-            raise UserError(f"{root.name}: steps of this campaign are running; sign when they have ended") from None
+            raise UserError(f"{root.name}: steps of this campaign are running; wait until they have ended") from None
         with steps:
             yield
 

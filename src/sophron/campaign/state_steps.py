@@ -173,7 +173,8 @@ def _step_ended(state: Record, event: Record) -> list[str]:
         return []
     # A failed outcome stays; what a retry may cure is Snakemake's to give up on.
     holder["failed_steps" if status == "failed" else "errored_steps"][step] = reason
-    holder["last_error"] = f"{step}: {reason}"
+    remedy = "; repair the machine, then: snakemake" if status == "environment" else ""
+    holder["last_error"] = f"{step}: {reason}{remedy}"
     words = {
         "failed": "failed",
         "retry": "asks for a retry",
@@ -182,6 +183,18 @@ def _step_ended(state: Record, event: Record) -> list[str]:
         "killed": "was killed",
     }
     return [f"{step} {words[status]}: {reason}"]
+
+
+def _cleared(state: Record, event: Record) -> list[str]:
+    step, holder = event["step"], holder_of(state, event)
+    for known in (holder["failed_steps"], holder["errored_steps"]):
+        known.pop(step, None)
+    if holder is not state:
+        place, there = _find(holder, event)
+        if there:
+            del holder["outputs"][place]
+        holder |= {"verdict": None, "accepted": False, "completed_at": None, "last_error": None}
+    return [f"{step}: its failed outcome was cleared, to be tried again (kept in {event['kept']})"]
 
 
 STEP_HANDLERS: dict[str, Callable[[Record, Record], list[str]]] = {
@@ -194,4 +207,5 @@ STEP_HANDLERS: dict[str, Callable[[Record, Record], list[str]]] = {
     "job_error": _job_error,
     "step_started": _step_started,
     "step_ended": _step_ended,
+    "cleared": _cleared,
 }

@@ -74,6 +74,12 @@ def verify(claim: approvals.Claim, gate: Path, target: Path) -> None:
     project(root)
 
 
+def _remedy(verdict: Mapping[str, Any]) -> str:
+    if not verdict["failed_steps"]:
+        return "change what is at fault: sophron amend"
+    return f"change what is at fault: sophron amend; if it was the machine, repair it: sophron retry {verdict['stage']}"
+
+
 def accept(claim: approvals.Claim, gate: Path, verdict_path: Path, accepted: Path, passed: Path) -> None:
     """The accept step: fail on a failed verdict; otherwise note what was accepted.
 
@@ -88,7 +94,7 @@ def accept(claim: approvals.Claim, gate: Path, verdict_path: Path, accepted: Pat
         raise Refused(f"{verdict_path}: is the verdict of another spec; move it away and run again: snakemake")
     if verdict["verdict"] != "pass":
         reasons = "; ".join(sentences(verdict))
-        raise UserError(f"stage {claim.stage} failed its criteria ({reasons}); change what is at fault: sophron amend")
+        raise UserError(f"stage {claim.stage} failed its criteria ({reasons}); {_remedy(verdict)}")
     content = {"stage": claim.stage, "definition_digest": wanted[0], "outcomes": verdict["outcomes"]}
     write_json(accepted, content)
     write_json(passed, content)

@@ -236,7 +236,15 @@ def _duration(seconds: float) -> str:
 def _errors(state: Record) -> Iterator[str]:
     for holder in (*state["stages"], state):
         if holder["last_error"] and holder.get("status") != "completed":
-            yield f"{holder.get('id', 'snakemake')}: {plain(holder['last_error'])}"
+            name = holder.get("id", "snakemake")
+            again = f"; if it was the machine, repair it: sophron retry {name}" if _has_failed_outcome(holder) else ""
+            yield f"{name}: {plain(holder['last_error'])}{again}"
+
+
+def _has_failed_outcome(holder: Record) -> bool:
+    """Whether engines failed and their outcomes stand, as evidence that nothing but a request clears."""
+    verdict = holder.get("verdict")
+    return bool(verdict and verdict["verdict"] == "fail" and holder["failed_steps"])
 
 
 def _waiting(state: Record, live: Record) -> Iterator[str]:

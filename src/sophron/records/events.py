@@ -44,6 +44,7 @@ REQUIRED: dict[str, frozenset[str]] = {
     "agent_answered": frozenset({"step", "agent", "backend", "model", "calls", "summary"}),
     "agent_failed": frozenset({"step", "agent", "kind", "reason"}),
     "reasked": frozenset({"step", "number"}),
+    "cleared": frozenset({"step", "stage", "wildcards", "kept"}),
 }
 
 # Written at a human's pace and never again: worth the milliseconds that a power cut would take.
