@@ -110,6 +110,35 @@ def test_the_example_is_taken_only_when_asked_for(tmp_path):
     assert spec.data["question"]["conditions"] == {"density": 0.8442, "temperature": 0.722, "cutoff": 2.5}
 
 
+LIQUID = "Viscosity of the Lennard-Jones liquid by Green-Kubo at density 0.8442, temperature 0.722, cutoff 2.5"
+
+
+@pytest.mark.parametrize(
+    ("request_", "answers", "listed"),
+    [
+        (f"{LIQUID}; 500 atoms and a time step of 0.004", [], ["500 atoms", "time step of 0.004"]),
+        (f"{LIQUID}, dt=0.02, 150,000 steps", [], ["dt=0.02", "150,000 steps"]),
+        (f"{LIQUID} with a Langevin thermostat", [], ["Langevin", "thermostat"]),
+        (f"{LIQUID} from one replica of 20000 steps", [], ["one replica", "20000 steps"]),
+        (f"{LIQUID}, within 5 %, pressure within 3 %", [], ["pressure within 3 %"]),
+        (LIQUID, [(2, "yes, but 12 replicas")], ["12 replicas"]),
+    ],
+)
+def test_what_was_said_and_not_used_is_listed_and_unverified(tmp_path, request_, answers, listed):
+    said = design(request_, *answers, (3, "yes"), (4, "yes"))
+    stated = {one["id"]: one for one in loaded(said["draft"], tmp_path).data["method"]["assumptions"]}
+    assumption = stated["said-but-not-used"]
+    assert assumption["status"] == "UNVERIFIED"
+    assert assumption["statement"].endswith("does not hold: " + ", ".join(f'"{one}"' for one in listed) + ".")
+    assert assumption["statement"] in said["text"]
+
+
+def test_nothing_is_listed_if_all_was_used():
+    for request in (LIQUID, MELT, f"{LIQUID}, within 5 %"):
+        draft = design(request, (3, "yes"), (4, "yes"))["draft"]
+        assert "said-but-not-used" not in {one["id"] for one in draft["method"]["assumptions"]}
+
+
 def test_the_same_words_give_the_same_draft():
     one, two = (design(MELT, (3, "yes"), (4, "yes"))["draft"] for _ in range(2))
     assert one == two

@@ -71,13 +71,13 @@ def answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
     for question, missing in ((2, _method(said)), (3, _criteria(said)), (4, _assumptions(said))):
         if missing:
             return _ask(question, missing)
-    draft = design_draft.drafted(said.example, values, said.words, said.answered(3), said.answered(4))
+    draft = design_draft.drafted(said.example, values, said.pieces, said.answered(3), said.answered(4))
     found = design_draft.pitfalls_of(draft, pitfalls)
     design_draft.add_safeguards(draft, found, pitfalls)
     open_ = [one["id"] for one in draft["method"]["assumptions"] if one["status"] == "UNVERIFIED"]
-    drafted = (
-        f"Drafted from the example {said.example.name}. To be resolved before it can be signed: {', '.join(open_)}."
-    )
+    omitted = [one["statement"] for one in draft["method"]["assumptions"] if one["id"] == design_draft.OMITTED]
+    settle = f"To be resolved before it can be signed: {', '.join(open_)}."
+    drafted = " ".join([f"Drafted from the example {said.example.name}.", *omitted, settle])
     return _turn("draft", drafted, draft=draft, pitfalls=found)
 
 

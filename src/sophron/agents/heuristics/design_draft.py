@@ -4,12 +4,14 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sophron.agents.heuristics import templates, wording
+from sophron.agents.heuristics import omissions, templates, wording
 from sophron.agents.heuristics.pitfall_data import applies
 from sophron.agents.heuristics.reading import mapping, number, objects, quoted, stages_of, text
 from sophron.agents.heuristics.templates import Example
 
 MOST_QUOTE = 400
+MOST_OMITTED = 40
+OMITTED = "said-but-not-used"
 
 
 def conditions(example: Example, pieces: Sequence[str]) -> tuple[dict[str, float], list[str]]:
@@ -57,11 +59,15 @@ def whole_stages(spec: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 def drafted(
     example: Example,
     values: Mapping[str, float],
-    words: str,
+    pieces: Sequence[str],
     on_criteria: Sequence[str],
     on_assumptions: Sequence[str],
 ) -> dict[str, Any]:
-    """The example filled in, with its own assumptions and those that only a person can settle."""
+    """The example filled in, with its own assumptions and those that only a person can settle.
+
+    pieces: all that the person said, oldest first; what of it is not in the draft is listed in an assumption.
+    """
+    words = "\n".join(pieces)
     whole_stages(example.spec)
     mapping(example.spec.get("question"), "question of an example")
     method = mapping(example.spec.get("method"), "method of an example")
@@ -70,14 +76,18 @@ def drafted(
     changed = [name for name, value in values.items() if value != example.conditions.get(name)]
     for one in spec["method"]["assumptions"]:
         _doubted(one, [(name, example.conditions[name], values[name]) for name in changed])
-    spec["method"]["assumptions"] += _about_example(example, changed)
+    spec["method"]["assumptions"] += _about_example(example, values, changed)
     share = wording.relative_error(words)
     used = share is not None and templates.with_error(spec, share)
+    whole = []
     for number_, answers in ((3, on_criteria), (4, on_assumptions)):
         for index, said in enumerate(answers, start=1):
             plain = wording.CONSENT.fullmatch(said) or wording.VERIFIED.match(said.strip())
             if not plain and not (number_ == 3 and used):
                 spec["method"]["assumptions"].append(_as_said(number_, index, said))
+                whole.append(said)
+    read = [piece for piece in pieces if piece not in whole or len(piece) > MOST_QUOTE]
+    spec["method"]["assumptions"] += _omitted(omissions.stated(example, values, read, error_used=used))
     _verified(spec, " ".join(on_assumptions))
     return spec
 
@@ -92,13 +102,26 @@ def _doubted(assumption: dict[str, str], changed: Sequence[tuple[str, Any, float
         assumption["verified_by"] = f"you: the example says it for {', '.join(stale)}"
 
 
-def _about_example(example: Example, changed: Sequence[str]) -> list[dict[str, str]]:
+def _omitted(said: Sequence[str]) -> list[dict[str, str]]:
+    """What was said and is not in the draft, where there is any, for a person to settle."""
+    if not said:
+        return []
+    listed = ", ".join(f'"{one}"' for one in said[:MOST_OMITTED])
+    more = f" and {len(said) - MOST_OMITTED} more" if len(said) > MOST_OMITTED else ""
+    statement = (
+        f"The question is answered without these words of the request, which the draft does not hold: {listed}{more}."
+    )
+    return [_assumption(OMITTED, statement, "you: put what you want of them into the spec; a rule of thumb did not")]
+
+
+def _about_example(example: Example, values: Mapping[str, float], changed: Sequence[str]) -> list[dict[str, str]]:
     other = f"; {', '.join(changed)} differ from it" if changed else ""
     return [
         _assumption(
             "values-from-example",
-            f"All numbers that nobody stated (system size, time step, lengths of runs, replicas) are those of the "
-            f"example {example.name} and suit this question{other}.",
+            f"All numbers but the conditions ({', '.join(values)}), such as system size, time step, lengths of runs "
+            f"and replicas, are those of the example {example.name}, whatever was said of them, and suit this "
+            f"question{other}.",
             "you; the review probes them",
         ),
         _assumption(

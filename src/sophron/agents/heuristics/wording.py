@@ -62,7 +62,7 @@ def condition(name: str, pieces: Sequence[str]) -> list[Stated]:
     name: as in `question.conditions`; a unit at its end (`_k`) is not looked for in the text. pieces: oldest first.
     """
     for piece in reversed(pieces):
-        stated = list({(one.value, one.unit): one for one in _in_piece(name, piece)}.values())
+        stated = list({(one.value, one.unit): one for one in in_piece(name, piece)}.values())
         if stated:
             return stated
     return []
@@ -90,7 +90,8 @@ def relative_error(text: str) -> float | None:
     return share if 0 < share < 1 else None
 
 
-def _in_piece(name: str, piece: str) -> list[Stated]:
+def in_piece(name: str, piece: str) -> list[Stated]:
+    """What one piece says of a condition."""
     plain = next((name.removesuffix(ending) for ending in ENDINGS if name.endswith(ending)), name)
     words = WORDS.get(plain) or rf"(?i:{re.escape(plain).replace('_', '[ _-]')})"
     link = r"\s*(?:of|is|=|:|at|to|equals|≈|,)?\s*(?:about\s+)?"
