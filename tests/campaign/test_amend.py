@@ -6,7 +6,7 @@ import pytest
 import toy
 import yaml
 
-from sophron.campaign import agent_steps, amend, draft, spec
+from sophron.campaign import agent_steps, amend, draft, mechanical, review, spec
 from sophron.cli import main
 from sophron.records.errors import UserError
 
@@ -153,6 +153,46 @@ def test_the_verb_says_what_it_adds_to_and_what_keeps_the_gate_closed(campaign, 
     assert "This adds to the draft of version 2 that waited for a signature.\n" in said
     assert "  stages.c.definition.replicas: 2 -> 4\n" in said
     assert "As it stands it cannot be signed:\n  - limits.core_hours: the ceilings add up to" in said
+
+
+def runs(campaign, stage, key):
+    block = spec.load(campaign.spec).mechanical_block(stage)
+    return getattr(mechanical.overlaid(block, stage, campaign.root), key)
+
+
+def test_a_signed_change_of_a_mechanical_key_ends_its_older_overlays(campaign):
+    for stage in "abc":
+        mechanical.add_overlay(campaign.root, stage, "threads", 2, by="debug agent", reason="slow")
+    drafted = amend.draft(campaign.root, "because", ["stages.a.mechanical.memory_mb=300"])
+    drafted = amend.draft(campaign.root, "because", ["stages.b.mechanical.choices={threads: [1]}"])
+    drafted = amend.draft(campaign.root, "because", ["stages.c.mechanical.threads=1"])
+    looked = review.collect(campaign.root, None, lambda _: [])
+    assert looked.overlay_lines == [
+        "a.threads: the overlay 2 by debug agent runs, not 1",
+        "b.threads: the overlay 2 by debug agent ends with this signature; 1 runs",
+        "c.threads: the overlay 2 by debug agent runs, not 1",
+    ]
+    amend.draft(campaign.root, "because", ["stages.c.mechanical.ceilings.cores=3", "stages.c.mechanical.threads=3"])
+    assert drafted.invalidated_stages == []
+    campaign.sign()
+    assert [runs(campaign, stage, "threads") for stage in "abc"] == [2, 1, 3]
+    assert runs(campaign, "a", "memory_mb") == 300
+    campaign.amend("stages.c.mechanical.threads=1")
+    assert runs(campaign, "c", "threads") == 1  # a withdrawn value does not bring the overlay back
+    log = (campaign.root / mechanical.OVERLAYS_NAME).read_text().splitlines()
+    assert len(log) == 6  # nothing is taken out of it
+    mechanical.add_overlay(campaign.root, "c", "threads", 2, by="debug agent", reason="slow again")
+    assert runs(campaign, "c", "threads") == 2
+    campaign.amend("stages.f.mechanical.memory_mb=300", "stages.d.definition.offset=101")
+    assert runs(campaign, "c", "threads") == 2
+
+
+def test_a_stage_that_comes_back_does_not_bring_its_overlays(campaign):
+    mechanical.add_overlay(campaign.root, "f", "threads", 2, by="debug agent", reason="slow")
+    amend.draft(campaign.root, "because", removed=["stages.f"])
+    campaign.sign()
+    campaign.amend(withdraw=2)
+    assert runs(campaign, "f", "threads") == 1
 
 
 def test_a_rationale_and_a_signature_come_first(campaign, tmp_path, monkeypatch):

@@ -47,7 +47,7 @@ def test_the_last_overlay_of_a_key_counts_and_other_stages_do_not(tmp_path):
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("threads", 3), ("threads", "true"), ("threads", "'1'"), ("memory_mb", 901), ("runtime_min", 10),
+    [("threads", 3), ("threads", "true"), ("threads", "'1'"), ("memory_mb", 901), ("runtime_min", 11),
      ("accelerator", "gpu"), ("accelerator", "'; rm -rf /'"), ("ranks", 0), ("ranks", -1), ("ranks", "1.5")],
 )  # fmt: skip
 def test_a_value_that_was_never_signed_is_refused_with_its_line(tmp_path, key, value):

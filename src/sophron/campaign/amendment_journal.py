@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from sophron.campaign import draft, results, trust
+from sophron.campaign import draft, mechanical, results, trust
 from sophron.campaign.locks import DRIVER_LOCK
 from sophron.campaign.spec import SPEC_NAME, Spec, load
 from sophron.interfaces.kind import StageKind
@@ -105,6 +105,8 @@ def _apply(root: Path, journal: Journal) -> None:
         before = documents.load_json(_signed_record(root, record["previous"])).get("agents", {})
         agents = [rule for rule, digest in before.items() if record["agents"].get(rule) != digest]
         _set_aside(root, record["amendment"], old, new, agents)
+        by, time = f"amendment to version {record['version']}", record["amendment"]["timestamp"]
+        mechanical.end_overlays(root, old.mechanical_blocks, new.mechanical_blocks, by=by, timestamp=time)
     if approvals.file_sha256(root / SPEC_NAME) != record["spec_file"]:
         write_text(root / SPEC_NAME, journal.spec_text)
     _tell(root, journal)

@@ -55,4 +55,9 @@ def drop(root: Path) -> None:
 
 def spec_file(root: Path) -> Path:
     """`campaign.yaml`, or the drafted spec in a process that plans an amendment (steps refuse what it would run)."""
-    return root / FOLDER / DRAFT_SPEC_NAME if os.environ.get(VARIABLE) else root / SPEC_NAME
+    return root / FOLDER / DRAFT_SPEC_NAME if is_planned() else root / SPEC_NAME
+
+
+def is_planned() -> bool:
+    """Whether this process plans an amendment."""
+    return bool(os.environ.get(VARIABLE))

@@ -1,7 +1,8 @@
 """What is mechanical in a stage: ranks, threads, memory, time; overlays chosen from the signed choices.
 
 `mechanical.yaml` is a log: a list of `{stage, key, value, by, timestamp, reason}`, of which the last one for a
-key counts. A value that the spec does not list among its choices is refused, whoever wrote it.
+key counts. A value that the spec does not list among its choices is refused, whoever wrote it. A signed change of a
+key ends its older overlays: an entry with the signed value follows them.
 """
 
 import json
@@ -94,34 +95,95 @@ def check_mechanical(document: documents.Document, keys: Sequence[str]) -> None:
 
 def add_overlay(root: Path, stage: str, key: str, value: Any, *, by: str, reason: str) -> None:
     """Append one overlay to `mechanical.yaml`. The caller has checked that it is among the signed choices."""
-    from sophron.records import atomic, clock
+    from sophron.records import clock
+
+    _append(root, stage=stage, key=key, value=value, by=by, timestamp=clock.isoformat(), reason=reason)
+
+
+def _append(root: Path, **entry: Any) -> None:
+    from sophron.records import atomic
 
     path = root / OVERLAYS_NAME
     with FileLock(root / "records" / "mechanical.lock"):
         log = documents.load_yaml(path).data if path.is_file() else []
-        log.append(
-            {"stage": stage, "key": key, "value": value, "by": by, "timestamp": clock.isoformat(), "reason": reason}
-        )
+        log.append(entry)
         document = documents.Document(log, path)
         documents.validate(document, "mechanical")
         atomic.write_text(path, "".join(f"- {json.dumps(entry, ensure_ascii=False)}\n" for entry in log))
 
 
+Blocks = Mapping[str, Mapping[str, Any]]
+"""Stage or part -> its signed mechanical block."""
+
+
+@dataclass(frozen=True)
+class Overlay:
+    """The last overlay of one key. signed: the value that it stands in place of; where: its line in the log."""
+
+    stage: str
+    key: str
+    value: Any
+    by: str
+    signed: Any
+    where: str
+
+    def allowed(self, block: Mapping[str, Any]) -> bool:
+        """Whether it is the signed value itself or among the signed choices."""
+        return self.value == self.signed or self.value in block.get("choices", {}).get(self.key, [])
+
+
+def overlays(root: Path, blocks: Blocks) -> list[Overlay]:
+    """The overlays in force: for each stage and key the last one, as far as there is such a stage."""
+    path = root / OVERLAYS_NAME
+    if not path.is_file():
+        return []
+    document = documents.load_yaml(path)
+    documents.validate(document, "mechanical")
+    last = {}
+    for index, one in enumerate(document.data):
+        if one["stage"] in blocks:
+            stage, key = one["stage"], one["key"]
+            where = document.where([index, "value"])
+            last[stage, key] = Overlay(stage, key, one["value"], one["by"], signed_value(blocks[stage], key), where)
+    return list(last.values())
+
+
+def signed_value(block: Mapping[str, Any], key: str) -> Any:
+    """The value of a mechanical key as the spec has it, or its default."""
+    value = getattr(Mechanical.of(block), key)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def ended(found: Sequence[Overlay], old: Blocks, new: Blocks) -> list[Overlay]:
+    """The overlays that a signed change of blocks ends: of keys that it changes, and values no longer offered."""
+    return [
+        one
+        for one in found
+        if one.stage in new
+        and one.value != signed_value(new[one.stage], one.key)
+        and (
+            one.stage not in old
+            or signed_value(old[one.stage], one.key) != signed_value(new[one.stage], one.key)
+            or one.value not in new[one.stage].get("choices", {}).get(one.key, [])
+        )
+    ]
+
+
+def end_overlays(root: Path, old: Blocks, new: Blocks, *, by: str, timestamp: str) -> None:
+    """Let newly signed values count: an entry with the signed value follows each overlay that is ended."""
+    for one in ended(overlays(root, new), old, new):
+        reason = f"signed as {one.signed}, which ends the overlay {one.value} by {one.by}"
+        _append(root, stage=one.stage, key=one.key, value=one.signed, by=by, timestamp=timestamp, reason=reason)
+
+
 def overlaid(block: Mapping[str, Any], stage: str, root: Path) -> Mechanical:
     """The mechanical block of a stage with the overlays of `mechanical.yaml`; UserError for one never signed."""
     mechanical = Mechanical.of(block)
-    path = root / OVERLAYS_NAME
-    if not path.is_file():
-        return mechanical
-    document = documents.load_yaml(path)
-    documents.validate(document, "mechanical")
-    for index, overlay in enumerate(document.data):
-        if overlay["stage"] != stage:
-            continue
-        key, value = overlay["key"], overlay["value"]
-        if value not in block.get("choices", {}).get(key, []):
-            where = document.where([index, "value"])
-            raise UserError(f"{where}: {value} is not among the signed choices of {stage}.{key}; remove the entry")
-        change: dict[str, Any] = {key: tuple(value) if key == "modules" else value}
+    for one in overlays(root, {stage: block}):
+        if not one.allowed(block):
+            raise UserError(
+                f"{one.where}: {one.value} is not among the signed choices of {stage}.{one.key}; remove the entry"
+            )
+        change: dict[str, Any] = {one.key: tuple(one.value) if one.key == "modules" else one.value}
         mechanical = replace(mechanical, **change)
     return mechanical

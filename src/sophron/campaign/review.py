@@ -9,9 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sophron.campaign import agent_costs, agent_files, agent_steps, amendment_journal, approve, draft, plan
+from sophron.campaign import agent_costs, agent_files, agent_steps, amendment_journal, approve, draft, mechanical, plan
 from sophron.campaign.agent_costs import AgentCost
-from sophron.campaign.mechanical import Mechanical
+from sophron.campaign.mechanical import Mechanical, Overlay
 from sophron.campaign.pitfalls import Findings, ProbeSpec
 from sophron.campaign.plan import PlannedStep
 from sophron.campaign.spec import Spec
@@ -155,6 +155,27 @@ class Review:
         if name in self.spec.data["stages"]:
             return replace(self.stage(name), outputs=outputs)
         return StagePlan(name, {}, 0.0, None, outputs, removed=True)
+
+    @cached_property
+    def overlays(self) -> list[Overlay]:
+        """The mechanical overlays in force, each with the value that would be signed."""
+        return mechanical.overlays(self.proposal.root, self.spec.mechanical_blocks)
+
+    @property
+    def ended(self) -> list[Overlay]:
+        """Those of them that this amendment ends."""
+        old = self.proposal.signed
+        return mechanical.ended(self.overlays, old.mechanical_blocks, self.spec.mechanical_blocks) if old else []
+
+    @property
+    def overlay_lines(self) -> list[str]:
+        """What runs in place of a signed mechanical value, one sentence each."""
+        return [
+            f"{one.stage}.{one.key}: the overlay {one.value} by {one.by} "
+            + (f"ends with this signature; {one.signed} runs" if one in self.ended else f"runs, not {one.signed}")
+            for one in self.overlays
+            if one.value != one.signed
+        ]
 
     @property
     def added(self) -> list[StagePlan]:

@@ -140,6 +140,8 @@ def _plan(review: Review, paint: Paint) -> Iterator[str]:
             needs = ", ".join(review.spec.stage(stage.name).depends_on)
         rows.append([text(stage.name), needs, counted, most, retries, hours(stage.core_hours)])
     yield from table(rows, right=(4, 5))
+    for line in review.overlay_lines:
+        yield paint(f"  {text(line)}", YELLOW)
     for name, values in review.wildcard_ranges.items():
         shown = ", ".join(text(value) for value in values[:LONGEST_LIST])
         more = f", … {text(values[-1])}" if len(values) > LONGEST_LIST else ""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from sophron.campaign import agent_steps, amendment_journal
-from sophron.campaign.draft import spec_file
+from sophron.campaign.draft import is_planned, spec_file
 from sophron.campaign.mechanical import Mechanical, overlaid
 from sophron.campaign.spec import SPEC_NAME, Spec, load
 from sophron.records.approvals import gate_path
@@ -132,7 +132,9 @@ class RuleView:
         return str(self.folder / "records" / "failures" / "{stage}-{attempt}.memory" / "snapshot.json")
 
     def mechanical(self, stage: str) -> Mechanical:
-        """The mechanical block in force, overlays included."""
+        """The mechanical block in force, overlays included; of a draft, whose signature may end some, as it stands."""
+        if is_planned():
+            return self.spec.mechanical(stage)
         return overlaid(self.spec.mechanical_block(stage), stage, self.root)
 
     def cores(self, stage: str) -> int:

@@ -117,6 +117,11 @@ class Spec:
             block = block[key]
         return block
 
+    @property
+    def mechanical_blocks(self) -> dict[str, Mapping[str, Any]]:
+        """Stage or part -> its mechanical block."""
+        return {name: self.mechanical_block(name) for name in [*self.data["stages"], *self.parts]}
+
     def mechanical_keys(self, name: str) -> tuple[str, ...]:
         """Where that block stands: of a part its own, where it has one, else that of its stage."""
         stage = self.owner(name)
