@@ -34,7 +34,7 @@ PROGRAMS = {
 }
 SHELLS = {"", "bash", "sh", "console"}
 DATA = TOP / "tests" / "data"
-DIGITS = re.compile(r"\b([0-9a-f]{12})[0-9a-f]*\b")
+PROMPT = r"sha256 is ([0-9a-f]{12})[0-9a-f]*\. Type its first 12 digits: "
 LEFT_OUT = {
     r"(pip|apt|dnf|conda) ": "needs a network",
     r"make (demo|test)": "is run whole by .ci/run",
@@ -105,7 +105,7 @@ def test_each_command_of_sophron_is_one_that_its_verb_takes(page, line):
 
 
 SMOKE_EDITS = {  # the pages speak of an error, which wants four replicas
-    "{id: replicas, expression": '{id: error, expression: "viscosity_relative_error < 9", statement: "It is finite."}\n      - {id: replicas, expression',
+    "{id: replicas, expression": '{id: error, expression: "temperature_mean > 0", statement: "The number means nothing."}\n      - {id: replicas, expression',
     "replicas: 2,": "replicas: 4,",
     "replicas == 2": "replicas == 4",
 }
@@ -140,6 +140,24 @@ def with_keys_of_others(folder: Path) -> None:
         _make_key(folder / "my-melt" / name)
 
 
+def with_a_request(folder: Path) -> None:
+    """Begin with a campaign, another one of host_guest, and a request in plain words."""
+    with_small_campaign(folder)
+    subprocess.run(["sophron", "new", "host_guest", "my-binding"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    (folder / "request.md").write_text(
+        "The shear viscosity of the LJ liquid at density 0.8442 and temperature 0.722.\n"
+    )
+
+
+def with_a_pipeline(folder: Path) -> None:
+    """Begin with a Snakefile that says what the page says, and a campaign folder beside it."""
+    with_small_campaign(folder)
+    (folder / "my-melt").rename(folder / "liquid")
+    text = (TOP / "docs/how-to/reuse.md").read_text()
+    (snakefile,) = [token.content for token in MarkdownIt().parse(text) if token.info == "python"]
+    (folder / "Snakefile").write_text(f'{snakefile}\nrule table:\n    input: "results/liquid/green_kubo/passed"\n')
+
+
 @dataclass(frozen=True)
 class Page:
     """How a reader goes through a page.
@@ -154,13 +172,23 @@ class Page:
     smaller: Mapping[str, str] = field(default_factory=dict)
 
 
+SMALL = Page(with_small_campaign)
 WALKS = {
     "README.md": Page(edits={"sophron new viscosity my-melt": small_melt}),
     "docs/tutorial.md": Page(edits={"sophron new viscosity my-melt": small_melt}, smaller={"600000": "2400"}),
-    "docs/how-to/sign-and-amend.md": Page(with_keys_of_others, inside="my-melt"),
+    "docs/how-to/agents.md": Page(with_a_request),
+    "docs/how-to/build-an-agent.md": Page(),
+    "docs/how-to/host-guest.md": Page(),
+    "docs/how-to/lsf.md": SMALL,
+    "docs/how-to/pbs.md": SMALL,
     "docs/how-to/profiles.md": Page(),
-    "docs/how-to/slurm.md": Page(with_small_campaign),
+    "docs/how-to/reuse.md": Page(with_a_pipeline),
+    "docs/how-to/run-with-dpdispatcher.md": Page(),
+    "docs/how-to/run-with-globus-compute.md": Page(),
+    "docs/how-to/run-with-parsl.md": Page(),
     "docs/how-to/sandbox.md": Page(),
+    "docs/how-to/sign-and-amend.md": Page(with_keys_of_others, inside="my-melt"),
+    "docs/how-to/slurm.md": SMALL,
 }
 
 
@@ -170,14 +198,11 @@ def test_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch):
     walk = WALKS[page]
     _reader(tmp_path, monkeypatch)
     walk.before(tmp_path)
-    folder, output = tmp_path / walk.inside, ""
+    folder = tmp_path / walk.inside
     for line in commands(page):
         if any(re.match(pattern, line) for pattern in LEFT_OUT):
             continue
-        folder, code, said = _type(
-            re.sub(r"\d+", lambda number: walk.smaller.get(number[0], number[0]), line), folder, output
-        )
-        output += said
+        folder, code, said = _type(re.sub(r"\d+", lambda number: walk.smaller.get(number[0], number[0]), line), folder)
         assert code == 0, f"{page}: {line}\n{said}"
         walk.edits.get(line, lambda folder: None)(tmp_path)
 
@@ -197,19 +222,14 @@ def _make_key(path: Path) -> None:
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(path)], check=True)
 
 
-def _type(line: str, folder: Path, before: str) -> tuple[Path, int, str]:
-    """Type a line in a terminal; the folder that one is in then, the exit code, what was printed.
-
-    before: what was printed earlier, where a person who is asked for the digits of a statement finds them.
-    """
+def _type(line: str, folder: Path) -> tuple[Path, int, str]:
+    """Type a line in a terminal, and the digits that approve asks for; the folder after it, the exit code, the output."""
     script = f"{line}\ncode=$?; printf '\\nfolder=%s\\n' \"$PWD\"; exit $code"
-    terminal = pexpect.spawn(
-        "bash", ["-c", script], cwd=str(folder), encoding="utf-8", timeout=900, dimensions=(50, 160)
-    )
-    said = ""
-    while terminal.expect(["digits of their sha256[^\n]*: ", pexpect.EOF]) == 0:
+    said, size = "", (50, 400)  # no line is wrapped
+    terminal = pexpect.spawn("bash", ["-c", script], cwd=str(folder), encoding="utf-8", timeout=300, dimensions=size)
+    while terminal.expect([PROMPT, pexpect.EOF]) == 0:
         said += terminal.before
-        terminal.sendline(DIGITS.findall(before)[-1])
+        terminal.sendline(terminal.match[1])
     said += terminal.before
     terminal.close()
     (*_, place) = re.findall(r"^folder=(.*?)\r?$", said, flags=re.MULTILINE)
