@@ -7,6 +7,8 @@ import toy
 from loopback_anthropic import serve_anthropic
 from loopback_peer import Turn, queue
 
+from sophron.agents import availability
+
 pytest.importorskip("anthropic")
 CAVEATS = json.dumps({"caveats": [], "summary": "Nothing stands against the number."})
 
@@ -14,6 +16,7 @@ CAVEATS = json.dumps({"caveats": [], "summary": "Nothing stands against the numb
 @pytest.fixture
 def asking(tmp_path, monkeypatch):
     """A campaign answered by a language model, and the service that the model is at."""
+    toy.plan_here(monkeypatch)
     campaign = toy.campaign(tmp_path, monkeypatch)
     campaign.edit("limits:", "agents: {backend: anthropic}\nlimits:")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "loopback-no-real-key")
@@ -46,6 +49,27 @@ def test_at_the_cap_the_report_goes_without_caveats_says_so_and_gets_them_later(
     assert "No caveats were written." not in page(asking)
     assert asking.tries() == before
     _check_spent(asking, capsys)
+
+
+def test_a_key_and_an_address_are_looked_for_before_the_first_step(asking, monkeypatch, capsys):
+    with (asking.root / "Snakefile").open("a") as snakefile:
+        snakefile.write("\n\nfrom sophron.campaign.driver import begin\n\n\nonstart:\n    begin('.')\n")
+    asking.sign()
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    refused = asking.snakemake()
+    assert refused.returncode != 0
+    assert "set the environment variable ANTHROPIC_API_KEY" in refused.stdout
+    assert asking.tries() == {}
+    for verb in ("run", "review"):
+        assert toy.cli.main([verb, str(asking.root)]) == (2 if verb == "run" else 0)
+        said = capsys.readouterr()
+        assert "set the environment variable ANTHROPIC_API_KEY" in " ".join((said.out + said.err).split())
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "loopback-no-real-key")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+    assert toy.cli.main(["run", str(asking.root)]) == 2
+    assert "nothing answers at 127.0.0.1, the address in ANTHROPIC_BASE_URL" in capsys.readouterr().err
+    monkeypatch.setenv("SOPHRON_AGENTS", "heuristic")
+    availability.require(asking.root)
 
 
 def _check_spent(campaign, capsys):

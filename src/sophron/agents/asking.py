@@ -18,7 +18,7 @@ from sophron.agents.step import AgentStep
 from sophron.campaign import results
 from sophron.campaign.agent_files import RANKED, AgentFile, chosen
 from sophron.campaign.agent_steps import PLANNED
-from sophron.interfaces.model import Request, Response
+from sophron.interfaces.model import Model, Request, Response
 from sophron.records import registry
 from sophron.records.errors import UserError
 from sophron.sandbox import installation
@@ -146,18 +146,21 @@ def _server(work: AgentStep, about: Mapping[str, Any]) -> "Server":
     return Server(command=command, url=about.get("url", ""), read_only=mounts, env=env, **times)
 
 
+def candidates(catalogue: models.Catalogue, agent: AgentFile, who: Mapping[str, Any]) -> list[Model]:
+    """The models that may answer for an agent, in the order in which they are tried. who: its entry of the spec."""
+    if "model" in who:
+        return [catalogue.get(who["model"])]
+    rank = who.get("rank", agent.front["rank"])
+    return catalogue.candidates(rank, agent.front["role"], None if who["backend"] == RANKED else who["backend"])
+
+
 def missing(root: Path | None, agent: AgentFile, who: Mapping[str, Any]) -> str | None:
     """What lacks for an agent to be asked, one sentence; None where it can be."""
     if lacking := ungranted(agent):
         return lacking
-    catalogue = models.load(root or Path())
-    rank = who.get("rank", agent.front["rank"])
-    wanted = (
-        [catalogue.get(who["model"])]
-        if "model" in who
-        else catalogue.candidates(rank, agent.front["role"], None if who["backend"] == RANKED else who["backend"])
-    )
+    wanted = candidates(models.load(root or Path()), agent, who)
     if not wanted:
+        rank = who.get("rank", agent.front["rank"])
         return f"config/models.yaml has no model of the backend {who['backend']} of rank {rank}; add one"
     faults = [registry.load(REGISTRY, model.provider)().missing(model) for model in wanted]
     return None if None in faults else "; ".join(fault for fault in faults if fault)

@@ -10,12 +10,14 @@ from sophron.campaign.rules import one_sentence, workflow_of
 from sophron.campaign.spec import SPEC_NAME, load
 from sophron.campaign.spec_record import record_spec
 from sophron.campaign.state import project
-from sophron.records import approvals, events, keys, usage
+from sophron.records import approvals, events, keys, registry, usage
 from sophron.records.documents import load_yaml, validate
 from sophron.records.errors import Refused
 from sophron.records.locks import FileLock
 from sophron.records.resources import resource
 
+NEEDS = "sophron.needs"
+"""What a campaign needs to start, functions of its folder that raise UserError."""
 MODELS = ("config", "models.yaml")
 _held: list[FileLock] = []
 
@@ -27,6 +29,8 @@ def begin(folder: str | Path) -> None:
         take(root)
         _protect_jobs(root)
         check_requests(root)
+        for name in registry.names(NEEDS):
+            registry.load(NEEDS, name)(root)
         keys.withhold(key_variables(root))
 
 

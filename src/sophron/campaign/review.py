@@ -82,12 +82,16 @@ class Limit:
 
 @dataclass(frozen=True)
 class Review:
-    """All that is shown. now: what an unforced dry run shows; closed: why the gate cannot be signed, if so."""
+    """All that is shown. now: what an unforced dry run shows; closed: why the gate cannot be signed, if so.
+
+    lacking: what agents lack to be asked from here; it closes no gate.
+    """
 
     proposal: approve.Proposal
     now: Sequence[Mapping[str, Any]]
     findings: Findings
     closed: Sequence[str]
+    lacking: Sequence[str] = ()
 
     @property
     def spec(self) -> Spec:

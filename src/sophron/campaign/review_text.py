@@ -161,6 +161,8 @@ def _agents(review: Review, paint: Paint) -> Iterator[str]:
     yield from table(rows)
     if review.agent_costs:
         yield from _agent_costs(review)
+    for lack in review.lacking:
+        yield from (paint(line, YELLOW) for line in _wrapped(f"before it runs here: {lack}"))
     for agent in review.agents:
         if agent.tools:
             yield from _wrapped(f"{agent.name} may use {', '.join(agent.tools)}; it and its programs get:")

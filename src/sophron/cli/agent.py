@@ -21,6 +21,7 @@ examples:
   sophron agent reask caveats my-melt       set its answer aside; the next snakemake asks again
 """
 BACKEND_VARIABLE = "SOPHRON_AGENTS"
+"""The same as in `agents/availability.py`, which costs too much to import here."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -38,11 +38,15 @@ def run(args: argparse.Namespace) -> int:
     if args.digest:
         print(approve.propose(root, snakefile).digest)
         return 0
+    from dataclasses import replace
+
+    from sophron.agents import availability
     from sophron.campaign import review, review_page, review_text
     from sophron.cli import _probes
     from sophron.records.atomic import write_text
 
     looked = review.collect(root, snakefile, (lambda _: []) if args.no_probes else _probes.of(root))
+    looked = replace(looked, lacking=availability.lacking(root, looked.spec))
     page = args.html or root / PAGE_NAME
     write_text(page, review_page.render(looked))
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ

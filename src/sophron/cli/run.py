@@ -32,11 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Drive; the exit code says how it ended."""
-    from sophron.agents import asking, loop
+    from sophron.agents import asking, availability, loop
     from sophron.cli.agent import BACKEND_VARIABLE
 
     root = args.campaign.absolute()
     override = asking.allowed_override(args.agents)
+    if not override:
+        availability.require(root)
     here = args.profile in (None, "local")
     cores = [f"--cores={args.cores or os.cpu_count() or 1}"]
     settings = loop.Settings(

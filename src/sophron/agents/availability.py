@@ -1,0 +1,69 @@
+"""Whether the models of a campaign can be asked from here: looked at before the first compute step.
+
+Keys and packages as the backends look for them; an address that the environment names must take a connection. The
+public services are not called.
+"""
+
+import os
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import getproxies
+
+from sophron.agents import asking, models
+from sophron.campaign import agent_files, agent_steps
+from sophron.campaign.spec import SPEC_NAME, Spec, load
+from sophron.interfaces.model import Model
+from sophron.records.errors import UserError
+
+CONNECT_S = 3.0
+VARIABLE = "SOPHRON_AGENTS"
+"""Who answers for all agents of this process: heuristic, mailbox or replay."""
+
+
+def require(root: Path) -> None:
+    """What a workflow needs to start. UserError names the variable that lacks, or the address that nobody serves."""
+    if os.environ.get(VARIABLE):
+        return
+    found = lacking(root, load(root / SPEC_NAME))
+    if found:
+        raise UserError(f"{'; '.join(found)}; or let rules of thumb answer: {VARIABLE}=heuristic")
+
+
+def lacking(root: Path, spec: Spec) -> list[str]:
+    """One sentence for each thing that agents of this campaign lack here; none where all can be asked."""
+    rules = [*agent_steps.planned(spec), *agent_steps.TEMPLATES, *spec.agent_rules]
+    names = {agent_steps.agent_of(spec, rule) for rule in rules}
+    return list(dict.fromkeys(_lacking(root, spec, sorted(names))))
+
+
+def _lacking(root: Path, spec: Spec, names: Sequence[str]) -> Iterator[str]:
+    for name in names:
+        who = agent_files.chosen(spec.data, name)
+        if who["backend"] in (agent_files.DEFAULT_BACKEND, *asking.AWAITED):
+            continue
+        agent = agent_files.find(root, name)
+        missing = asking.missing(root, agent, who)
+        if missing is None:
+            found = [unreachable(model) for model in asking.candidates(models.load(root), agent, who)]
+            missing = None if None in found else "; ".join(str(one) for one in found)
+        if missing is not None:
+            yield missing
+
+
+def unreachable(model: Model) -> str | None:
+    """One sentence where the address that the environment gives takes no connection; not looked at behind a proxy."""
+    url = os.environ.get(model.base_url_env, "").strip() if model.base_url_env else ""
+    if not url or getproxies().keys() & {urlsplit(url).scheme, "all"}:
+        return None
+    parts = urlsplit(url)
+    with suppress(OSError), socket.create_connection(_place(url), CONNECT_S):
+        return None
+    return f"{model.handle}: nothing answers at {parts.hostname}, the address in {model.base_url_env}; correct it"
+
+
+def _place(url: str) -> tuple[str, int]:
+    parts = urlsplit(url)
+    return str(parts.hostname), parts.port or (443 if parts.scheme == "https" else 80)
