@@ -1,90 +1,134 @@
-"""The code digest: any byte of a rule, a schema, a module or the campaign's own workflow makes another one."""
+"""What code is signed: any byte of a rule, a schema, a module, a plugin or the campaign's own workflow, in its part."""
 
-import shutil
+from itertools import pairwise
+from pathlib import Path
 
 import pytest
+import toy
 
 from sophron.records import code
+
+SOURCE = Path(__file__).parents[2] / "src"
 
 
 @pytest.fixture
 def library(tmp_path, monkeypatch):
-    """A copy of the installed library, its digest freshly computed."""
-    package = tmp_path / "sophron"
-    package.mkdir()
-    for folder in code.FOLDERS:
-        shutil.copytree(code.PACKAGE / folder, package / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(code, "PACKAGE", package)
-    return package
+    """A copy of the installed library and of its plugins."""
+    return toy.copy_library(tmp_path, monkeypatch)
 
 
-def digest():
-    return code.library_digest.__wrapped__()
+def digests():
+    return code.digests(code.read_library())
 
 
 @pytest.mark.parametrize(
-    "name",
+    ("name", "part"),
     [
-        "workflow/Snakefile",
-        "workflow/rules/viscosity.smk",
-        "schemas/viscosity/build.schema.yaml",
-        "records/approvals.py",
-        "campaign/criteria.py",
-        "science/viscosity/templates/produce.in.j2",
-        "sandbox/bubblewrap.py",
-        "cli/stage.py",
+        ("workflow/Snakefile", "harness"),
+        ("workflow/rules/gate.smk", "harness"),
+        ("workflow/rules/viscosity.smk", "science"),
+        ("workflow/rules/agents.smk", "agents"),
+        ("workflow/agents/failures.yaml", "agents"),
+        ("schemas/viscosity/build.schema.yaml", "science"),
+        ("schemas/agents/debug.schema.yaml", "agents"),
+        ("schemas/campaign.schema.yaml", "harness"),
+        ("envs/md.yaml", "science"),
+        ("envs/sophron.yaml", "harness"),
+        ("config/models.yaml", "agents"),
+        ("records/approvals.py", "harness"),
+        ("campaign/criteria.py", "harness"),
+        ("science/viscosity/templates/produce.in.j2", "science"),
+        ("sandbox/bubblewrap.py", "harness"),
+        ("debate/votes.py", "agents"),
+        ("jobsteps/server.py", "harness"),
+        ("cli/stage.py", "harness"),
+        ("__init__.py", "harness"),
+        ("../snakemake_executor_plugin_parsl/pool.py", "harness"),
+        ("../snakemake_logger_plugin_sophron/__init__.py", "harness"),
     ],
 )
-def test_one_byte_of_the_library_makes_another_digest(library, name):
-    before = digest()
+def test_one_byte_of_a_file_makes_another_digest_of_its_part_and_is_named(library, name, part):
+    before = code.read_library()
     path = library / name
     content = path.read_bytes()
     path.write_bytes(content + b"#")
-    assert digest() != before
+    after = code.read_library()
+    old, new = code.digests(before), code.digests(after)
+    assert [one for one in code.PARTS if old[one] != new[one]] == [part]
+    assert code.changed(before, after) == [name.removeprefix("../") if ".." in name else f"sophron/{name}"]
     path.write_bytes(content)
-    assert digest() == before
+    assert digests() == old
+
+
+def test_the_plugins_that_are_signed_are_those_that_we_ship():
+    assert sorted(code.PLUGINS) == sorted(path.name for path in SOURCE.glob("snakemake_*_plugin_*"))
 
 
 def test_a_new_a_removed_and_a_renamed_file_make_another_digest(library):
-    before = digest()
+    before = digests()
     rules = library / "workflow" / "rules"
     (rules / "extra.smk").write_text("")
-    assert digest() != before
+    assert digests() != before
     (rules / "extra.smk").unlink()
     (rules / "viscosity.smk").rename(rules / "other.smk")
-    assert digest() != before
+    assert digests() != before
     (rules / "other.smk").unlink()
-    assert digest() != before
+    assert digests() != before
 
 
-def test_what_python_leaves_behind_does_not_count(library):
-    before = digest()
-    (library / "records" / "__pycache__").mkdir()
+def test_what_python_leaves_behind_does_not_count_but_what_it_would_load_does(library):
+    before = digests()
+    (library / "records" / "__pycache__").mkdir(exist_ok=True)
     (library / "records" / "__pycache__" / "code.cpython-311.pyc").write_bytes(b"x")
-    assert digest() == before
+    assert digests() == before
+    (library / "records" / "code.so").write_bytes(b"x")
+    assert digests() != before
 
 
 def test_a_file_in_another_folder_of_the_same_name_is_another_one(library):
     (library / "science" / "viscosity" / "templates" / "own.j2").write_text("x")
-    before = digest()
-    target = library / "campaign" / "templates" / "own.j2"
+    before = digests()
+    target = library / "science" / "conductivity" / "templates" / "own.j2"
     (library / "science" / "viscosity" / "templates" / "own.j2").rename(target)
-    assert digest() != before
+    assert digests() != before
 
 
-def test_the_installed_library_has_one_digest():
-    assert code.library_digest() == digest()
+def test_prompts_are_listed_and_in_no_digest(library):
+    before = code.read_library()
+    (library / "workflow" / "agents" / "report.md").write_text("signed as the agent's own digest")
+    after = code.read_library()
+    assert code.digests(after) == code.digests(before)
+    assert code.changed(before, after, [code.PROMPTS]) == ["sophron/workflow/agents/report.md"]
 
 
-def test_the_campaigns_own_workflow_and_agents_count_and_nothing_else_of_it(tmp_path):
-    digests = [code.code_digest(tmp_path)]
-    for name, text in [("Snakefile", "a"), ("Snakefile", "b"), ("agents/pitfalls/x.yaml", "a"),
-                       ("agents/pitfalls/x.yaml", "b"), ("agents/failures.yaml", "")]:  # fmt: skip
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("Snakefile", "science"),
+        ("extra.smk", "science"),
+        ("agents/pitfalls/x.yaml", "agents"),
+        ("config/models.yaml", "agents"),
+    ],
+)
+def test_a_campaigns_own_workflow_models_and_agents_count(tmp_path, name, part):
+    states = [code.read(tmp_path, None, ["extra.smk"])]
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    for text in ("a", "b"):
         (tmp_path / name).write_text(text)
-        digests.append(code.code_digest(tmp_path))
-    assert len(set(digests)) == len(digests)
-    (tmp_path / "campaign.yaml").write_text("x")
-    (tmp_path / "results").mkdir()
-    (tmp_path / "agents" / "debug.md").write_text("signed as the agent's own digest, not as code")
-    assert code.code_digest(tmp_path) == digests[-1]
+        states.append(code.read(tmp_path, None, ["extra.smk"]))
+    for before, after in pairwise(states):
+        assert code.changed(before, after, [part]) == [name]
+        assert code.digests(before)[part] != code.digests(after)[part]
+
+
+def test_nothing_else_of_a_campaign_counts(tmp_path):
+    before = code.digests(code.read(tmp_path))
+    for name in ("campaign.yaml", "results/x", "agents/debug.md", "unsigned.smk"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+    assert code.digests(code.read(tmp_path)) == before
+
+
+def test_a_sentence_names_three_files_at_most():
+    assert code.named(["a"]) == "a"
+    assert code.named(list("abcde")) == "a, b, c and 2 more"

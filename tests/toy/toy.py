@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sophron import cli
 from sophron.campaign import amend, approve, draft, dry_run, locks, plan, spec
-from sophron.records import events
+from sophron.records import code, events
 from sophron.records.steps import FIELD
 
 HERE = Path(__file__).parent
@@ -156,6 +156,17 @@ def _dry_run_here(root: Path, snakefile: Path, *, forced: bool, drafted: bool = 
     finally:
         os.chdir(before)
         os.environ.pop(draft.VARIABLE, None)
+
+
+def copy_library(folder: Path, monkeypatch) -> Path:
+    """A copy of the library and its plugins, whose files are those that are compared from now on."""
+    for plugin in code.PLUGINS:
+        shutil.copytree(code.PACKAGE.parent / plugin, folder / plugin, ignore=shutil.ignore_patterns("__pycache__"))
+    left_out = shutil.ignore_patterns(*code.OUTSIDE)
+    shutil.copytree(code.PACKAGE, folder / "sophron", ignore=left_out)
+    monkeypatch.setattr(code, "PACKAGE", folder / "sophron")
+    monkeypatch.setattr(code, "library", code.read_library)
+    return folder / "sophron"
 
 
 def make_key(path: Path) -> Path:

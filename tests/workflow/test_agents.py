@@ -75,7 +75,9 @@ def _check_amended(campaign):
     own.write_text(own.read_text() + "\nBe brief.\n")
     refused = campaign.snakemake()
     assert refused.returncode != 0
-    assert "not in the signed plan" in refused.stdout
+    assert (
+        "the agent behind caveats has another digest than the signed one (agents/report.md changed)" in refused.stdout
+    )
     with pytest.raises(UserError, match="agent behind caveats is another one"):
         campaign.sign()
     drafted = campaign.amend()

@@ -196,7 +196,10 @@ def test_a_grant_that_was_edited_after_the_signature_is_refused(campaign, capsys
     path.write_text(path.read_text().replace("127.0.0.1", "127.0.0.1, example.org"))
     assert agent_steps.digest_of(campaign.root, spec.load(campaign.spec), "write") != signed
     assert write(campaign) == (cli.EXIT_USER, 0)
-    assert "write-0 has another digest than the signed one" in capsys.readouterr().err
+    assert (
+        "the agent behind write has another digest than the signed one (agents/pipeline-writer.md changed)"
+        in capsys.readouterr().err
+    )
 
 
 def test_under_snakemake_the_next_author_may_cite_what_the_one_before_found(campaign, model):

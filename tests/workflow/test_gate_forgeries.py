@@ -17,8 +17,6 @@ from sophron.records import approvals, code, signatures
 from sophron.records.errors import UserError
 from sophron.science.lammps import check
 
-SOURCE = Path(approvals.__file__).parent.parent
-
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
@@ -188,7 +186,7 @@ def edited_snakefile(campaign):
 
 
 def edited_list_of_steps(campaign):
-    (path,) = (campaign.root / "approvals" / "plans").iterdir()
+    (path,) = (campaign.root / "approvals" / "plans").glob("*.steps")
     path.write_text(path.read_text() + "f" * 64 + "\n")
 
 
@@ -356,6 +354,14 @@ def restore_outcome(campaign, finished):
     shutil.copy2(finished.root / "results" / "c" / "outcome.json", campaign.root / "results" / "c" / "outcome.json")
 
 
+def own_models(campaign):
+    """Another provider behind a name that was signed, and prices that make a cap of dollars mean nothing."""
+    (campaign.root / "config").mkdir()
+    (campaign.root / "config" / "models.yaml").write_text(
+        "models:\n  claude-opus: {provider: openai, name: other, price_in: 0, price_out: 0, key_env: OTHER_SECRET}\n"
+    )
+
+
 def second_driver(campaign):
     with locks.driver_lock(campaign.root):
         start(campaign)
@@ -410,7 +416,8 @@ CASES = [
     Case(
         edited_criterion, start, "campaign.yaml was changed since version 1 was signed: sophron amend", unedit_criterion
     ),
-    Case(edited_snakefile, step, "the rules or the code changed since the approval; look at it and sign"),
+    Case(edited_snakefile, step, r"changed since the approval \(science: Snakefile\); look at it and sign"),
+    Case(own_models, step, r"changed since the approval \(agents: config/models.yaml\); look at it and sign"),
     Case(edited_list_of_steps, step, "the signed list of steps is missing or changed; sign again"),
     Case(no_list_of_steps, step, "the signed list of steps is missing or changed; sign again"),
     Case(symlinked_gate, step, "is a symbolic link; remove the link and sign here", unlink_gate_and_sign),
@@ -490,16 +497,12 @@ def test_an_expired_key_cannot_sign_and_one_that_expires_later_stays_good(tmp_pa
 
 @pytest.mark.parametrize("part", ["workflow/rules/verdict.smk", "schemas/campaign.schema.yaml", "campaign/steps.py"])
 def test_an_edited_rule_schema_or_module_of_sophron_is_refused(part, campaign, tmp_path, monkeypatch):
-    package = tmp_path / "sophron"
-    for folder in code.FOLDERS:
-        shutil.copytree(SOURCE / folder, package / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(code, "PACKAGE", package)
-    monkeypatch.setattr(code, "library_digest", code.library_digest.__wrapped__)
+    package = toy.copy_library(tmp_path / "copy", monkeypatch)
     step(campaign)
     path = package / part
     text = path.read_text()
     path.write_text(f"{text}\n# a comment\n")
-    with pytest.raises(UserError, match="the rules or the code changed since the approval; look at it and sign"):
+    with pytest.raises(UserError, match=rf"changed since the approval, in the harness alone \(sophron/{part}\); see"):
         step(campaign)
     campaign.sign()
     step(campaign)
@@ -511,10 +514,10 @@ def test_an_edited_rule_of_another_distributions_kind_is_refused(campaign, tmp_p
     record = record_of(campaign)
     folder = tmp_path / "copy" / Path(record["kind_folder"]).name
     shutil.copytree(record["kind_folder"], folder, ignore=shutil.ignore_patterns("__pycache__"))
-    assert code.code_digest(campaign.root, str(folder)) == record["code"]
+    assert code.digests(code.read(campaign.root, str(folder))) == record["code"]
     with (folder / "arithmetic.smk").open("a") as stream:
         stream.write("# a comment\n")
-    assert code.code_digest(campaign.root, str(folder)) != record["code"]
+    assert code.digests(code.read(campaign.root, str(folder)))["science"] != record["code"]["science"]
 
 
 def test_a_spec_that_changes_between_the_look_and_the_signature_is_not_signed(campaign):

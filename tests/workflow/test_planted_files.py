@@ -7,6 +7,7 @@ import toy
 
 from sophron.agents import loop
 from sophron.campaign import plan
+from sophron.records.resources import resource
 
 PLANTED = "from pathlib import Path\nPath({mark!r}).write_text('ran')\nraise ImportError('planted')\n"
 
@@ -41,3 +42,43 @@ def test_a_planted_module_is_not_imported_by_snakemake_as_a_person_calls_it(camp
     )
     assert done.returncode == 0, done.stderr
     assert not mark.exists()
+
+
+def include(campaign, text):
+    """Have the campaign's Snakefile include a file of its own with this text."""
+    (campaign.root / "extra.smk").write_text(text)
+    snakefile = campaign.root / "Snakefile"
+    snakefile.write_text(f'include: "extra.smk"\n\n\n{snakefile.read_text()}')
+
+
+def test_a_file_that_the_snakefile_includes_is_signed(campaign):
+    include(campaign, "")
+    record = campaign.sign()
+    assert record["loaded"] == ["extra.smk"]
+    (campaign.root / "extra.smk").write_text("shell.prefix('touch ran; ')\n")
+    for words in ([], ["--no-hooks"]):
+        done = campaign.snakemake("--quiet", "all", *words)
+        assert done.returncode != 0
+        assert "changed since the approval (science: extra.smk); look at it and sign" in done.stdout
+    assert campaign.tries() == {}
+
+
+def test_a_module_that_the_snakefile_imports_from_its_folder_is_signed(campaign):
+    (campaign.root / "helper_of_mine.py").write_text("ONE = 1\n")
+    include(campaign, "import helper_of_mine\n")
+    assert campaign.sign()["loaded"] == ["extra.smk", "helper_of_mine.py"]
+
+
+def test_a_shell_prefix_runs_only_where_it_was_signed(campaign):
+    (campaign.root / "Snakefile").write_text(resource("campaign", "templates", "new", "Snakefile").read_text())
+    campaign.sign()
+    other = campaign.root / "other.smk"
+    other.write_text("shell.prefix('touch ran; ')\n" + (campaign.root / "Snakefile").read_text())
+    done = campaign.snakemake("--quiet", "all", snakefile="other.smk")
+    assert done.returncode != 0
+    assert "sets a shell prefix or suffix that is not the signed one" in done.stdout
+    assert not (campaign.root / "ran").exists()
+    include(campaign, "shell.prefix('touch ran; ')\n")
+    assert campaign.sign()["shell"] == ["touch ran; ", ""]
+    campaign.complete("--quiet", "all", "--", "results/a/outcome.json")
+    assert (campaign.root / "ran").exists()

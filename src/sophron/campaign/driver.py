@@ -3,14 +3,14 @@
 import os
 from pathlib import Path
 
-from sophron.campaign import locks, trust
+from sophron.campaign import amend, locks, trust
 from sophron.campaign.plan import Plan, make
 from sophron.campaign.requested import check_jobs
-from sophron.campaign.rules import one_sentence, workflow_of
+from sophron.campaign.rules import around_shell_lines, one_sentence, workflow_of
 from sophron.campaign.spec import SPEC_NAME, load
 from sophron.campaign.spec_record import record_spec
 from sophron.campaign.state import project
-from sophron.records import approvals, events, keys, registry, usage
+from sophron.records import approvals, code, events, keys, registry, usage
 from sophron.records.documents import load_yaml, validate
 from sophron.records.errors import Refused
 from sophron.records.locks import FileLock
@@ -28,6 +28,7 @@ def begin(folder: str | Path) -> None:
         root = Path(folder).absolute()
         take(root)
         _protect_jobs(root)
+        check_shell(root)
         check_requests(root)
         for name in registry.names(NEEDS):
             registry.load(NEEDS, name)(root)
@@ -41,7 +42,9 @@ def take(root: Path) -> None:
     """
     _held.append(locks.driver_lock(root))
     try:
-        trust.check(approvals.valid_approval(root))
+        approval = approvals.valid_approval(root)
+        trust.check(approval)
+        check_agents(approval)
     except Refused as error:
         events.append(root, "sophron", "refused", step="snakemake", reason=str(error))
         project(root)
@@ -55,6 +58,26 @@ def _protect_jobs(root: Path) -> None:
     workflow = workflow_of(root)
     if workflow is not None and Path(workflow.main_snakefile).parent == root:
         os.environ["PYTHONSAFEPATH"] = "1"
+
+
+def check_agents(approval: approvals.Approval) -> None:
+    """Refused where an agent is not the signed one: better now than after days, when the report asks for it."""
+    root, record = approval.root, approval.record
+    changed = amend.agents_changed(root, load(root / SPEC_NAME), record)
+    if changed:
+        files = code.read(root, record["kind_folder"], record["loaded"])
+        names = code.changed(approvals.signed_files(root, record), files, [code.PROMPTS])
+        raise Refused(approvals.another_agent(" and ".join(changed), names))
+
+
+def check_shell(root: Path) -> None:
+    """Refused where something puts another text around every shell line than was signed; no step could see that."""
+    signed = approvals.signed_gate(root).record["shell"]
+    if workflow_of(root) is not None and around_shell_lines() != signed:
+        raise Refused(
+            "this workflow sets a shell prefix or suffix that is not the signed one; "
+            "remove it, or look at it and sign: sophron review, sophron approve"
+        )
 
 
 def check_requests(root: Path) -> None:

@@ -1,8 +1,9 @@
 """A dry run in a process of its own: prints the steps of Sophron's rules as one line of JSON.
 
 Run as `python -m sophron.campaign.dry_run SNAKEFILE [--forced]` in the working directory of the workflow: prints
-`{steps: [...], rules: {name: shell line}}`, the rules being those of stages and agents, planned or not. Snakemake's API
-is used because the identity needs the unformatted shell line, which no log record carries.
+`{steps: [...], rules: {name: shell line}, files: [...], shell: [prefix, suffix]}`, the rules being those of stages and
+agents, planned or not. Snakemake's API is used because the identity needs the unformatted shell line, which no log
+record carries.
 """
 
 import contextlib
@@ -23,6 +24,7 @@ from snakemake.settings.types import (
     WorkflowSettings,
 )
 
+from sophron.campaign.rules import around_shell_lines
 from sophron.records import import_path
 
 AGENT_VERB = "sophron agent run "
@@ -49,7 +51,16 @@ def shown(snakefile: Path, *, forced: bool) -> dict[str, Any]:
         graph = workflow._workflow.dag  # noqa: SLF001 - no public way to a rule's unformatted shell line
         found = [_step(job, graph.reason(job)) for job in graph.needrun_jobs() if _is_ours(job)]
         shells = [str(rule.shellcmd) for rule in graph.workflow.rules if rule.shellcmd]
-        return {"steps": found, "rules": {_own(shell): shell for shell in shells if shell.startswith(VERBS)}}
+        rules = {_own(shell): shell for shell in shells if shell.startswith(VERBS)}
+        return {"steps": found, "rules": rules, "files": _files(graph.workflow), "shell": around_shell_lines()}
+
+
+def _files(workflow: Any) -> list[str]:
+    """Rule files that were included, and modules that were imported from the workflow's folder."""
+    included = [source.get_path_or_uri(secret_free=True) for source in workflow.included]
+    folder = Path(included[0]).parent
+    modules = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    return included + [path for path in modules if path and folder in Path(path).parents]
 
 
 def _is_ours(job: Any) -> bool:

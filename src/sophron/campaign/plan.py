@@ -11,19 +11,20 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import sophron
 from sophron.campaign import agent_costs, agent_steps, draft, overrides, question
 from sophron.campaign.agent_costs import AgentCost
 from sophron.campaign.agent_steps import SERVICE_RULES, Template
 from sophron.campaign.spec import Spec
+from sophron.records import approvals, code
 from sophron.records.atomic import write_text
 from sophron.records.canonical import digest
-from sophron.records.code import code_digest
 from sophron.records.errors import UserError
 from sophron.records.files import read_bytes
 from sophron.records.steps import identity, step_name
@@ -63,12 +64,18 @@ class PlannedStep:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is reviewed and signed. steps: sorted by identity; root: the campaign's folder."""
+    """What is reviewed and signed. steps: sorted by identity; root: the campaign's folder.
+
+    loaded: files that the workflow includes or imports from the campaign's folder or, relative to it, from elsewhere;
+    shell: prefix and suffix that it gives to every shell line.
+    """
 
     spec: Spec
     steps: tuple[PlannedStep, ...]
     templates: tuple[Template, ...] = ()
     root: Path | None = None
+    loaded: tuple[str, ...] = ()
+    shell: tuple[str, ...] = ("", "")
 
     @cached_property
     def listing(self) -> str:
@@ -187,6 +194,10 @@ class Plan:
         rules = Path(self.spec.kind.rules)
         return str(rules.parent) if rules.is_absolute() else None
 
+    def files(self, root: Path) -> code.Files:
+        """The code that the plan was made with."""
+        return code.read(root, self.kind_folder, self.loaded)
+
     def statement(self, root: Path) -> dict[str, Any]:
         """What an approval says, apart from who signed when: equal plans give equal statements."""
         return {
@@ -196,8 +207,11 @@ class Plan:
             "spec_file": hashlib.sha256(read_bytes(self.spec.document.path)).hexdigest(),
             "plan": self.hash,
             "steps": self.listing_hash,
-            "code": code_digest(root, self.kind_folder),
+            "code": code.digests(self.files(root)),
+            "files": code.listing(self.files(root))[0],
             "kind_folder": self.kind_folder,
+            "loaded": list(self.loaded),
+            "shell": list(self.shell),
             "rules": self.rules,
             "templates": self._templates,
             "agents": self.agents,
@@ -206,8 +220,11 @@ class Plan:
         }
 
     def store(self, root: Path) -> None:
-        """Put the listing where steps look for it; its name is its hash."""
-        write_text(root / "approvals" / "plans" / f"{self.listing_hash}.steps", self.listing)
+        """Put the lists of steps and of files where a check looks for them; the name of each is its hash."""
+        folder = root / approvals.FOLDER / approvals.PLANS
+        write_text(folder / f"{self.listing_hash}.steps", self.listing)
+        name, text = code.listing(self.files(root))
+        write_text(folder / f"{name}.files", text)
 
 
 def make(root: Path, spec: Spec, snakefile: Path | None = None) -> Plan:
@@ -227,7 +244,22 @@ def make(root: Path, spec: Spec, snakefile: Path | None = None) -> Plan:
     if not ours:
         raise UserError(f"{snakefile or root}: the workflow has no step of this campaign; import its rules")
     templates = tuple(agent_steps.templates(root, spec, found.rules))
-    return Plan(spec, tuple(sorted(ours, key=lambda step: step.identity)), templates, root)
+    made = Plan(spec, tuple(sorted(ours, key=lambda step: step.identity)), templates, root, shell=tuple(found.shell))
+    return replace(made, loaded=_loaded(root, snakefile, found.files, made.kind_folder))
+
+
+def _loaded(root: Path, snakefile: Path | None, files: Sequence[str], kind_folder: str | None) -> tuple[str, ...]:
+    """What is signed of the files that Snakemake and Python loaded, relative to the campaign's folder, sorted.
+
+    Of a host's pipeline only what lies in the campaign's folder: its own rules are no part of the plan.
+    """
+    top, package = root.resolve(), Path(sophron.__file__).resolve().parent
+    own = snakefile is None or snakefile.resolve().parent == top
+    paths = {Path(path).resolve() for path in files} - {top / "Snakefile"}
+    linked = [path.resolve() for path in package.iterdir() if path.is_dir()]
+    elsewhere = [package, Path(sys.prefix).resolve(), *linked, *([Path(kind_folder).resolve()] if kind_folder else [])]
+    found = [path for path in paths if not any(folder in path.parents for folder in elsewhere)]
+    return tuple(sorted(os.path.relpath(path, top) for path in found if own or top in path.parents))
 
 
 def _planned(spec: Spec, line: Mapping[str, Any]) -> PlannedStep:
@@ -239,11 +271,14 @@ class DryRun(NamedTuple):
     """What a dry run shows of Sophron's rules.
 
     steps: one entry a step, with the reason in an unforced one; rules: unformatted shell line of each rule that runs a
-    stage or asks an agent.
+    stage or asks an agent; files: paths of what Snakemake included and Python imported from the workflow's folder;
+    shell: prefix and suffix of every shell line.
     """
 
     steps: list[dict[str, Any]]
     rules: dict[str, str]
+    files: Sequence[str] = ()
+    shell: Sequence[str] = ("", "")
 
 
 def dry_run(root: Path, snakefile: Path, *, forced: bool, drafted: bool = False) -> DryRun:

@@ -9,7 +9,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sophron.campaign import agent_costs, agent_files, agent_steps, amendment_journal, approve, draft, mechanical, plan
+from sophron.campaign import (
+    agent_costs,
+    agent_files,
+    agent_steps,
+    amendment_journal,
+    approve,
+    draft,
+    mechanical,
+    plan,
+    renewal,
+)
 from sophron.campaign.agent_costs import AgentCost
 from sophron.campaign.mechanical import Mechanical, Overlay
 from sophron.campaign.pitfalls import Findings, ProbeSpec
@@ -253,7 +263,13 @@ class Review:
             return "sophron review (again, when this is resolved)"
         if self.in_force:
             return "snakemake" if self.waiting else "sophron status"
-        return f"sophron approve --key ~/.ssh/id_ed25519 --digest {self.proposal.digest}"
+        renew = " --renew" if list(self.changed_code) == ["harness"] and not self.proposal.amendment else ""
+        return f"sophron approve{renew} --key ~/.ssh/id_ed25519 --digest {self.proposal.digest}"
+
+    @cached_property
+    def changed_code(self) -> dict[str, list[str]]:
+        """Part of the code -> its files that are not those of the approval in force."""
+        return renewal.changed_code(self.proposal)
 
     @property
     def in_force(self) -> bool:
@@ -271,7 +287,7 @@ def is_signed(proposal: approve.Proposal) -> bool:
     except Refused:
         return False
     statement = proposal.plan.statement(proposal.root)
-    return all(record.get(key) == value for key, value in statement.items() if key != "spec_file")
+    return all(record.get(key) == value for key, value in statement.items() if key not in ("spec_file", "files"))
 
 
 def own_first(rules: Mapping[str, int]) -> dict[str, int]:

@@ -265,6 +265,8 @@ def _end(review: Review, paint: Paint) -> Iterator[str]:
     yield f"plan {short(proposal.plan.hash)}  spec {short(review.spec.digest)}  statement {proposal.digest}"
     for fingerprint in review.trusted:
         yield f"trusted to sign: {text(fingerprint)}"
+    for part, names in review.changed_code.items():
+        yield from _wrapped(f"the {part} code changed since it was signed: {', '.join(names)}", "")
     if review.closed:
         yield paint("The gate stays closed:", RED)
         for reason in review.closed:

@@ -11,9 +11,10 @@ from sophron.campaign import agent_steps, amendment_journal
 from sophron.campaign.draft import is_planned, spec_file
 from sophron.campaign.mechanical import Mechanical, overlaid
 from sophron.campaign.spec import SPEC_NAME, Spec, load
+from sophron.records import code
 from sophron.records.approvals import gate_path
 from sophron.records.documents import load_json
-from sophron.records.errors import UserError
+from sophron.records.errors import Refused, UserError
 
 RESULTS = "<results>"
 
@@ -181,12 +182,28 @@ def open_campaign(folder: str, workflow: Any) -> RuleView:
     """`RuleView.open` for a Snakefile: what a user got wrong is one sentence and exit code 2, not a stack."""
     _workflows[Path(folder).absolute()] = workflow
     with one_sentence():
+        code.library()  # as it is before any rule file of it is parsed; `check_library` compares
         return RuleView.open(folder, in_job=workflow.remote_exec)
+
+
+def check_library() -> None:
+    """What stands last in the Snakefile: no rule file may have been another one while it was parsed."""
+    with one_sentence():
+        names = code.changed(code.library(), code.read_library())
+        if names:
+            raise Refused(f"{code.named(names)}: changed while the workflow was read; look at it: sophron review")
 
 
 def workflow_of(root: Path) -> Any:
     """Snakemake's own object of the workflow that opened the campaign at `root`; None where none did."""
     return _workflows.get(root)
+
+
+def around_shell_lines() -> list[str]:
+    """Prefix and suffix that a workflow gives to every shell line of this process."""
+    from snakemake.shell import shell
+
+    return [str(shell._process_prefix or ""), str(shell._process_suffix or "")]  # noqa: SLF001 - no public way
 
 
 @contextmanager

@@ -14,6 +14,7 @@ EXAMPLES = """\
 examples:
   sophron approve my-melt --key ~/.ssh/id_ed25519            shows spec and statement and asks for twelve digits
   sophron approve my-melt --key ~/.ssh/id_ed25519 --digest SHA256   the whole one, as `sophron review` printed it
+  sophron approve my-melt --key ~/.ssh/id_ed25519 --renew    after an upgrade: shows that only the harness changed
 """
 
 
@@ -25,12 +26,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--digest", help="the whole sha256 of the statement that you reviewed")
     parser.add_argument("--as", dest="approver", help="name of the signer (first approval; default: user@host)")
+    parser.add_argument(
+        "--renew", action="store_true", help="sign the same once more, if nothing but the harness changed"
+    )
     parser.add_argument("--snakefile", type=Path, help="Snakefile of the pipeline that this campaign is part of")
 
 
 def run(args: argparse.Namespace) -> int:
     """Sign what `sophron review` shows."""
-    from sophron.campaign import amendment_journal, approve, driver, locks, review, review_text
+    from sophron.campaign import amendment_journal, approve, driver, locks, renewal, review, review_text
     from sophron.cli import _probes
     from sophron.records.errors import UserError
 
@@ -47,7 +51,8 @@ def run(args: argparse.Namespace) -> int:
         if looked.in_force and (record := _remembered(root)):
             print(f"Version {record['version']} is in force already, signed by {record['approver']}. Next: snakemake")
             return 0
-        _confirm(looked.proposal, args.digest)
+        summary = renewal.summary(looked.proposal) if args.renew else ""
+        _confirm(looked.proposal, args.digest, summary)
         record = approve.sign(looked.proposal, args.key, args.approver)
         driver.tell(root, looked.proposal.plan)
     print(f"Version {record['version']} of {record['campaign']} is approved by {record['approver']}. Next: snakemake")
@@ -68,8 +73,11 @@ def _remembered(root: Path) -> Mapping[str, Any] | None:
     return approval.record
 
 
-def _confirm(proposal: "Proposal", digest: str | None) -> None:
-    """Have the person name the statement: by its whole digest, or by 12 digits of what is shown here and now."""
+def _confirm(proposal: "Proposal", digest: str | None, summary: str = "") -> None:
+    """Have the person name the statement: by its whole digest, or by 12 digits of what is shown here and now.
+
+    summary: shown in any case, last.
+    """
     from sophron.campaign.approve import SHOWN_DIGITS
     from sophron.campaign.shown import lines
     from sophron.records.errors import UserError
@@ -80,6 +88,9 @@ def _confirm(proposal: "Proposal", digest: str | None) -> None:
     if digest is None:
         print("\n".join(lines(proposal.plan.spec.document.path.read_bytes().decode())))
         print(proposal.statement)
+    if summary:
+        print(summary)
+    if digest is None:
         digest = input(
             f"You sign the spec and the statement above, whose sha256 is {wanted}. Type its first 12 digits: "
         )

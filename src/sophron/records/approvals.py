@@ -12,13 +12,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from sophron.records import signatures, steps, usage
-from sophron.records.code import code_digest, library_digest
+from sophron.records import code, signatures, steps, usage
 from sophron.records.errors import Refused
 from sophron.records.files import read_bytes, read_json
 
 FOLDER = "approvals"
 LOG = "log"
+PLANS = "plans"
 GATE_NAME = "gate.json"
 JOURNAL_NAME = "journal.json"
 
@@ -97,7 +97,7 @@ def signed(root: Path, data: bytes, signature: str, where: Path, *, revocation: 
         campaign=campaign,
         signed_at=_keygen_time(time),
         revocation=revocation,
-        meanwhile=library_digest,  # the code is read while ssh-keygen runs
+        meanwhile=code.library,  # the code is read while ssh-keygen runs
     )
     return Approval(record, hashlib.sha256(data).hexdigest(), root)
 
@@ -178,9 +178,38 @@ def valid_approval(root: Path) -> Approval:
     if file_sha256(root / FOLDER / signatures.SIGNERS_NAME) != record["signers"]:
         raise Refused("the list of trusted signers was changed since the approval; a trusted signer must sign again")
     _check_spec(root, record)
-    if code_digest(root, record["kind_folder"]) != record["code"]:
-        raise Refused("the rules or the code changed since the approval; look at it and sign: sophron review, approve")
+    _check_code(root, record)
     return approval
+
+
+def _check_code(root: Path, record: Mapping[str, Any]) -> None:
+    """Refuse files of the installation or of the campaign's own workflow that are not the signed ones."""
+    if not isinstance(record["code"], dict):
+        raise Refused("the approval is an earlier Sophron's, which signed less; sign again: sophron review, approve")
+    files = code.read(root, record["kind_folder"], record["loaded"])
+    now = code.digests(files)
+    parts = [part for part in code.PARTS if now[part] != record["code"].get(part)]
+    if not parts:
+        return
+    names = code.named(code.changed(signed_files(root, record), files, parts)) or "files that cannot be named"
+    if parts == ["harness"]:
+        raise Refused(
+            f"the rules or the code changed since the approval, in the harness alone ({names}); "
+            "see that the plan is the same and sign: sophron approve --renew"
+        )
+    raise Refused(
+        f"the rules or the code changed since the approval ({' and '.join(parts)}: {names}); "
+        "look at it and sign: sophron review, sophron approve"
+    )
+
+
+def signed_files(root: Path, record: Mapping[str, Any]) -> code.Files:
+    """The files of the code as they were signed; empty where nobody kept their list. It only names what changed."""
+    path = root / FOLDER / PLANS / f"{record['files']}.files"
+    if file_sha256(path) != record["files"]:
+        return {}
+    found: code.Files = json.loads(path.read_bytes())
+    return found
 
 
 def file_sha256(path: Path) -> str:
@@ -214,6 +243,7 @@ def require_approved(claim: Claim, root: Path) -> Approval:
         raise Refused(f"the rule {claim.rule} is not in the signed plan: sophron review, sophron approve")
     if not steps.matches(shell, claim.argv):
         raise Refused(f"the step {name} was called with another shell line than the signed one; use the rule as it is")
+    _check_agent(claim, record, root)
     if template:
         _check_template(claim, name, template)
     else:
@@ -221,6 +251,24 @@ def require_approved(claim: Claim, root: Path) -> Approval:
     _check_reserved(claim, name, record)
     _check_envelope(root, name, record)
     return approval
+
+
+def _check_agent(claim: Claim, record: Mapping[str, Any], root: Path) -> None:
+    """An agent step whose agent is another one says so: its prompt, a skill, its schema, tools or model."""
+    if claim.digest == record["agents"].get(claim.rule, claim.digest):
+        return
+    files = code.read(root, record["kind_folder"], record["loaded"])
+    names = code.changed(signed_files(root, record), files, [code.PROMPTS])
+    raise Refused(another_agent(claim.rule, names))
+
+
+def another_agent(rule: str, names: Sequence[str]) -> str:
+    """The sentence for an agent that is not the signed one. names: prompts and skills that changed."""
+    changed = f" ({code.named(names)} changed)" if names else ""
+    return (
+        f"the agent behind {rule} has another digest than the signed one{changed}; "
+        "draft the change: sophron amend --rationale 'why'"
+    )
 
 
 def _check_template(claim: Claim, name: str, template: Mapping[str, Any]) -> None:
@@ -235,7 +283,7 @@ def _check_template(claim: Claim, name: str, template: Mapping[str, Any]) -> Non
 
 
 def _check_listed(claim: Claim, name: str, shell: str, record: Mapping[str, Any], root: Path) -> None:
-    listing = root / FOLDER / "plans" / f"{record['steps']}.steps"
+    listing = root / FOLDER / PLANS / f"{record['steps']}.steps"
     if file_sha256(listing) != record["steps"]:
         raise Refused(f"{listing}: the signed list of steps is missing or changed; sign again: sophron approve")
     if not steps.contains(listing, steps.identity(claim.rule, shell, claim.digest, claim.wildcards)):
