@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import dropwhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -295,11 +296,15 @@ def dry_run(root: Path, snakefile: Path, *, forced: bool, drafted: bool = False)
         workdir = workdir.parent
     done = subprocess.run(command, cwd=workdir, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        reason = [line for line in done.stderr.splitlines() if line.strip()]
-        raise UserError(f"{snakefile}: the dry run failed: {_short(reason)}")
+        raise UserError(f"{snakefile}: the dry run failed: {_cause(done.stderr)}")
     return DryRun(**json.loads(done.stdout.splitlines()[-1]))
 
 
-def _short(lines: list[str]) -> str:
-    text = next((line for line in reversed(lines) if "Error" in line or "error" in line or "sophron" in line), "")
-    return " ".join((text or " ".join(lines[-3:])).split())[:300]
+def _cause(said: str) -> str:
+    """What a failed dry run said last: our own sentence, or a traceback's exception, without the code above it."""
+    lines = [line for line in said.splitlines() if line.strip()]
+    if ours := [line.removeprefix("sophron: ") for line in lines if line.startswith("sophron: ")]:
+        return ours[-1]
+    last = max((at for at, line in enumerate(lines) if line.startswith("  File ")), default=len(lines) - 4)
+    text = dropwhile(lambda line: line.startswith("    "), lines[last + 1 :])
+    return " ".join(" ".join(text).split())[:300] or "it gave no reason"
