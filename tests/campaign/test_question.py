@@ -18,6 +18,11 @@ from sophron.records.resources import resource
 SHIPPED = sorted(path.parent.name for path in resource("campaigns").glob("*/campaign.yaml"))
 
 
+def checked(found: Spec) -> None:
+    question.check_names(found)
+    question.check_units(found)
+
+
 def spec(campaign: str, tmp_path: Path, old: str = "", new: str = "") -> Spec:
     text = resource("campaigns", campaign, "campaign.yaml").read_text()
     assert old in text
@@ -30,7 +35,6 @@ def spec(campaign: str, tmp_path: Path, old: str = "", new: str = "") -> Spec:
 def test_shipped_campaigns_ask_what_their_kinds_answer(name, tmp_path):
     found = spec(name, tmp_path)
     assert question.declared(found) is not None
-    question.check(found)
     assert question.answer_unit(found) == (found.data["question"]["units"], 1.0)
 
 
@@ -41,7 +45,7 @@ def test_new_campaigns_do_so_too(kind, tmp_path):
     assert main(["new", kind, str(tmp_path / "made")]) == 0
     found = load(tmp_path / "made" / "campaign.yaml")
     assert question.declared(found) is not None
-    question.check(found)
+    question.check_units(found)
 
 
 LIQUID, SIC, LEAD = "lj-liquid-viscosity", "sic-conductivity", "rietveld-pbso4"
@@ -70,7 +74,7 @@ LIQUID, SIC, LEAD = "lj-liquid-viscosity", "sic-conductivity", "rietveld-pbso4"
 )  # fmt: skip
 def test_a_mistake_gets_a_sentence(tmp_path, campaign, old, new, told):
     with pytest.raises(UserError) as refused:
-        question.check(spec(campaign, tmp_path, old, new))
+        question.check_units(spec(campaign, tmp_path, old, new))
     sentence = str(refused.value)
     assert re.search(told, sentence), sentence
     assert sentence.startswith(f"{tmp_path / 'campaign.yaml'}:")
@@ -94,7 +98,6 @@ def test_a_kind_that_says_nothing_is_not_checked(tmp_path):
     path = Path(__file__).parents[1] / "data" / "search" / "campaign.yaml"
     (tmp_path / "campaign.yaml").write_text(path.read_text().replace("units: none", "units: furlong"))
     found = load(tmp_path / "campaign.yaml")
-    question.check(found)
     assert question.answer_unit(found) == ("furlong", 1.0)
 
 
@@ -110,6 +113,7 @@ def test_any_text_is_refused_in_a_sentence(quantity, units, value, name):
     document = load_yaml(path)
     for changed in ({"quantity": quantity}, {"units": units}, {"conditions": {name: value}}):
         data = document.data | {"question": document.data["question"] | changed}
+        changed_spec = Spec(type(document)(data, path, document.lines))
         with pytest.raises(UserError) as refused:
-            question.check(Spec(type(document)(data, path, document.lines)))
+            checked(changed_spec)
         assert "\n" not in str(refused.value)

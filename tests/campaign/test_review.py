@@ -180,7 +180,8 @@ def test_free_engine_text_outside_the_sandbox_is_shown_loudly(campaign):
 def test_what_strangers_write_neither_runs_nor_hides(campaign):
     text = campaign.spec.read_text()
     text = text.replace(
-        "quantity: a sum", 'quantity: "<img src=x onerror=alert(1)>\\u001b[2J\\u202e</style><script>1</script>"'
+        "quantity: a sum",
+        'quantity: "a sum of <img src=x onerror=alert(1)>\\u001b[2J\\u202e</style><script>1</script>"',
     )
     text = text.replace(
         "statement: The numbers are finite.", 'statement: "javascript:alert(1) \\u001b]0;x\\u0007 {{ 7 * 1234567 }}"'

@@ -233,7 +233,7 @@ def make(root: Path, spec: Spec, snakefile: Path | None = None) -> Plan:
 
     snakefile: the host's, where the campaign is part of another pipeline. Raises UserError.
     """
-    question.check(spec)
+    question.check_units(spec)
     found = dry_run(
         root, snakefile or root / "Snakefile", forced=True, drafted=spec.document.path.name != "campaign.yaml"
     )

@@ -24,20 +24,28 @@ def declared(spec: Spec) -> Question | None:
         raise UserError(f"{spec.document.path}: {error}") from None
 
 
-def check(spec: Spec) -> None:
-    """Raise UserError, with file, line and remedy, for a question that the kind cannot answer as it is put."""
+def check_names(spec: Spec) -> None:
+    """Raise UserError, with file, line and remedy, for a quantity or condition that the kind does not know.
+
+    And for a condition that is text where a number is needed. Numbers and names that are right cost nothing.
+    """
     about = declared(spec)
     if about is None:
         return
-    _unit_of_answer(spec, about)
+    _quantity(spec, about)
     for name, value in spec.data["question"]["conditions"].items():
         _check_condition(spec, about, name, value)
+
+
+def check_units(spec: Spec) -> None:
+    """Raise UserError for units of another dimension than the quantity has. Reads units, so no step asks for it."""
+    answer_unit(spec)
 
 
 def answer_unit(spec: Spec) -> tuple[str, float]:
     """Unit in which answers are shown, and what a number of a result is multiplied by to be in it.
 
-    UserError as for `check`: a number never gets the name of a unit that it is not in.
+    UserError as for `check_units`: a number never gets the name of a unit that it is not in.
     """
     about = declared(spec)
     return spec.data["question"]["units"], 1.0 if about is None else 1.0 / _unit_of_answer(spec, about)
@@ -46,14 +54,16 @@ def answer_unit(spec: Spec) -> tuple[str, float]:
 def _unit_of_answer(spec: Spec, about: Question) -> float:
     """How much of the result's unit the unit of the question is."""
     question = spec.data["question"]
-    unit = about.quantities[_quantity(spec, about, question["quantity"])]
+    unit = about.quantities[_quantity(spec, about)]
     try:
         return units.factor(question["units"], unit, reduced=about.reduced)
     except UnitError as error:
         raise UserError(f"{_where(spec, 'units')}: {error}; write {unit}, or another unit of that dimension") from None
 
 
-def _quantity(spec: Spec, about: Question, asked: str) -> str:
+def _quantity(spec: Spec, about: Question) -> str:
+    """The name that the kind gives to what is asked."""
+    asked = spec.data["question"]["quantity"]
     plain = " ".join(asked.split()).lower()
     for name in about.quantities:
         if plain == name.lower() or plain.startswith(f"{name.lower()} of "):

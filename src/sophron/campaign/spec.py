@@ -227,12 +227,17 @@ class Spec:
 
 def load(path: Path) -> Spec:
     """Read and check a spec. Raises UserError with file, line and key."""
+    from sophron.campaign import question
+
     document = documents.load_yaml(path)
     if not isinstance(document.data, dict):
         raise UserError(f"{path}:1: is not a campaign (no `key: value` pairs); `sophron new` makes one to start from")
     documents.validate(document, "campaign")
     spec = Spec(document)
     _check_graph(spec)
+    for stage in spec.stages:
+        documents.validate(document, stage.schema, "definition", ("stages", stage.name, "definition"))
+    question.check_names(spec)  # before criteria, which may speak of conditions
     for stage in spec.stages:
         _check_stage(spec, stage)
     return spec
@@ -271,7 +276,6 @@ def _check_stage(spec: Spec, stage: StageKind) -> None:
     from sophron.campaign import criteria
 
     keys = ("stages", stage.name)
-    documents.validate(spec.document, stage.schema, "definition", (*keys, "definition"))
     result_schema = documents.schema(stage.schema)["$defs"]["result"]
     seen: set[str] = set()
     for index, criterion in enumerate(spec.criteria(stage.name)):

@@ -269,6 +269,7 @@ def test_thermostat_in_production(line, status):
         (["fix move all nvt temp 1 1 1"], "unknown", "takes the place of the fix move, which the step itself needs"),
         (["fix out all ave/time 1 1 10 c_t"], "unknown", "adds a fix of style ave/time; whether that is meant"),
         (["pair_coeff 1 1 2.0 1.0"], "unknown", "changes the interactions"),
+        (["fix_modify move energy yes"], "unknown", "changes the fix move, which the step itself needs"),
         (["units real"], "unknown", "sets other units"),
         (["include keep.lmp"], "hit", "fragments line 1: the command `include` reads another input"),
         (

@@ -22,7 +22,7 @@ _DOES = {
     "moves the system, or sets how it is moved": "run run_style minimize min_style min_modify rerun reset_timestep",
     "decides which lines are executed, and when the run ends": "if jump next label partition quit timer",
     "changes how neighbours are found": "neighbor neigh_modify newton comm_modify comm_style",
-    "changes how often samples or restart files are written": "thermo thermo_style thermo_modify restart dump_modify",
+    "changes how often samples or restart files are written": "thermo thermo_style thermo_modify restart",
 }
 _EFFECTS = {command: effect for effect, commands in _DOES.items() for command in commands.split()}
 _NAMED = frozenset({"fix", "compute", "dump"})
@@ -64,6 +64,9 @@ def _effect(spec: Spec, line: Line) -> str:
         return f"sets the time step, which the definition gives as {given}"
     if command.removeprefix("un") in _NAMED and words:
         return _named(line.stage, command, words)
+    sort = command.removesuffix("_modify")
+    if sort in _NAMED and words and (sort, words[0]) in _own(line.stage):
+        return f"changes the {sort} {words[0]}, which the step itself needs"
     return _EFFECTS.get(command, "is added to the input")
 
 
