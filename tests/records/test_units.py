@@ -42,6 +42,8 @@ WORDS = [
         ("mW/m/K", "W/(m K)", False, 1e-3),
         ("kJ/mol", "kcal/mol (1 mol/l)", False, 1 / 4.184),
         ("pm", "angstrom", False, 0.01),
+        ("W·m⁻¹·K⁻¹", "W/(m K)", False, 1),
+        ("W m-1 K-1", "W/(m K)", False, 1),
         ("%", "none", False, 0.01),
         ("LJ (epsilon tau sigma^-3)", "epsilon tau sigma^-3 (LJ)", True, 1),
         ("ε τ/σ³", "epsilon tau sigma^-3 (LJ)", True, 1),
@@ -64,6 +66,8 @@ def test_equal_dimensions_convert(unit, wanted, reduced, times):
         ("m^9^9^9", "m", False, '"m^9^9^9" cannot be read as a unit'),
         ("m^(9**9**9)", "m", False, "cannot be read as a unit"),
         ("", "m", False, "cannot be read as a unit"),
+        ("pm^99/m^98", "m", False, "is too far from m"),
+        ("Gm^99/m^98", "m", False, "is too far from m"),
     ],
 )
 def test_other_units_are_refused_in_a_clause(unit, wanted, reduced, clause):

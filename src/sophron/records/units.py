@@ -24,7 +24,8 @@ _REDUCED = (
 """Boltzmann's constant is 1, so that a temperature is an energy; the mass follows from the other three."""
 _REMARK = re.compile(r"(?P<unit>.*[^\s*/^(])\s+\((?P<remark>[^()]*)\)")
 _POWER = re.compile(r"(?:\^|\*\*)\s*[-+]?\d{1,2}(?:\.\d{1,2})?(?!\s*\^|\s*\*\*|[\w.⁺⁻])")
-_NAMES = re.compile(r"(?:[^\W\d]\w*|[%°]|1(?!\w)|(?<!\*)\*(?!\*)|[\s/()·])*")
+_PLAIN_POWER = re.compile(r"(?<=[^\W\d_])-(?=\d)")  # as in `W m-1 K-1`
+_NAMES = re.compile(r"(?:[^\W\d][\w⁺⁻]*|[%°]|1(?!\w)|(?<!\*)\*(?!\*)|[\s/()·])*")
 _MOST = 60
 
 
@@ -47,14 +48,20 @@ def converted(value: float, given: str, wanted: str, *, reduced: bool) -> float:
     found, wished = _unit(registry, unit), _unit(registry, aim)
     if found.dimensionality != wished.dimensionality:
         raise UnitError(f'"{shown(given)}" does not have the dimension of {shown(wanted)}')
-    return float(registry.Quantity(value, found).to(wished).magnitude)
+    try:
+        return float(registry.Quantity(value, found).to(wished).magnitude)
+    except OverflowError:
+        raise UnitError(f'"{shown(given)}" is too far from {shown(wanted)}') from None
 
 
 def factor(given: str, wanted: str, *, reduced: bool) -> float:
     """What numbers in `given` are multiplied by to be in `wanted`; UnitError, for scales with another zero too."""
     if converted(0.0, given, wanted, reduced=reduced):
         raise UnitError(f'"{shown(given)}" counts from another zero than {shown(wanted)}')
-    return converted(1.0, given, wanted, reduced=reduced)
+    times = converted(1.0, given, wanted, reduced=reduced)
+    if not 1e-200 < times < 1e200:
+        raise UnitError(f'"{shown(given)}" is too far from {shown(wanted)}')
+    return times
 
 
 def _parts(text: str) -> tuple[str, str]:
@@ -85,11 +92,11 @@ def _unit(registry: "UnitRegistry[float]", text: str) -> "Unit":
 
     if text == NO_UNIT:
         return registry.parse_units("")
-    names = _POWER.sub("", text)
-    if not text or len(text) > _MOST or not _NAMES.fullmatch(names):
+    powers = _PLAIN_POWER.sub("^-", text)
+    if not text or len(text) > _MOST or not _NAMES.fullmatch(_POWER.sub("", powers)):
         raise UnitError(f'"{shown(text)}" cannot be read as a unit')
     try:
-        return registry.parse_units(text)
+        return registry.parse_units(powers)
     except pint.UndefinedUnitError as error:
         unknown = ", ".join([error.unit_names] if isinstance(error.unit_names, str) else error.unit_names)
         raise UnitError(f'"{shown(text)}" has an unknown unit, {shown(unknown)}') from None
