@@ -5,6 +5,7 @@ import hashlib
 import json
 import subprocess
 import sys
+from urllib.parse import quote
 
 import pytest
 import stub_models
@@ -65,6 +66,27 @@ def test_headers_and_named_variables_are_taken_out_and_ordinary_text_is_not():
     plain = "200000 steps; yes; the risk-averse-choice-of-task-and-desk; sk-short; eyJ; api keys; a\\nb \\u0041"
     assert redactor.text(plain) == plain
     assert Redactor().text("it is told-by-the-model-entry").endswith("entry")
+
+
+@pytest.mark.parametrize("before", ["", "u", "us", "usr:"])
+def test_a_known_value_is_found_in_base64_hex_and_addresses(before, monkeypatch):
+    secret = "correct/horse+battery=staple"
+    monkeypatch.setenv("SOME_TOKEN", secret)
+    whole = f"{before}{secret}-and-after".encode()
+    written = [encode(whole).decode() for encode in (base64.b64encode, base64.urlsafe_b64encode)]
+    for form in (*written, whole.hex(), whole.hex().upper(), quote(whole.decode(), safe="")):
+        clean = Redactor().text(f"it said {form}.")
+        assert MARK in clean
+        assert len(clean) < len("it said .") + len(MARK) + 40
+        assert Redactor().text(clean) == clean
+
+
+def test_passwords_in_addresses_and_tokens_of_gitlab_are_taken_out_and_addresses_stay():
+    redactor = Redactor()
+    clean = redactor.text("cloned https://me:hunter2@git.example/a.git with glpat-abcdefghij0123456789")
+    assert clean == f"cloned https://me:{MARK}@git.example/a.git with {MARK}"
+    for address in ("http://127.0.0.1:8080/v1", "ssh://git@host/a", "https://a.example/x:y@z", "10:30 user@host"):
+        assert redactor.text(address) == address
 
 
 def test_secrets_in_request_answer_tool_call_and_error_are_not_in_the_audit(tmp_path):

@@ -63,6 +63,12 @@ def test_an_invalid_answer_is_repaired_once_and_the_model_sees_what_was_wrong():
     assert "'seven' is not of type 'integer'" in turn.messages[2].parts[0].text
 
 
+def test_half_a_character_is_repaired_like_any_other_fault():
+    ask = Scripted(said('{"n": 1, "\\ud800": 2}'), said('{"n": 7}'))
+    assert converse(REQUEST, ask, lambda _: [], most_calls=2).answer == {"n": 7}
+    assert "half a character, \\ud800" in ask.requests[1].messages[-1].parts[0].text
+
+
 @pytest.mark.parametrize(
     "bad", ['{"n": NaN}', '{"n": 1, "n": 2}', "[1]", "seven", "", '{"n": 7.5}', '{"n": 7, "m": 1}']
 )
@@ -85,6 +91,14 @@ def test_tools_are_called_and_their_answers_come_before_the_final_one():
     assert converse(REQUEST, ask, faults, tools=hands, most_calls=3).calls == 2
     assert [call.id for call in hands.calls] == ["1", "2"]
     assert [part.id for part in ask.requests[1].messages[-1].parts] == ["1", "2"]
+
+
+def test_a_tool_is_not_called_with_half_a_character():
+    hands = Hands()
+    ask = Scripted(wants(ToolCall("1", "look", {"path": "\ud800"})), said('{"n": 7}'))
+    assert converse(REQUEST, ask, faults, tools=hands, most_calls=3).answer == {"n": 7}
+    assert hands.calls == []
+    assert "half a character" in ask.requests[1].messages[-1].parts[0].content[0].text
 
 
 def test_tools_without_end_are_a_typed_failure():

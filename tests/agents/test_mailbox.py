@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -67,6 +68,12 @@ def test_an_answer_that_does_not_fit_is_moved_aside_with_the_reason_and_not_dele
     assert not entry.answered
 
 
+def test_a_pipe_in_the_place_of_an_answer_is_none_and_makes_nobody_wait(tmp_path):
+    os.mkfifo(post(tmp_path).folder / "answer.json")
+    with pytest.raises(ModelFailure, match="nobody answered within"):
+        backend(tmp_path).complete(request(), model("m", timeout_s=0.2))
+
+
 def test_a_half_written_answer_is_left_to_its_writer(tmp_path):
     entry = post(tmp_path)
     (entry.folder / "answer.json").write_text('{"verd')
@@ -79,7 +86,13 @@ def test_a_half_written_answer_is_left_to_its_writer(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "fault"),
-    [("{", "is not JSON"), ("[1]", "not a JSON object"), ('{"verdict": NaN}', "NaN is not JSON"), ("{}", "verdict")],
+    [
+        ("{", "is not JSON"),
+        ("[1]", "not a JSON object"),
+        ('{"verdict": NaN}', "NaN is not JSON"),
+        ("{}", "verdict"),
+        ('{"verdict": "\\ud800"}', "half a character"),
+    ],
 )
 def test_an_answer_that_does_not_fit_is_refused_and_nothing_is_written(tmp_path, text, fault):
     entry = post(tmp_path)

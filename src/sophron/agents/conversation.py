@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 from sophron.agents.failures import AgentFailure
+from sophron.agents.redact import half_characters
 from sophron.interfaces.model import Message, Part, Request, Response, Text, Tool, ToolAnswer, ToolCall
 
 LONGEST_ANSWER = 400_000
@@ -77,6 +78,8 @@ def _check_stop(response: Response) -> None:
 def _called(tools: Tools | None, call: ToolCall) -> ToolAnswer:
     if tools is None:
         return ToolAnswer(call.id, (Text("this agent has no tools; answer without"),), is_error=True)
+    if halves := half_characters(call.arguments):
+        return ToolAnswer(call.id, (Text(f"the arguments were not used: {halves[0]}"),), is_error=True)
     return tools.call(call)
 
 
@@ -99,7 +102,7 @@ def parsed(text: str) -> tuple[Any, list[str]]:
         answer = json.loads(fenced[1] if fenced else text, parse_constant=_no_constant, object_pairs_hook=_no_repeats)
     except (ValueError, RecursionError) as error:
         return None, [f"it is not valid JSON ({error})"]
-    return answer, [] if isinstance(answer, dict) else ["it is not a JSON object"]
+    return answer, half_characters(answer) if isinstance(answer, dict) else ["it is not a JSON object"]
 
 
 def _no_constant(name: str) -> None:

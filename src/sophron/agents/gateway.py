@@ -13,6 +13,7 @@ from sophron.agents.failures import AgentFailure, Kind
 from sophron.agents.ledger import Ledger, OverBudget, Reservation
 from sophron.agents.models import STAND_INS, Catalogue
 from sophron.agents.plain import request_digest
+from sophron.agents.redact import whole
 from sophron.interfaces.model import Model, ModelBackend, ModelFailure, Request, Response, Text, ToolCall, Usage
 from sophron.records import registry
 
@@ -150,7 +151,7 @@ class Gateway:
         """What a step uses is what the audit keeps, so that a replay gives the same bytes and no key leaves here."""
         clean = self.audit.redactor
         parts = tuple(
-            Text(clean.text(part.text))
+            Text(whole(clean.text(part.text)))
             if isinstance(part, Text)
             else ToolCall(
                 part.id,

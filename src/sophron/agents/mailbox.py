@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sophron.agents.plain import readable, request_data, request_digest
-from sophron.agents.redact import Redactor
+from sophron.agents.redact import Redactor, half_characters
 from sophron.interfaces.model import Request
 from sophron.records.atomic import write_json, write_text
 from sophron.records.documents import load_json
@@ -86,6 +86,8 @@ def checked(schema: Any, text: str) -> tuple[Any, str | None]:
         return None, f"it is not JSON ({error})"
     if not isinstance(value, dict):
         return None, "it is not a JSON object"
+    if halves := half_characters(value):
+        return value, halves[0]
     worst = best_match(Draft202012Validator(schema).iter_errors(value))
     return value, None if worst is None else f"{worst.json_path}: {shown(worst.message, 300)}"
 

@@ -1,10 +1,17 @@
-"""Secrets taken out of whatever is written: values of key variables, headers that carry keys, shapes of known keys."""
+"""Secrets taken out of whatever is written: values of key variables, headers that carry keys, shapes of known keys.
 
+Values are known in base64, hex and URLs too. The rest is best effort: a key that is split, reversed, or spelt otherwise
+passes. What keeps keys out of an agent's reach is the sandbox and the environment of its step.
+"""
+
+import base64
+import json
 import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+from urllib.parse import quote
 
 MARK = "[redacted]"
 SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE)
@@ -18,6 +25,7 @@ SHAPES = re.compile(
         sk-[A-Za-z0-9_-]{16,}                          # Anthropic, OpenAI and servers that imitate them
       | gh[opsur]_[A-Za-z0-9]{20,} | github_pat_\w{20,}
       | (?:AKIA|ASIA)[0-9A-Z]{16}(?![0-9A-Za-z])       # AWS access key ids
+      | glpat-[A-Za-z0-9_-]{20,}
       | AIza[0-9A-Za-z_-]{35} | hf_[A-Za-z0-9]{30,} | xox[abeoprs]-[A-Za-z0-9-]{10,}
       | eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*   # JSON web tokens
     )
@@ -29,12 +37,26 @@ HEADERS = re.compile(
     r"(?i)(?:authorization[\"']?\s*[:=]\s*[\"']?(?:bearer|basic)\s+|(?:x-)?api-key[\"']?\s*[:=]\s*[\"']?)"
     r"(?!\[redacted\])([^\s\"',;\\]{4,})"
 )
+USERINFO = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#:@]*:([^\s/?#@]+)@")  # the password in an address
 # Each shape holds one of these; looking for them first is many times faster than the pattern.
-HINTS = ("sk-", "gh", "AKIA", "ASIA", "AIza", "hf_", "xox", "eyJ", "PRIVATE KEY")
+HINTS = ("sk-", "gh", "glpat-", "AKIA", "ASIA", "AIza", "hf_", "xox", "eyJ", "PRIVATE KEY")
 HEADER_HINTS = ("authorization", "api-key")
 ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([\"\\/bfnrt]))")
 PLAIN = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+HALF = re.compile("[\ud800-\udfff]")
+"""Half of a surrogate pair: JSON can say it, and no file of UTF-8 can hold it."""
 DEEPEST = 4  # JSON in JSON in JSON: a tool's argument that holds a quoted answer
+
+
+def half_characters(value: Any) -> list[str]:
+    """What speaks against plain data that holds half characters; nothing where it holds none."""
+    found = HALF.search(json.dumps(value, ensure_ascii=False))
+    return [f"it has half a character, \\u{ord(found[0]):04x}; write whole ones"] if found else []
+
+
+def whole(text: str) -> str:
+    """`text` with a replacement for each half character."""
+    return HALF.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 class Redactor:
@@ -47,7 +69,8 @@ class Redactor:
         always = set(names)
         values = {value for name, value in os.environ.items() if name in always or SECRET_NAME.search(name)}
         # The longest first: one key may begin with another.
-        self._values = sorted(filter(_is_secret, values), key=len, reverse=True)
+        forms = {form for value in filter(_is_secret, values) for form in _forms(value)}
+        self._values = sorted(forms, key=len, reverse=True)
 
     def text(self, text: str) -> str:
         """`text` without secrets, also where JSON escapes are written inside them."""
@@ -83,6 +106,8 @@ class Redactor:
                 start = text.find(value, start + len(value))
         if any(hint in text for hint in HINTS):
             yield from (match.span() for match in SHAPES.finditer(text))
+        if "://" in text:
+            yield from (match.span(1) for match in USERINFO.finditer(text))
         lowered = text.lower()
         if any(hint in lowered for hint in HEADER_HINTS):
             yield from (match.span(1) for match in HEADERS.finditer(text))
@@ -95,6 +120,17 @@ def _is_secret(value: str) -> bool:
     except ValueError:
         return len(value) >= SHORTEST
     return False
+
+
+def _forms(value: str) -> Iterator[str]:
+    """A value as it is, in URLs, in hex, and in base64 wherever it begins in what was encoded."""
+    data = value.encode("utf-8", "surrogateescape")
+    yield from (value, quote(data, safe=""), data.hex(), data.hex().upper())
+    for before in range(3):
+        # Characters that bits of a neighbour go into are left out at both ends.
+        first, last = -(-8 * before // 6), 8 * (before + len(data)) // 6
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            yield encode(b"\0" * before + data).decode()[first:last]
 
 
 def _levels(text: str) -> Iterator[tuple[str, list[int] | range]]:

@@ -119,6 +119,26 @@ def test_a_server_that_does_not_come_up(scratch, command):
         pass
 
 
+NOISY = """
+import sys
+for line in sys.stdin:
+    while True:
+        print("this is no message" * 20, flush=True)
+"""
+
+
+@needs_bwrap
+def test_a_server_that_writes_no_messages_is_ended_in_silence(scratch, caplog, capfd):
+    (program := scratch.parent / "noisy.py").write_text(NOISY)
+    server = Server([sys.executable, str(program)], read_only=[program, *PYTHON], timeout_s=60)
+    box, begun = Toolbox(scratch, {}, Bubblewrap(), ["toy__*"], servers={"toy": server}), time.monotonic()
+    with pytest.raises(UserError, match="wrote 100 lines that are no messages"), box:
+        pass
+    assert time.monotonic() - begun < 30
+    assert len(capfd.readouterr().err) < 1000
+    assert caplog.records == []
+
+
 @needs_bwrap
 def test_a_server_without_a_sandbox_is_not_started(scratch, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")

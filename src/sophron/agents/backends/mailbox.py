@@ -1,6 +1,7 @@
 """The backend `mailbox`: a request is a file, its answer is a file that a person or another program writes."""
 
 import json
+import os
 import time
 
 from sophron.agents import mailbox
@@ -8,6 +9,7 @@ from sophron.agents.backends.bound import tokens_at_most
 from sophron.agents.backends.of_campaign import CampaignBackend
 from sophron.agents.redact import Redactor
 from sophron.interfaces.model import Model, ModelFailure, Request, Response, Text, Usage
+from sophron.records import files
 
 FIRST_LOOK_S = 0.05
 LONGEST_LOOK_S = 2.0
@@ -50,11 +52,11 @@ class Mailbox(CampaignBackend):
     def _answer(self, entry: mailbox.Entry, request: Request) -> str | None:
         """The answer as text, or None where there is none that fits; one that does not is moved aside."""
         path = entry.folder / mailbox.ANSWER
-        try:
-            written = path.stat().st_mtime
-            text = path.read_text(encoding="utf-8", errors="replace")
-        except FileNotFoundError:
+        if not entry.answered:
             return None
+        with files.opened(path) as stream:  # never waits, whatever lies there by now
+            written = os.fstat(stream.fileno()).st_mtime
+            text = stream.read().decode(errors="replace")
         value, fault = mailbox.checked(request.schema, text)
         if fault is None:
             return json.dumps(value, ensure_ascii=False, sort_keys=True)

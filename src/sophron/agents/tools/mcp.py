@@ -1,5 +1,6 @@
 """Tools of MCP servers: a command that talks over stdio inside the sandbox, or an address (streamable HTTP)."""
 
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -7,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from sophron.agents.tools.patience import Noise, patient
 from sophron.agents.tools.plain import plain
 from sophron.agents.tools.stdio import Serving
 from sophron.interfaces.model import Image, Text, Tool
@@ -21,6 +23,8 @@ ANSWER = 48_000
 IMAGE_BASE64 = 8_000_000
 DESCRIPTION = 4_000
 TOOLS = 100
+LOGGERS = ("mcp", "client")
+"""The SDK's: a traceback on standard error for each line of a server that it does not understand."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -59,6 +63,7 @@ class Connection:
         env = {**grant.env, **server.env}
         read_only = [*grant.read_only, *server.read_only]
         self._grant = replace(grant, read_only=read_only, env=env, wall_s=server.wall_s)
+        self._noise = Noise()
         self._stack = ExitStack()
         self._portal: BlockingPortal
         self._client: Client
@@ -73,14 +78,16 @@ class Connection:
             ) from None
         with ExitStack() as stack:
             inside = Serving(self._server.command, self._sandbox, self._grant) if self._server.command else None
-            where = stack.enter_context(inside).ends if inside else self._server.url
+            where = patient(stack.enter_context(inside).ends, self._noise) if inside else self._server.url
             self._portal = stack.enter_context(start_blocking_portal())
+            for logger in LOGGERS:
+                logging.getLogger(logger).setLevel(logging.CRITICAL)
             client = Client(where, read_timeout_seconds=self._server.timeout_s)
             try:
                 self._client = stack.enter_context(self._portal.wrap_async_context_manager(client))
                 self.tools = self._portal.call(self._listed)
             except _errors() as error:
-                said = (inside.reason if inside else "") or _said(error)
+                said = self._noise.sentence or (inside.reason if inside else "") or _said(error)
                 raise UserError(f'the MCP server "{self.name}" does not answer: {shown(said, 200)}') from None
             self._stack = stack.pop_all()
         return self
@@ -93,7 +100,7 @@ class Connection:
         try:
             result = self._portal.call(self._client.call_tool, tool, dict(arguments))
         except _errors() as error:
-            raise Failed(f'the MCP server "{self.name}" failed: {_said(error)}') from None
+            raise Failed(f'the MCP server "{self.name}" failed: {self._noise.sentence or _said(error)}') from None
         return tuple(_content(block) for block in result.content) or (Text("[no content]"),), bool(result.is_error)
 
     async def _listed(self) -> list[Tool]:
