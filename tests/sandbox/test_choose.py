@@ -216,3 +216,27 @@ def test_the_filter_is_whole_on_each_processor_it_knows():
                 assert at + 1 + max(step[2], step[3]) < len(steps)
         assert steps[-1] == (6).to_bytes(4, sys.byteorder) + (0x7FFF0000).to_bytes(4, sys.byteorder)
     assert syscalls.program("pdp11") is None
+
+
+def test_a_mount_of_the_campaign_that_leads_out_of_it_is_refused(tmp_path):
+    """Signed as a name: what a link in its place points to is nothing that anybody saw."""
+    (tmp_path / "campaign").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "campaign" / "data").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UserError, match="campaign/data: leads out of the campaign's folder; grant what it points to"):
+        grants.grant({"mounts": ["data"]}, tmp_path, root=tmp_path / "campaign")
+    (tmp_path / "campaign" / "data").unlink()
+    (tmp_path / "campaign" / "data").mkdir()
+    assert grants.grant({"mounts": ["data"]}, tmp_path, root=tmp_path / "campaign").read_only
+
+
+@pytest.mark.parametrize("name", [".ssh", ".ssh/id_ed25519", ".config", ".config/sophron", ".gnupg", "/etc/shadow"])
+def test_keys_and_what_the_account_trusts_are_given_to_no_sandbox(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    for folder in (".ssh", ".config/sophron", ".gnupg"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / ".ssh" / "id_ed25519").write_text("secret")
+    (tmp_path / "work").mkdir()
+    with pytest.raises(UserError, match="holds keys or what this account trusts, which no sandbox is given"):
+        mounts.granted(Grant(tmp_path / "work", read_only=[tmp_path / name]))

@@ -147,6 +147,39 @@ def revoked_key(campaign):
     (campaign.root / "approvals" / "revoked_keys").write_text(signatures.public_key(campaign.key) + "\n")
 
 
+def forgotten_revocation(campaign):
+    """A key is revoked, then its line is gone again: this user's own configuration knows better."""
+    revoked_key(campaign)
+    trust.remember_keys(campaign.root, "arithmetic-toy")  # as `sophron signer revoke` does
+    (campaign.root / "approvals" / "revoked_keys").unlink()
+
+
+def revoke_again(campaign, _):
+    """The key of this campaign was revoked for good: another folder of the same campaign is signed with another."""
+    trust._path().unlink()
+
+
+def forgotten_by_the_campaign(campaign):
+    """A revocation that stands in the signed record, seen by a step that knows no user's configuration."""
+    maria = toy.make_key(campaign.root.parent / "maria")
+    (campaign.root / "approvals" / "revoked_keys").write_text(f"{signatures.public_key(maria)}\n")
+    campaign.sign()
+    (campaign.root / "approvals" / "revoked_keys").unlink()
+
+
+def restore_revoked(campaign, _):
+    maria = signatures.public_key(campaign.root.parent / "maria")
+    (campaign.root / "approvals" / "revoked_keys").write_text(f"{maria}\n")
+
+
+def copied_and_signed_by_another(campaign):
+    """A copy of the folder, in which everything is consistent under a key that the user never saw."""
+    added_signer(campaign)
+    content = json.loads(trust._path().read_text())
+    moved = {key.replace("/toy", "/the-original"): entry for key, entry in content.items()}
+    trust._path().write_text(json.dumps(moved))
+
+
 def unrevoke(campaign, _):
     (campaign.root / "approvals" / "revoked_keys").unlink()
 
@@ -400,6 +433,15 @@ CASES = [
     Case(second_key_under_the_same_name, start, "has a key that you never trusted; remove it", restore_approvals),
     Case(added_signer, step, "the list of trusted signers was changed since the approval", restore_signers),
     Case(added_signer, sign, "has a key that you never trusted; remove it", restore_signers),
+    Case(
+        copied_and_signed_by_another,
+        sign,
+        "under another path, with other keys than .* sophron signer trust",
+        restore_signers,
+    ),
+    Case(forgotten_revocation, start, "approvals/revoked_keys lacks a key that you revoked", revoke_again),
+    Case(forgotten_revocation, sign, "approvals/revoked_keys lacks a key that you revoked", revoke_again),
+    Case(forgotten_by_the_campaign, step, "lacks a key that was revoked when the approval was signed", restore_revoked),
     Case(removed_signers, step, "there is no list of trusted signers; restore it", restore_signers),
     Case(removed_signers, sign, "there is no list of trusted signers; restore it", restore_signers),
     Case(revoked_key, step, "the key of alex is revoked; sign again with a trusted key", unrevoke),

@@ -70,6 +70,7 @@ def propose(root: Path, snakefile: Path | None = None, probe: ProbeSpec | None =
         "previous": in_force.hash if in_force else None,
         "amendment": _amendment(drafted) if drafted else None,
         "trusted": trust.fingerprints(root),
+        "revoked": sorted(trust.revoked_in(root)),
     }
     text = json.dumps(statement, indent=2, sort_keys=True) + "\n"
     return Proposal(root, plan, text, drafted, None if probe is None else probe(spec), old)

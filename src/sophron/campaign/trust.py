@@ -7,14 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sophron.records import documents
+from sophron.records import documents, signatures
 from sophron.records.approvals import FOLDER, Approval, logged
 from sophron.records.atomic import write_json
 from sophron.records.canonical import file_digest
 from sophron.records.errors import Refused, UserError
-from sophron.records.files import read_text
 from sophron.records.locks import FileLock
-from sophron.records.signatures import SIGNERS_NAME
 
 
 def _path() -> Path:
@@ -37,14 +35,12 @@ def _key(root: Path, campaign: str) -> str:
 
 def keys_in(root: Path) -> set[str]:
     """The public keys (`type base64`) that the campaign's list of signers holds now."""
-    path = root / FOLDER / SIGNERS_NAME
-    keys = set()
-    for line in read_text(path).splitlines() if path.is_file() else []:
-        words = line.split()
-        for index, word in enumerate(words):
-            if word.startswith(("ssh-", "ecdsa-", "sk-")) and index + 1 < len(words):
-                keys.add(f"{word} {words[index + 1]}")
-    return keys
+    return signatures.keys_in(root / FOLDER / signatures.SIGNERS_NAME)
+
+
+def revoked_in(root: Path) -> set[str]:
+    """The public keys that the campaign's list of revoked ones holds now."""
+    return signatures.keys_in(root / FOLDER / signatures.REVOKED_NAME)
 
 
 def fingerprints(root: Path) -> list[str]:
@@ -64,7 +60,7 @@ def remember(approval: Approval) -> None:
 
 
 def remember_keys(root: Path, campaign: str) -> None:
-    """Note the keys that a campaign's list of signers holds now, as its trusted signer is about to sign it."""
+    """Note the keys that a campaign's lists hold now, trusted and revoked: its signer, or this user, knows them."""
     _note(root, campaign, {})
 
 
@@ -72,22 +68,38 @@ def _note(root: Path, campaign: str, entry: Mapping[str, Any]) -> None:
     with FileLock(_path().with_suffix(".lock")):
         content = _read()
         before = content.get(_key(root, campaign), {})
-        content[_key(root, campaign)] = before | entry | {"keys": sorted(keys_in(root))}
+        revoked = sorted({*before.get("revoked", []), *revoked_in(root)})
+        now = {"keys": sorted(keys_in(root)), "revoked": revoked}
+        content[_key(root, campaign)] = before | entry | now
         write_json(_path(), content)
 
 
 def known_keys(root: Path, campaign: str) -> set[str] | None:
-    """The keys this user trusted for a campaign when it was last signed here; None where it never was."""
-    entry = _read().get(_key(root, campaign))
-    return set(entry["keys"]) if entry else None
+    """The keys this user trusted for a campaign when it was last signed here, or under another path if never here.
+
+    A copied or moved folder is the same campaign. None where this user knows none of that id.
+    """
+    content = _read()
+    entry = content.get(_key(root, campaign))
+    entries = [entry] if entry else [other for key, other in content.items() if key.startswith(f"{campaign} ")]
+    return {key for one in entries for key in one["keys"]} if entries else None
 
 
 def check_keys(root: Path, campaign: str) -> None:
-    """Refuse a list of signers that holds a key which this user, who knows the campaign, never trusted."""
+    """Refuse lists of keys that this user knows otherwise: with one more trusted, or with one less revoked."""
     known = known_keys(root, campaign)
     if known is not None and not keys_in(root) <= known:
+        if _key(root, campaign) in _read():
+            raise Refused(
+                "the list of trusted signers has a key that you never trusted; remove it from approvals/allowed_signers"
+            )
         raise Refused(
-            "the list of trusted signers has a key that you never trusted; remove it from approvals/allowed_signers"
+            f"you know the campaign {campaign} under another path, with other keys than approvals/allowed_signers has "
+            "here; if you know whose they are, say so: sophron signer trust"
+        )
+    if not set(_read().get(_key(root, campaign), {}).get("revoked", [])) <= revoked_in(root):
+        raise Refused(
+            "approvals/revoked_keys lacks a key that you revoked; restore it, or revoke it again: sophron signer revoke"
         )
 
 

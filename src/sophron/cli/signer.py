@@ -3,18 +3,19 @@
 import argparse
 from pathlib import Path
 
-HELP = "list, add or revoke the keys that may sign for a campaign"
+HELP = "list, add, revoke or trust the keys that may sign for a campaign"
 EXAMPLES = """\
 examples:
   sophron signer list my-melt
   sophron signer add my-melt --key colleague.pub --as maria    a signer trusted until now approves next
   sophron signer revoke my-melt --key lost.pub
+  sophron signer trust my-melt         a copy, signed by others: you know whose keys it lists
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments."""
-    parser.add_argument("action", choices=["list", "add", "revoke"], help="what to do")
+    parser.add_argument("action", choices=["list", "add", "revoke", "trust"], help="what to do")
     parser.add_argument("campaign", nargs="?", type=Path, default=Path(), help="campaign folder (default: here)")
     parser.add_argument("--key", type=Path, help="public key file")
     parser.add_argument("--as", dest="name", help="name of the signer")
@@ -36,6 +37,10 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "list":
         print(text or "nobody yet: the first `sophron approve` trusts its own key", end="" if text else "\n")
         return 0
+    if args.action == "trust":
+        trust.remember_keys(root, load(root / SPEC_NAME).campaign)
+        print(f"You trust these keys for this campaign from now on:\n{text}", end="")
+        return 0
     if args.key is None or (args.action == "add" and not args.name):
         raise UserError("give the public key with --key (and, to add it, a name with --as)")
     public = public_key(args.key)
@@ -50,5 +55,6 @@ def run(args: argparse.Namespace) -> int:
             revoked = path.with_name(REVOKED_NAME)
             before = read_text(revoked) if revoked.is_file() else ""
             write_text(revoked, before + public + "\n")
+            trust.remember_keys(root, load(root / SPEC_NAME).campaign)
             print("Revoked, from now on. If the approval in force was signed with it: sophron approve with another key")
     return 0

@@ -177,6 +177,12 @@ def valid_approval(root: Path) -> Approval:
         )
     if file_sha256(root / FOLDER / signatures.SIGNERS_NAME) != record["signers"]:
         raise Refused("the list of trusted signers was changed since the approval; a trusted signer must sign again")
+    forgotten = set(record.get("revoked", ())) - signatures.keys_in(root / FOLDER / signatures.REVOKED_NAME)
+    if forgotten:
+        raise Refused(
+            f"{root / FOLDER / signatures.REVOKED_NAME}: lacks a key that was revoked when the approval was signed; "
+            "restore it from your copy, or revoke the key again: sophron signer revoke"
+        )
     _check_spec(root, record)
     _check_code(root, record)
     return approval

@@ -3,8 +3,10 @@
 import os
 import subprocess
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
+from sophron.records import files
 from sophron.records.errors import Refused, UserError
 
 SIGNERS_NAME = "allowed_signers"
@@ -53,6 +55,18 @@ def public_key(key: Path) -> str:
     if done.returncode != 0:
         raise UserError(f"{key}: is not a readable SSH key; give one with --key (make one with ssh-keygen -t ed25519)")
     return " ".join(done.stdout.decode().split()[:2])
+
+
+def keys_in(path: Path) -> set[str]:
+    """The public keys (`type base64`) that a list of trusted or revoked keys holds; none where it is missing."""
+    keys = set()
+    text = files.read_bytes(path).decode("utf-8", "replace") if path.is_file() else ""
+    for line in text.splitlines():
+        words = line.split()
+        for word, body in pairwise(words):
+            if word.startswith(("ssh-", "ecdsa-", "sk-")):
+                keys.add(f"{word} {body}")
+    return keys
 
 
 def _memory_file(content: bytes) -> int:

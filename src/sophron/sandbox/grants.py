@@ -56,12 +56,12 @@ def grant(
 ) -> Grant:
     """The grant that a checked block stands for. root: the campaign's folder, which relative mounts start from.
 
-    read_only: the step's declared inputs; env: its environment.
+    read_only: the step's declared inputs; env: its environment. UserError for a relative mount that leads out of it.
     """
     limits = {**DEFAULTS, **{key: value for key, value in block.items() if key in DEFAULTS}}
     return Grant(
         workdir,
-        read_only=[*read_only, *(root / path for path in block.get("mounts", []))],
+        read_only=[*read_only, *(_mount(root, path) for path in block.get("mounts", []))],
         env=env or {},
         network=block.get("network", False),
         cpu_s=60 * limits["cpu_min"],
@@ -72,6 +72,15 @@ def grant(
         disk_mb=limits["disk_mb"],
         devices=mounts.accelerators() if block.get("gpu", False) else (),
     )
+
+
+def _mount(root: Path, path: str) -> Path:
+    """A relative mount was signed as a folder of the campaign: a link to elsewhere in its place is another one."""
+    place = root / path
+    inside = Path(path).is_absolute() or place.resolve().is_relative_to(root.resolve())
+    if not inside:
+        raise UserError(f"{place}: leads out of the campaign's folder; grant what it points to by its whole path")
+    return place
 
 
 def lines(block: Mapping[str, Any]) -> list[str]:

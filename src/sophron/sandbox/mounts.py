@@ -17,6 +17,9 @@ _SHARED = tuple(Path(name) for name in ("/tmp", "/var", "/var/tmp", "/dev/shm", 
 """Folders in which everybody's things lie, the sockets of agents and desktops among them."""
 _DEVICES = ("nvidia*", "nvidia-caps/*", "dri/render*", "kfd")
 """Nodes below /dev that may be granted: those of accelerators."""
+_SECRET = (".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".pgpass", ".config/gcloud", ".config/gh")
+"""Below a home: where programs keep keys and tokens."""
+_SECRET_SYSTEM = tuple(Path("/etc") / name for name in ("shadow", "gshadow", "ssh", "sudoers", "sudoers.d"))
 _USR = Path("/usr")
 _LOCAL = _USR / "local"
 _SCRATCH_MB = 64
@@ -100,7 +103,17 @@ def _checked(path: Path, *, writable: bool) -> Bind:
     kernel = any(_below(source, top) for top in _KERNEL) and Path("/dev/shm") not in source.parents  # noqa: S108
     if kernel or source in (Path("/"), Path("/etc"), Path("/run"), *_SHARED, home, *home.parents):
         raise UserError(f"{path}: is too much to grant to a sandbox; name the folders that the program needs")
+    if any(_below(source, secret) or _below(secret, source) for secret in _secrets(home)):
+        raise UserError(
+            f"{path}: holds keys or what this account trusts, which no sandbox is given; name other folders"
+        )
     return Bind(source, asked, writable)
+
+
+def _secrets(home: Path) -> list[Path]:
+    """Where keys lie, and what this user's own configuration remembers of signers."""
+    configuration = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "sophron"
+    return [path.resolve() for path in (*(home / name for name in _SECRET), *_SECRET_SYSTEM, configuration)]
 
 
 def _links(binds: list[Bind]) -> Iterator[Bind]:
