@@ -145,11 +145,11 @@ def plan_here(monkeypatch) -> None:
     monkeypatch.setattr(plan, "dry_run", _dry_run_here)
 
 
-def _dry_run_here(root: Path, snakefile: Path, *, forced: bool, drafted: bool = False) -> plan.DryRun:
+def _dry_run_here(root: Path, snakefile: Path, *, forced: bool, drafted: str = "") -> plan.DryRun:
     before = Path.cwd()
     os.chdir(root)
     if drafted:
-        os.environ[draft.VARIABLE] = "1"
+        os.environ[draft.VARIABLE] = drafted
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             return plan.DryRun(**dry_run.shown(snakefile, forced=forced))

@@ -5,7 +5,7 @@ asked and answered), `answer-<n>.json` (the agent's turns). It ends in a draft a
 beside the signed one and replaces it nowhere.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from sophron.records import atomic, clock, documents
 from sophron.records.errors import UserError
 from sophron.records.files import read_text
 
+REFUSALS_NAME = "refusals.json"
 FOLDER, REQUEST_NAME, TURNS_NAME, SPOKEN_NAME = "design", "request.md", "turns.json", "spoken-approval.json"
 MOST_TURNS = 20
 
@@ -41,6 +42,23 @@ def answered(root: Path, question: int, asked: str, answer: str) -> None:
     atomic.write_json(root / FOLDER / TURNS_NAME, [*turns(root), entry])
 
 
+def refused(root: Path, refusals: Sequence[str]) -> bool:
+    """Keep why the draft of this turn could not be signed, for its agent; False if it was told before."""
+    turn = len(turns(root)) + 1
+    if _refusals(root):
+        return False
+    atomic.write_json(root / FOLDER / REFUSALS_NAME, {"turn": turn, "refusals": list(refusals)})
+    return True
+
+
+def _refusals(root: Path) -> list[str]:
+    """Why the draft of this turn could not be signed, if one was made and tried."""
+    path = root / FOLDER / REFUSALS_NAME
+    content = documents.load_json(path) if path.is_file() else {}
+    found: list[str] = content["refusals"] if content.get("turn") == len(turns(root)) + 1 else []
+    return found
+
+
 def inputs(root: Path) -> dict[str, Any]:
     """What the design agent is told at its next turn. The clock is no part of it."""
     path = root / FOLDER / REQUEST_NAME
@@ -50,6 +68,7 @@ def inputs(root: Path) -> dict[str, Any]:
     return {
         "request": read_text(path),
         "turns": said,
+        "refusals": _refusals(root),
         "kinds": offer.kinds(),
         "pitfalls": offer.pitfalls(root),
     }

@@ -1,6 +1,6 @@
 """What failed in a campaign, written down for the agents that look at it; and failed results moved out of the way."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -83,6 +83,12 @@ def note(root: Path, spec: Spec, failure: Failure) -> int:
     }
     atomic.write_json(failure_path(root, failure.stage, str(attempt)), content)
     return attempt
+
+
+def note_refusals(root: Path, stage: str, attempt: int, refusals: Sequence[str]) -> None:
+    """Add to a failure why the amendment drafted for it could not be signed; its reader is asked again."""
+    path = failure_path(root, stage, str(attempt))
+    atomic.write_json(path, documents.load_json(path) | {"refusals": list(refusals)})
 
 
 def _refusal(root: Path, failure: Failure) -> str | None:

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from sophron.agents import drafting, failing, remembering
-from sophron.campaign import driver, mechanical
+from sophron.campaign import amend, draft, driver, mechanical
+from sophron.campaign.pitfalls import ProbeSpec
 from sophron.campaign.spec import SPEC_NAME, Spec, load
 from sophron.campaign.state import project
 from sophron.records import documents, events
@@ -39,13 +40,17 @@ class Ending(IntEnum):
 
 @dataclass(frozen=True)
 class Settings:
-    """How to drive. options: for Snakemake, e.g. `--profile slurm`; tries: of the debug agent for a failed stage."""
+    """How to drive. options: for Snakemake, e.g. `--profile slurm`; tries: of the debug agent for a failed stage.
+
+    probe: runs the pitfall probes on what the amend agent drafts.
+    """
 
     options: Sequence[str]
     tries: int = LOCAL_TRIES
     stagewise: bool = False
     processes: int = 200
     environment: Mapping[str, str] = field(default_factory=dict)
+    probe: ProbeSpec = lambda _: ()
 
 
 def snakemake(root: Path, settings: Settings, targets: Sequence[str]) -> int:
@@ -152,6 +157,12 @@ class Loop:
         name = {"debug": "debug", "propose": "proposal"}[rule]
         return self._answer(f"results/{stage}/{name}-{attempt}.json")
 
+    def _proposal(self, stage: str, attempt: int, refusals: Sequence[str]) -> Mapping[str, Any] | None:
+        """The amend agent's answer; with refusals, its second one, which is told why the first cannot be signed."""
+        if refusals:
+            failing.note_refusals(self._root, stage, attempt, refusals)
+        return self._ask("propose", stage, attempt)
+
     def _answer(self, target: str) -> Mapping[str, Any] | None:
         """The answer of the agent step that makes `target`; None where it gave none."""
         if snakemake(self._root, self._settings, [target]) != 0:
@@ -169,12 +180,18 @@ class Loop:
 
     def _escalated(self, failure: failing.Failure, attempt: int) -> Ending:
         """Draft an amendment, if the amend agent knows one, and stop: a person decides."""
-        answer = self._ask("propose", failure.stage, attempt)
-        if answer is None or not answer["changes"]:
-            why = answer["rationale"] if answer else "the amend agent gave no answer"
+        waits = draft.read(self._root)
+        if waits is not None:
+            self._say(f"{failure.stage}: {amend.told_waiting(waits)}. Next: sophron review, sophron approve")
+            return Ending.SIGNATURE
+        drafted, faults, why = drafting.offer(
+            self._root, lambda refusals: self._proposal(failure.stage, attempt, refusals), self._settings.probe
+        )
+        if drafted is None:
             self._say(f"{failure.stage}: {why} Next: sophron status, sophron amend")
             return Ending.ESCALATED
-        drafted = drafting.draft(self._root, answer)
         self._say(f"Version {drafted.version} is drafted: {json.dumps(drafted.changes, ensure_ascii=False)}")
+        for fault in faults:
+            self._say(f"As it stands it cannot be signed: {fault}")
         self._say("Nothing changes before a person signs it. Next: sophron review, sophron approve")
         return Ending.SIGNATURE

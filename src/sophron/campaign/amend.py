@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from sophron.campaign import agent_steps, amendment_journal
-from sophron.campaign.draft import Draft, read
+from sophron.campaign.draft import CANDIDATE_NAME, Draft, read
 from sophron.campaign.spec import SPEC_NAME, Spec, load
 from sophron.records import approvals, documents
 from sophron.records.atomic import write_text
 from sophron.records.errors import UserError
 from sophron.records.files import read_text
 
-CANDIDATE_NAME = "candidate.campaign.yaml"
 AGENT = "agents: the agent behind "
 VERSION = re.compile(r"^version:[^\r\n]*", flags=re.MULTILINE)
 
@@ -43,7 +42,9 @@ def draft(
     before = waiting(root, base.hash)
     why = _reasons(before, rationale)
     if before and withdraw is not None:
-        raise UserError(f"{_waits(before)}; a withdrawal does not add to it: forget it first (sophron amend --drop)")
+        raise UserError(
+            f"{told_waiting(before)}; a withdrawal does not add to it: forget it first (sophron amend --drop)"
+        )
     text = _withdrawn(root, withdraw) if withdraw is not None else _current(root, edited=not settings and not removed)
     if before:
         text = _added_to(root, before, old, text)
@@ -72,14 +73,15 @@ def waiting(root: Path, base: str) -> Draft | None:
 
 def _refuse_nothing(changes: Sequence[str], before: Draft | None) -> None:
     if before and changes == before.changes:
-        raise UserError(f"{_waits(before)} and holds all of this already; look at it: sophron review")
+        raise UserError(f"{told_waiting(before)} and holds all of this already; look at it: sophron review")
     if not changes:
         undone = "; to forget the draft that waits: sophron amend --drop" if before else ""
         raise UserError(f"the amendment changes nothing that was signed; change something, or leave it{undone}")
 
 
-def _waits(drafted: Draft) -> str:
-    return f"a draft of version {drafted.version} waits for a signature ({', '.join(drafted.changes)})"
+def told_waiting(drafted: Draft) -> str:
+    """How a draft is named that a person has to decide about."""
+    return f"a draft of version {drafted.version} waits for a signature ({'; '.join(drafted.changes)})"
 
 
 def _reasons(before: Draft | None, rationale: str) -> str:

@@ -99,8 +99,13 @@ def closed(proposal: Proposal) -> list[str]:
         f"the assumption {name} is UNVERIFIED; verify it and say so in {SPEC_NAME}"
         for name in proposal.plan.spec.unverified()
     ]
+    return reasons + _unread(proposal.plan.spec) + faults(proposal)
+
+
+def faults(proposal: Proposal) -> list[str]:
+    """Of these reasons, those that only another spec would cure: no person's word does."""
     refused = [finding.sentence for finding in scope.excluded(proposal.plan.spec.data)]
-    return refused + reasons + _unread(proposal.plan.spec) + proposal.plan.excess() + _pitfalls(proposal)
+    return refused + proposal.plan.excess() + _pitfalls(proposal)
 
 
 def _unread(spec: Spec) -> list[str]:

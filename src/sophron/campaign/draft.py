@@ -13,6 +13,7 @@ from sophron.records.files import read_text
 
 DRAFT_NAME = "draft.json"
 DRAFT_SPEC_NAME = "draft.campaign.yaml"
+CANDIDATE_NAME = "candidate.campaign.yaml"
 VARIABLE = "SOPHRON_DRAFT"
 
 
@@ -54,10 +55,10 @@ def drop(root: Path) -> None:
 
 
 def spec_file(root: Path) -> Path:
-    """`campaign.yaml`, or the drafted spec in a process that plans an amendment (steps refuse what it would run)."""
-    return root / FOLDER / DRAFT_SPEC_NAME if is_planned() else root / SPEC_NAME
+    """`campaign.yaml`, or the drafted spec in a process that plans one (steps refuse what it would run)."""
+    return root / FOLDER / Path(os.environ[VARIABLE]).name if is_planned() else root / SPEC_NAME
 
 
 def is_planned() -> bool:
-    """Whether this process plans an amendment."""
+    """Whether this process plans a spec that is not in force; the variable holds its file's name."""
     return bool(os.environ.get(VARIABLE))

@@ -30,7 +30,7 @@ def create(kind_name: str, folder: Path) -> None:
     spec = _spec(kind, campaign_id(folder))
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / SPEC_NAME, spec)
-    _furnish(folder)
+    furnish(folder)
 
 
 def check_empty(folder: Path) -> None:
@@ -41,19 +41,24 @@ def check_empty(folder: Path) -> None:
 
 def from_draft(folder: Path, draft: Mapping[str, Any]) -> Path:
     """Make `folder` the campaign of a drafted spec; where the draft was put. An existing campaign.yaml stays."""
+    path = folder / (DRAFT_NAME if (folder / SPEC_NAME).exists() else SPEC_NAME)
+    write_text(path, draft_text(folder, draft))
+    furnish(folder)
+    return path
+
+
+def draft_text(folder: Path, draft: Mapping[str, Any]) -> str:
+    """The text of a drafted spec, for the campaign that `folder` is."""
     from ruamel.yaml import YAML
 
     editor, buffer = YAML(), io.StringIO()
     editor.width = 120
     editor.indent(mapping=2, sequence=4, offset=2)
     editor.dump({**draft, "campaign": campaign_id(folder)}, buffer)
-    path = folder / (DRAFT_NAME if (folder / SPEC_NAME).exists() else SPEC_NAME)
-    write_text(path, buffer.getvalue())
-    _furnish(folder)
-    return path
+    return buffer.getvalue()
 
 
-def _furnish(folder: Path) -> None:
+def furnish(folder: Path) -> None:
     """What every campaign folder has beside its spec; what is there already stays."""
     templates = resource(*TEMPLATES)
     for name, target in (("Snakefile", "Snakefile"), ("gitignore", ".gitignore")):

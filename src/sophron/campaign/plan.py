@@ -22,7 +22,7 @@ import sophron
 from sophron.campaign import agent_costs, agent_steps, draft, overrides, question
 from sophron.campaign.agent_costs import AgentCost
 from sophron.campaign.agent_steps import SERVICE_RULES, Template
-from sophron.campaign.spec import Spec
+from sophron.campaign.spec import SPEC_NAME, Spec
 from sophron.records import approvals, code
 from sophron.records.atomic import write_text
 from sophron.records.canonical import digest
@@ -235,7 +235,10 @@ def make(root: Path, spec: Spec, snakefile: Path | None = None) -> Plan:
     """
     question.check_units(spec)
     found = dry_run(
-        root, snakefile or root / "Snakefile", forced=True, drafted=spec.document.path.name != "campaign.yaml"
+        root,
+        snakefile or root / "Snakefile",
+        forced=True,
+        drafted="" if spec.document.path == root / SPEC_NAME else spec.document.path.name,
     )
     bounded = agent_steps.looped(spec)  # a dry run shows of them what comes before the first checkpoint
     lines = [line for line in found.steps if line["rule"] not in ("gate", *bounded)]
@@ -282,12 +285,12 @@ class DryRun(NamedTuple):
     shell: Sequence[str] = ("", "")
 
 
-def dry_run(root: Path, snakefile: Path, *, forced: bool, drafted: bool = False) -> DryRun:
-    """Run `sophron.campaign.dry_run` in a process of its own."""
+def dry_run(root: Path, snakefile: Path, *, forced: bool, drafted: str = "") -> DryRun:
+    """Run `sophron.campaign.dry_run` in a process of its own. drafted: file name of a spec that is not in force."""
     environment = {key: value for key, value in os.environ.items() if key != "SNAKEMAKE_PROFILE"}
     environment.pop(draft.VARIABLE, None)
     if drafted:
-        environment[draft.VARIABLE] = "1"
+        environment[draft.VARIABLE] = drafted
     command = [sys.executable, "-P", "-m", "sophron.campaign.dry_run", str(snakefile)] + (
         ["--forced"] if forced else []
     )

@@ -303,7 +303,8 @@ def collect(root: Path, snakefile: Path | None, probe: ProbeSpec) -> Review:
     snakefile: the host's, where the campaign is part of another pipeline. probe: runs the pitfall probes of a spec.
     """
     proposal = approve.propose(root, snakefile, probe)
-    now = plan.dry_run(root, snakefile or root / "Snakefile", forced=False, drafted=draft.read(root) is not None).steps
+    drafted = draft.DRAFT_SPEC_NAME if proposal.amendment else ""
+    now = plan.dry_run(root, snakefile or root / "Snakefile", forced=False, drafted=drafted).steps
     return Review(proposal, now, proposal.findings or (), approve.closed(proposal))
 
 

@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,11 @@ def run(args: argparse.Namespace) -> int:
         if turn["status"] == "refused":
             return 1
         if turn["status"] == "draft":
-            return _drafted(root, turn, asked=args.answer is None)
+            faults = _tried(root, turn["draft"])
+            if faults and dialogue.refused(root, faults):
+                _say_faults("The draft cannot be signed; it goes back once:", faults)
+                continue
+            return _drafted(root, turn, faults, asked=args.answer is None)
         if args.answer is not None and reply is None:
             return 0
         said = reply if reply is not None else _ask("Your answer")
@@ -77,13 +81,28 @@ def _turn(root: Path, agents: str | None) -> Mapping[str, Any]:
     return answer
 
 
-def _drafted(root: Path, turn: Mapping[str, Any], *, asked: bool) -> int:
+def _tried(root: Path, draft: Mapping[str, Any]) -> list[str]:
+    """Why a drafted spec could not be signed whatever a person verified."""
+    from sophron.campaign import draft_check, new
+    from sophron.cli import _probes
+
+    new.furnish(root)
+    return draft_check.spec_faults(root, new.draft_text(root, draft), _probes.of(root))
+
+
+def _say_faults(words: str, faults: Sequence[str]) -> None:
+    print("\n  - ".join([words, *faults]))
+
+
+def _drafted(root: Path, turn: Mapping[str, Any], faults: Sequence[str], *, asked: bool) -> int:
     from sophron.agents import dialogue
     from sophron.campaign import new
 
     for pitfall in turn["pitfalls"]:
         print(f"  pitfall {pitfall['id']}: {pitfall['safeguard']}")
     path = new.from_draft(root, turn["draft"])
+    if faults:
+        _say_faults("As it stands it cannot be signed:", faults)
     said = (
         _ask("Does this say what you mean? (it is kept beside the signature, and replaces it nowhere)") if asked else ""
     )

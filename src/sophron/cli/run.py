@@ -33,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Drive; the exit code says how it ended."""
     from sophron.agents import asking, availability, loop
+    from sophron.cli import _probes
     from sophron.cli.agent import BACKEND_VARIABLE
 
     root = args.campaign.absolute()
@@ -47,5 +48,6 @@ def run(args: argparse.Namespace) -> int:
         stagewise=args.stagewise,
         processes=args.processes,
         environment={BACKEND_VARIABLE: override} if override else {},
+        probe=_probes.of(root),
     )
     return int(loop.Loop(root, settings).run())
