@@ -268,6 +268,12 @@ def test_thermostat_in_production(line, status):
         ),
         (["fix move all nvt temp 1 1 1"], "unknown", "takes the place of the fix move, which the step itself needs"),
         (["fix out all ave/time 1 1 10 c_t"], "unknown", "adds a fix of style ave/time; whether that is meant"),
+        (
+            ["variable t equal 1", "compute t all temp"],
+            "unknown",
+            "only name or print something: 2 (compute, variable)",
+        ),
+        (["compute kinetic all temp/com"], "unknown", "takes the place of the compute kinetic"),
         (["pair_coeff 1 1 2.0 1.0"], "unknown", "changes the interactions"),
         (["fix_modify move energy yes"], "unknown", "changes the fix move, which the step itself needs"),
         (["units real"], "unknown", "sets other units"),

@@ -1,7 +1,7 @@
 """Probe of free engine lines: what they change in the input of a step, and what no check could let through."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sophron.interfaces.probe import Finding
 from sophron.science.lammps import check
@@ -20,12 +20,13 @@ _DOES = {
     "changes the box": "box boundary change_box create_box dimension lattice",
     "sets other units": "units",
     "moves the system, or sets how it is moved": "run run_style minimize min_style min_modify rerun reset_timestep",
-    "decides which lines are executed, and when the run ends": "if jump next label partition quit timer",
+    "decides which lines are executed, and when the run ends": "if jump next partition quit timer",
     "changes how neighbours are found": "neighbor neigh_modify newton comm_modify comm_style",
-    "changes how often samples or restart files are written": "thermo thermo_style thermo_modify restart",
+    "changes which output or restart files are written, and when": "thermo thermo_style thermo_modify restart log",
 }
 _EFFECTS = {command: effect for effect, commands in _DOES.items() for command in commands.split()}
 _NAMED = frozenset({"fix", "compute", "dump"})
+_HARMLESS = frozenset({"compute", "echo", "group", "info", "label", "print", "region", "variable"})
 _OWN = re.compile(r"^(fix|compute|dump)[ ]+(\w+)", re.MULTILINE)
 
 
@@ -37,10 +38,25 @@ def overrides(spec: Spec, _parameters: Parameters) -> Finding:
     refused = [f"{_at(stage)} line {found.line}: {found.reason}" for stage, found in _refused(spec)]
     if refused:
         return hit("; ".join(refused))
-    changes = [f"{line} {_effect(spec, line)}" for line in fragments(spec)]
-    if not changes:
+    lines = list(fragments(spec))
+    if not lines:
         return clear("no stage has free engine lines")
-    return unknown(f"{'; '.join(changes)}; whether that is meant, a person must say")
+    told = [_listed(spec, stage, [line for line in lines if line.stage == stage]) for stage, _ in free_texts(spec)]
+    return unknown("; ".join([*filter(None, told), "whether that is meant, a person must say"]))
+
+
+def _listed(spec: Spec, stage: str, lines: Sequence[Line]) -> str:
+    """What the free lines of one stage do; those that only name or print something are counted."""
+    told = [_effect(spec, line) for line in lines if not _is_harmless(line)]
+    rest = [line.words[0] for line in lines if _is_harmless(line)]
+    if rest:
+        told.append(f"commands that only name or print something: {len(rest)} ({', '.join(sorted(set(rest)))})")
+    return f"{_at(stage)}: {'; '.join(told)}" if told else ""
+
+
+def _is_harmless(line: Line) -> bool:
+    """Whether a command adds a name or a line of output, and takes nothing's place."""
+    return line.words[0] in _HARMLESS and line.words[:2] not in _own(line.stage)
 
 
 def _refused(spec: Spec) -> Iterator[tuple[str, check.Finding]]:
@@ -57,7 +73,11 @@ def _at(stage: str) -> str:
 
 
 def _effect(spec: Spec, line: Line) -> str:
-    """What one command does to the input that it is put into."""
+    """Where a command stands, and what it does to the input that it is put into."""
+    return f'line {line.number}, "{" ".join(line.words)}" {_does(spec, line)}'
+
+
+def _does(spec: Spec, line: Line) -> str:
     command, *words = line.words
     if command == "timestep":
         given = value(spec, f"stages.{line.stage}.definition.timestep")
