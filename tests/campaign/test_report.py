@@ -169,6 +169,16 @@ def test_a_refused_number_is_no_number(tmp_path):
     assert (answer.value, answer.refusal) == (None, "it broke")
 
 
+def test_a_refused_number_stands_under_no_green_box(campaign, tmp_path, monkeypatch):
+    (refused,) = answers(stage_with(tmp_path, {"eta": None, "refusal": "noise: too much"}, {}, ANSWER))
+    monkeypatch.setattr(report.Report, "answers", [refused])
+    found = gathered(campaign)
+    html = report_page.render(found, {"failure": {"kind": "x", "reason": "y"}})
+    assert found.passed
+    assert "The question has no answer," in html
+    assert "box good" not in html
+
+
 @pytest.mark.parametrize(
     ("value", "error", "words"),
     [

@@ -157,6 +157,24 @@ def test_an_amendment_that_removes_a_stage_and_one_that_adds_it_again(campaign):
     assert "It adds f" in Page(review_page.render(looked)).words
 
 
+def test_an_assumption_is_not_shown_as_verified_beside_the_hit_of_its_own_probe(campaign):
+    text = campaign.spec.read_text()
+    entries = "".join(
+        f"    - {{id: of-{name}, statement: So it is., verified_by: 'probe {name}', status: verified}}\n"
+        for name in ("quiet", "wet", "dark", "nobody")
+    )
+    campaign.spec.write_text(re.sub(r"  assumptions:.*?\n(?=\w)", f"  assumptions:\n{entries}", text, flags=re.DOTALL))
+    looked = made(campaign.root, FOUND)
+    assert [(item.id, item.status) for item in looked.assumptions] == [
+        ("of-quiet", "verified"),
+        ("of-wet", "REFUTED by its own probe"),
+        ("of-dark", "not settled by its probe"),
+        ("of-nobody", "verified"),
+    ]
+    assert "REFUTED by its own probe  of-wet" in review_text.render(looked)
+    assert '<span class="tag bad">REFUTED by its own probe</span>' in review_page.render(looked)
+
+
 def test_each_reason_of_a_closed_gate_is_one_item(campaign, capsys):
     reasons = ["a reason " + "that is far longer than a line of the terminal " * 3, "another"]
     shown = review_text.render(made(campaign.root, closed=reasons))

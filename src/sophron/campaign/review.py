@@ -91,6 +91,19 @@ class Limit:
 
 
 @dataclass(frozen=True)
+class Assumption:
+    """An assumption of the method. status: `verified` only if nothing here says otherwise."""
+
+    id: str
+    statement: str
+    verified_by: str
+    status: str
+
+
+REFUTED = {"hit": "REFUTED by its own probe", "unknown": "not settled by its probe"}
+
+
+@dataclass(frozen=True)
 class Review:
     """All that is shown. now: what an unforced dry run shows; closed: why the gate cannot be signed, if so.
 
@@ -210,6 +223,17 @@ class Review:
         place = {stage.name: index for index, stage in enumerate(self.stages)}
         ordered = sorted(seen.items(), key=lambda item: (place.get(item[0][0], len(place)), item[0]))
         return [Waiting(stage, own_first(rules), reason) for (stage, reason), rules in ordered]
+
+    @property
+    def assumptions(self) -> list[Assumption]:
+        """The assumptions of the method; one that names a pitfall's probe stands as that probe says."""
+        says = {pitfall.id: finding.status for pitfall, finding in self.findings if finding.status != "clear"}
+        found = []
+        for item in self.spec.data["method"]["assumptions"]:
+            named = [says[word] for word in re.findall(r"[\w-]+", item["verified_by"]) if word in says]
+            status = REFUTED.get(min(named, default=""), item["status"])
+            found.append(Assumption(item["id"], item["statement"], item["verified_by"], status))
+        return found
 
     @property
     def unsandboxed(self) -> list[str]:

@@ -229,13 +229,11 @@ def _stages(review: Review, paint: Paint) -> Iterator[str]:
 
 def _assumptions(review: Review, paint: Paint) -> Iterator[str]:
     yield paint("Assumptions", BOLD)
-    assumptions = review.spec.data["method"]["assumptions"]
-    if not assumptions:
+    if not review.assumptions:
         yield "  none stated"
-    for item in assumptions:
-        verified = item["status"] == "verified"
-        yield "  " + paint(item["status"], GREEN if verified else RED) + f"  {text(item['id'])}"
-        yield from _wrapped(f"{item['statement']} By: {item['verified_by']}", "      ")
+    for item in review.assumptions:
+        yield "  " + paint(item.status, GREEN if item.status == "verified" else RED) + f"  {text(item.id)}"
+        yield from _wrapped(f"{item.statement} By: {item.verified_by}", "      ")
 
 
 def _pitfalls(review: Review, paint: Paint) -> Iterator[str]:
