@@ -40,6 +40,39 @@ def test_more_than_was_signed_is_refused_before_anything_starts(words, sentence,
     assert campaign.tries() == {}
 
 
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["a:gpu=8"], "the stage a would reserve gpus 8, above the signed ceiling 0"),
+        (["a:nodes=100"], "the stage a would reserve nodes 100, above the signed ceiling 1"),
+        (["a:slurm_extra='--mem=0'"], "the stage a would ask for slurm_extra, which is not among the resources"),
+        (["a:shell_exec='bash'"], "the stage a would ask for shell_exec, which is not among the resources"),
+        (["verify:mem_mb=999999"], "the rule verify would reserve memory_mb 999999, above the signed ceiling 4000"),
+        (["accept:runtime=99999"], "the rule accept would reserve runtime_min 99999, above the signed ceiling 60"),
+    ],
+)
+def test_what_was_not_signed_is_refused_whatever_asks_for_it(words, sentence, campaign, monkeypatch):
+    toy.plan_here(monkeypatch)
+    campaign.sign()
+    done = campaign.snakemake("--set-resources", *words, "--", "results/a/passed")
+    assert done.returncode == 2
+    assert f"sophron: {sentence}" in done.stdout
+    assert campaign.tries() == {}
+
+
+def test_a_service_rule_takes_one_core(campaign, monkeypatch):
+    toy.plan_here(monkeypatch)
+    campaign.sign()
+    done = campaign.snakemake("-c", "64", "--set-threads", "accept=64", "--", "results/a/passed")
+    assert "sophron: the rule accept would reserve cores 64, above the signed ceiling 1" in done.stdout
+
+
+def test_where_a_queue_runs_a_step_is_the_users_own_affair(campaign, monkeypatch):
+    toy.plan_here(monkeypatch)
+    campaign.sign()
+    campaign.complete("--default-resources", "slurm_partition='short'", "slurm_account='me'", "--", ONE)
+
+
 def test_less_than_was_signed_is_the_users_own_affair(campaign):
     campaign.sign()
     campaign.complete("--set-resources", "a:mem_mb=150*attempt", "--", ONE)

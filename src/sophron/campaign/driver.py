@@ -84,7 +84,7 @@ def check_requests(root: Path) -> None:
     """Refused where this run's profile or command line asks for more than was signed: nothing is submitted yet."""
     workflow = workflow_of(root)
     if workflow is not None:
-        check_jobs(workflow.dag.needrun_jobs(), approvals.signed_gate(root).record["ceilings"])
+        check_jobs(workflow.dag.needrun_jobs(), approvals.signed_gate(root).record)
 
 
 def key_variables(root: Path) -> list[str]:

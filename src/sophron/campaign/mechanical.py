@@ -75,6 +75,12 @@ class Mechanical:
         return self.ceiling_cores * self.ceiling_runtime_min / 60 * (self.retries + 1)
 
 
+def most_gpus(block: Mapping[str, Any]) -> int:
+    """Most GPUs that a step of this block may ask for, with any of its choices."""
+    accelerators = [block.get("accelerator"), *block.get("choices", {}).get("accelerator", [])]
+    return int(any(one in ON_GPU for one in accelerators))
+
+
 def check_mechanical(document: documents.Document, keys: Sequence[str]) -> None:
     """Refuse a mechanical block whose own values or choices break its ceilings. keys: where it stands."""
     block = document.data

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import sophron
-from sophron.campaign import agent_costs, agent_steps, draft, overrides, question
+from sophron.campaign import agent_costs, agent_steps, draft, mechanical, overrides, question, requested
 from sophron.campaign.agent_costs import AgentCost
 from sophron.campaign.agent_steps import SERVICE_RULES, Template
 from sophron.campaign.spec import SPEC_NAME, Spec
@@ -121,7 +121,8 @@ class Plan:
     def ceilings(self) -> dict[str, dict[str, int]]:
         """Stage or part -> most that one try may reserve."""
         names = [*self.spec.data["stages"], *self.spec.parts]
-        return {name: dict(self.spec.mechanical_block(name)["ceilings"]) for name in names}
+        blocks = {name: self.spec.mechanical_block(name) for name in names}
+        return {name: dict(block["ceilings"]) | {"gpus": mechanical.most_gpus(block)} for name, block in blocks.items()}
 
     @property
     def loops(self) -> list[Template]:
@@ -217,6 +218,8 @@ class Plan:
             "templates": self._templates,
             "agents": self.agents,
             "ceilings": self.ceilings,
+            "service_ceilings": requested.SERVICE_CEILINGS,
+            "resources": sorted(requested.RESOURCES),
             "envelope": self.envelope(),
         }
 

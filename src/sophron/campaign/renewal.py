@@ -14,6 +14,8 @@ SAME = {
     "rules": "shell lines",
     "agents": "agents",
     "envelope": "envelope",
+    "service_ceilings": "ceilings of verify, accept, report and agents",
+    "resources": "resources that a job may ask for",
     "kind_folder": "kind",
     "loaded": "the campaign's own workflow",
     "shell": "shell prefix",

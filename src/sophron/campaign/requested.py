@@ -14,46 +14,84 @@ LIMITS_NAME = "limits.yaml"
 STAGE_VERB = "sophron stage "
 
 
-def check_jobs(jobs: Iterable[Any], ceilings: Mapping[str, Mapping[str, int]]) -> None:
-    """Refused where a job of a compute step would reserve more than was signed, in any of its tries.
+RESOURCES = (
+    *("mem", "mem_mb", "mem_mib", "disk", "disk_mb", "disk_mib", "runtime", "tmpdir", "llm_calls", "gpu", "nodes"),
+    *("mpi", "tasks", "cpus_per_task", "threads"),
+    *("slurm_account", "slurm_partition", "clusters", "qos", "constraint", "reservation"),
+    *("account", "queue", "endpoint", "gpu_model", "gpu_manufacturer"),
+)
+"""What a job may ask for at all: amounts that have a ceiling, and the place where a queue runs it.
+
+Not among them is what carries free text into a submission (`slurm_extra`) or into a shell (`shell_exec`).
+"""
+SERVICE_CEILINGS = {"cores": 1, "memory_mb": 4000, "runtime_min": 60, "gpus": 0}
+"""Most that one try of verify, accept, report or an agent step may reserve."""
+NODES = 1  # a step runs on one node
+
+
+def check_jobs(jobs: Iterable[Any], record: Mapping[str, Any]) -> None:
+    """Refused where a job would reserve more than was signed, in any of its tries, or something that was not.
 
     jobs: Snakemake's; a profile, a command line or a host may have given them other resources than the rules do.
-    Later tries are worked out for one job of a stage: they grow by one expression for all, and to work them out costs
-    milliseconds a job. The step itself looks at what it was given, in each try.
+    record: of the approval. Later tries are worked out for one job of a stage: they grow by one expression for all, and
+    to work them out costs milliseconds a job. The step itself looks at what it was given, in each try.
     """
     seen: set[str] = set()
     for job in jobs:
         shell = job.rule.shellcmd
-        if isinstance(shell, str) and shell.startswith(STAGE_VERB):
-            stage = shell.split()[2]
-            tries = [job.attempt] if stage in seen else range(1, job.restart_times + 2)
-            for attempt in tries:
-                _check(stage, _reserved(job, attempt), ceilings.get(stage, {}))
-            seen.add(stage)
+        if not isinstance(shell, str) or not shell.startswith("sophron "):
+            continue
+        of_stage = shell.startswith(STAGE_VERB)
+        who = f"the stage {shell.split()[2]}" if of_stage else f"the rule {job.rule.name}"
+        ceilings = record["ceilings"].get(shell.split()[2], {}) if of_stage else record["service_ceilings"]
+        tries = [job.attempt] if who in seen else range(1, job.restart_times + 2)
+        for attempt in tries:
+            reserved, names = _reserved(job, attempt)
+            _check(who, reserved, {**ceilings, "nodes": NODES})
+            _check_names(who, names, record["resources"])
+        seen.add(who)
 
 
-def _reserved(job: Any, attempt: int) -> dict[str, Any]:
-    """Cores, memory in MB and minutes of a try; the job is as before afterwards."""
+def _reserved(job: Any, attempt: int) -> tuple[dict[str, Any], list[str]]:
+    """Cores, memory in MB, minutes, GPUs and nodes of a try, and the names of all that it asks for.
+
+    The job is as before afterwards.
+    """
     before = job.attempt
     if attempt != before:  # to set it, even to the same, forgets what was worked out
         job.attempt = attempt
     try:
         resources = job.resources
         ranks, threads = resources.get("tasks") or 1, resources.get("cpus_per_task") or job.threads
-        cores = max(job.threads, ranks * threads)
-        return {"cores": cores, "memory_mb": resources.get("mem_mb"), "runtime_min": resources.get("runtime")}
+        amounts = {
+            "cores": max(job.threads, ranks * threads),
+            "memory_mb": resources.get("mem_mb"),
+            "runtime_min": resources.get("runtime"),
+            "gpus": resources.get("gpu"),
+            "nodes": resources.get("nodes"),
+        }
+        return amounts, [name for name, value in resources.items() if value not in (None, "")]
     finally:
         if attempt != before:
             job.attempt = before
 
 
-def _check(stage: str, reserved: Mapping[str, Any], ceilings: Mapping[str, int]) -> None:
+def _check(who: str, reserved: Mapping[str, Any], ceilings: Mapping[str, int]) -> None:
     for key, value in reserved.items():
         if key in ceilings and isinstance(value, int | float) and value > ceilings[key]:
             raise Refused(
-                f"the stage {stage} would reserve {key} {value}, above the signed ceiling {ceilings[key]}; "
+                f"{who} would reserve {key} {value}, above the signed ceiling {ceilings[key]}; "
                 "lower it in your profile or on the command line"
             )
+
+
+def _check_names(who: str, names: Iterable[str], signed: Iterable[str]) -> None:
+    unknown = sorted(name for name in names if name not in signed and not name.startswith("_"))
+    if unknown:
+        raise Refused(
+            f"{who} would ask for {', '.join(unknown)}, which is not among the resources that are signed; "
+            "leave it out of your profile or command line"
+        )
 
 
 def check_profile(spec: Spec, root: Path, name: str) -> None:
