@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sophron.campaign import amend, amendment_journal, draft, scope, trust
+from sophron.campaign import amend, amendment_journal, criteria_review, draft, scope, trust
 from sophron.campaign.amendment_journal import Journal
 from sophron.campaign.pitfalls import Findings, ProbeSpec, hits
 from sophron.campaign.plan import Plan, make
@@ -95,17 +95,18 @@ def _check_draft(drafted: draft.Draft, old: Spec, new: Spec, agents: list[str]) 
 
 def closed(proposal: Proposal) -> list[str]:
     """Why the gate must stay closed, one sentence each; empty if it may be signed. This is the gate's condition."""
+    spec = proposal.plan.spec
     reasons = [
-        f"the assumption {name} is UNVERIFIED; verify it and say so in {SPEC_NAME}"
-        for name in proposal.plan.spec.unverified()
+        f"the assumption {name} is UNVERIFIED; verify it and say so in {SPEC_NAME}" for name in spec.unverified()
     ]
-    return reasons + _unread(proposal.plan.spec) + faults(proposal)
+    return reasons + _unread(spec) + faults(proposal)
 
 
 def faults(proposal: Proposal) -> list[str]:
     """Of these reasons, those that only another spec would cure: no person's word does."""
-    refused = [finding.sentence for finding in scope.excluded(proposal.plan.spec.data)]
-    return refused + proposal.plan.excess() + _pitfalls(proposal)
+    spec = proposal.plan.spec
+    refused = [finding.sentence for finding in scope.excluded(spec.data)]
+    return refused + criteria_review.closed(spec) + proposal.plan.excess() + _pitfalls(proposal)
 
 
 def _unread(spec: Spec) -> list[str]:

@@ -36,8 +36,8 @@ COMPARED_TYPES = {"number", "integer", "boolean", "null"}
 
 # Existence and size of files are judged like any other number.
 FILE_NUMBERS = {
-    "files_missing": {"type": "integer", "description": "Declared output files that are absent."},
-    "smallest_file_bytes": {"type": "integer", "description": "Size of the smallest output file."},
+    "files_missing": {"type": "integer", "minimum": 0, "description": "Declared output files that are absent."},
+    "smallest_file_bytes": {"type": "integer", "minimum": 0, "description": "Size of the smallest output file."},
 }
 
 

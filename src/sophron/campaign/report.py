@@ -222,7 +222,7 @@ def comparison(answer: Answer, reference: Mapping[str, Any]) -> str:
     """One sentence that compares an answer with a published range. It is no criterion, and says so."""
     low, high = reference["low"], reference["high"]  # shown with the digits that they were given with
     span = f"{low}" if low == high else f"{low} to {high}"
-    ending = f"the published {span} ({reference['source']}). This is a comparison; no criterion depends on it."
+    ending = f"the published {span} ({reference['source']}). This comparison is no criterion."
     if answer.value is None:
         return f"There is no number to compare with {ending}"
     if low <= answer.value <= high:

@@ -4,7 +4,7 @@ import base64
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sophron.campaign import graph_picture, page, report
+from sophron.campaign import criteria_review, graph_picture, page, report
 from sophron.campaign.history import core_hours
 from sophron.campaign.loops import Loop, Ran
 from sophron.campaign.report import Answer, Plot, Report, StageReport
@@ -39,6 +39,7 @@ def render(
             "spent": spent,
             "spec": spec,
             "data": spec.data,
+            "labels": criteria_review.labels,
             "answers": [_answer(answer, gathered) for answer in gathered.answers],
             "plots": [_plot(plot) for plot in gathered.plots],
             "sections": sections,

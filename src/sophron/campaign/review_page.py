@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sophron.campaign import graph_picture, page
+from sophron.campaign import criteria_review, graph_picture, page
 from sophron.campaign.agent_costs import AT_THE_CAP
 from sophron.campaign.plan import PlannedStep
 from sophron.campaign.review import Review, StagePlan
@@ -22,6 +22,8 @@ def render(review: Review) -> str:
             "plan": plan,
             "spec": spec,
             "data": spec.data,
+            "labels": criteria_review.labels,
+            "signed_numbers": criteria_review.signed_numbers,
             "hides": hides(spec.data),
             "picture": page.picture(graph_picture.svg(_nodes(review), f"Stages of {spec.campaign}")),
             "findings": sorted(review.findings, key=lambda one: STATUS_ORDER.index(one[1].status)),

@@ -4,6 +4,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from sophron.campaign import criteria_review
 from sophron.campaign.agent_costs import AT_THE_CAP
 from sophron.campaign.review import Limit, Review, StagePlan
 from sophron.campaign.shown import amount, flat, hides, hours, lines, of_a_model, plain, short, text
@@ -221,7 +222,10 @@ def _stages(review: Review, paint: Paint) -> Iterator[str]:
             parts = value if isinstance(value, list) else [value]
             yield from (f"      | {line}" for part in parts for line in lines(part))
         for criterion in review.spec.criteria(name):
-            yield f"    criterion {text(criterion['id'])}: {text(criterion['expression'])}"
+            kind = text(criteria_review.labels(review.spec, name, criterion))
+            yield f"    criterion {text(criterion['id'])}{' ' if kind else ''}{kind}: {text(criterion['expression'])}"
+            signed = criteria_review.signed_numbers(review.spec, name, criterion)
+            yield from _packed([f"{text(key)} = {plain(value)}" for key, value in signed.items()], "      ")
             yield from _wrapped(criterion["statement"], "      ")
         if name in review.unsandboxed:
             yield paint(f"    SANDBOX EXCEPTION: free engine text of {text(name)} runs OUTSIDE the sandbox", RED)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -240,6 +241,7 @@ def load(path: Path) -> Spec:
     question.check_names(spec)  # before criteria, which may speak of conditions
     for stage in spec.stages:
         _check_stage(spec, stage)
+    _check_justified(spec)
     return spec
 
 
@@ -288,6 +290,18 @@ def _check_stage(spec: Spec, stage: StageKind) -> None:
         except criteria.CriterionError as error:
             raise UserError(f"{where}: {error}") from None
     _check_mechanical(spec, stage)
+
+
+def _check_justified(spec: Spec) -> None:
+    """Refuse an assumption that justifies a criterion which is not there."""
+    known = [f"{stage.name}.{one['id']}" for stage in spec.stages for one in spec.criteria(stage.name)]
+    for place, assumption in enumerate(spec.data["method"]["assumptions"]):
+        named = assumption.get("criterion")
+        if named is not None and named not in known:
+            where = spec.document.where(["method", "assumptions", place, "criterion"])
+            near = get_close_matches(named, known, n=1, cutoff=0.0)
+            hint = f'did you mean "{near[0]}"?' if near else "no stage has one"
+            raise UserError(f'{where}: there is no criterion "{named}"; {hint}')
 
 
 def _dotted(above: str, value: Any) -> dict[str, Any]:
