@@ -84,6 +84,9 @@ def test_a_mistake_gets_a_sentence(tmp_path, campaign, old, new, told):
 def test_answers_are_in_the_units_of_the_question(tmp_path):
     units, factor = question.answer_unit(spec(SIC, tmp_path, "units: W/(m K)", "units: mW/(m K)"))
     found = Answer(None, "conductivity", "", 12.4, 3.0, (6.0, 18.0, 0.95), None).times(factor, units)
+    assert question.remark(spec(SIC, tmp_path)) == ""
+    told = question.remark(spec(SIC, tmp_path, "units: W/(m K)", "units: mW/(m K)"))
+    assert told.startswith("Results and criteria are in W/(m K); the answer is converted to mW/(m K)")
     assert (found.units, found.value, found.standard_error) == ("mW/(m K)", pytest.approx(12400), pytest.approx(3000))
     assert found.interval == pytest.approx((6000, 18000, 0.95))
 

@@ -51,6 +51,17 @@ def answer_unit(spec: Spec) -> tuple[str, float]:
     return spec.data["question"]["units"], 1.0 if about is None else 1.0 / _unit_of_answer(spec, about)
 
 
+def remark(spec: Spec) -> str:
+    """What a reviewer must know of the units, as a sentence; empty if results are in the units of the question."""
+    about = declared(spec)
+    if about is None:
+        return "The kind does not say what it answers, so quantity, units and conditions are not checked."
+    unit, asked = about.quantities[_quantity(spec, about)], spec.data["question"]["units"]
+    if _unit_of_answer(spec, about) == 1:
+        return ""
+    return f"Results and criteria are in {unit}; the answer is converted to {asked}, the units of any reference."
+
+
 def _unit_of_answer(spec: Spec, about: Question) -> float:
     """How much of the result's unit the unit of the question is."""
     question = spec.data["question"]

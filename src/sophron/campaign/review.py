@@ -18,6 +18,7 @@ from sophron.campaign import (
     draft,
     mechanical,
     plan,
+    question,
     renewal,
 )
 from sophron.campaign.agent_costs import AgentCost
@@ -122,10 +123,9 @@ class Review:
         return self.proposal.plan.spec
 
     @property
-    def unchecked(self) -> str:
-        """What nothing checks in the question, as a sentence; empty if the kind says what it answers."""
-        told = "The kind does not say what it answers, so quantity, units and conditions are not checked."
-        return "" if self.spec.kind.question else told
+    def units_remark(self) -> str:
+        """What a reader must know of the question's units, as a sentence; empty if results are in them."""
+        return question.remark(self.spec)
 
     @cached_property
     def stages(self) -> list[StagePlan]:

@@ -87,8 +87,8 @@ def _head(review: Review, paint: Paint) -> Iterator[str]:
     conditions = ", ".join(f"{text(key)} {plain(value)}" for key, value in question["conditions"].items())
     yield from _wrapped(f"{question['quantity']} in {question['units']}; {question['ensemble']}; {conditions}")
     yield from _wrapped(f"method: {spec.data['method']['name']}; seed {spec.data['seed']}")
-    if review.unchecked:
-        yield from _wrapped(paint(review.unchecked, YELLOW))
+    if review.units_remark:
+        yield from _wrapped(paint(review.units_remark, YELLOW))
     if "reference" in question:
         known = question["reference"]
         span = f"{plain(known['low'])} to {plain(known['high'])}"
