@@ -1,6 +1,8 @@
 """The question of a spec against its kind: shipped campaigns hold, and each mistake gets a sentence with its line."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,17 @@ def test_shipped_campaigns_ask_what_their_kinds_answer(name, tmp_path):
     found = spec(name, tmp_path)
     assert question.declared(found) is not None
     assert question.answer_unit(found) == (found.data["question"]["units"], 1.0)
+
+
+def test_none_of_them_needs_a_library_of_units():
+    """So no step of theirs pays for its import, the report's neither."""
+    code = (
+        "import sys; from sophron.campaign import question; from sophron.campaign.spec import load\n"
+        "from sophron.records.resources import resource\n"
+        "for path in resource('campaigns').glob('*/campaign.yaml'): question.check_units(load(path))\n"
+        "sys.exit('pint' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.parametrize(
