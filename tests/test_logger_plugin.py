@@ -4,12 +4,15 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 from snakemake_interface_logger_plugins.tests import TestLogHandlerBase
+from stub_pipeline import command, make_pipeline, outcome, snakemake
 
-from snakemake_logger_plugin_sophron import LogHandler, LogHandlerSettings, _step
+from snakemake_logger_plugin_sophron import LogHandler, LogHandlerSettings
+from snakemake_logger_plugin_sophron.recorder import step_of
 from sophron.campaign import state
 from sophron.records import events
 
@@ -32,76 +35,10 @@ class TestConformance(TestLogHandlerBase):
         return LogHandlerSettings(campaign=str(self.campaign))
 
 
-# A stand-in for `sophron`: it tells of its steps as they do, and ends as their first wildcard says.
-STEP = """#!{python}
-import os, signal, sys, time
-from pathlib import Path
-from sophron.campaign import state
-from sophron.records import events, process
-root, words = Path({root!r}), sys.argv[1:]
-if words[0] != "stage":
-    sys.exit(1)
-wildcards = dict(word.split("=") for flag, word in zip(words, words[1:]) if flag == "--wildcard")
-step = "-".join([words[1], *wildcards.values()])
-number = len(list((root / "records").glob(step + "/*"))) + 1
-log = root / "records" / step / str(number)
-log.mkdir(parents=True)
-about = dict(step=step, stage=words[1], wildcards=wildcards)
-me = dict(pid=os.getpid(), pid_start=process.start_of(os.getpid()), host=process.host())
-events.append(root, "sophron", "step_started", **about, **me, rule=words[1], log=str(log), digest="d", **{{"try": number}})
-state.project(root)
-if wildcards["how"] == "dies" and number == 1:
-    os.kill(os.getpid(), signal.SIGKILL)
-if wildcards["how"] == "sleeps" and number == 1:
-    time.sleep(60)
-status = "retry" if wildcards["how"] == "retries" and number == 1 else "done"
-events.append(root, "sophron", "step_ended", **about, status=status, reason="out of memory")
-state.project(root)
-Path(words[words.index("--outcome") + 1]).write_text("")
-sys.exit(status == "retry")
-"""
-SNAKEFILE = """
-rule all:
-    input: {wanted}
-rule x_produce:
-    output: "results/produce/{{how}}/{{replica}}/outcome.json"
-    retries: 1
-    shell:
-        "sophron stage produce --gate g --wildcard how={{wildcards.how}} --wildcard replica={{wildcards.replica}}"
-        " --outcome {{output}} --digest d"
-rule x_accept:
-    output: "passed"
-    shell: "sophron accept produce --gate g --digest d"
-rule foreign:
-    output: "foreign"
-    shell: "touch {{output}}"
-"""
-
-
 @pytest.fixture(name="make")
 def _make(tmp_path):
     """function(wanted outputs...) -> the folder of a pipeline that is a campaign as well."""
-
-    def make(*wanted):
-        (tmp_path / "bin").mkdir()
-        program = tmp_path / "bin" / "sophron"
-        program.write_text(STEP.format(python=sys.executable, root=str(tmp_path)))
-        program.chmod(0o755)
-        (tmp_path / "campaign.yaml").write_text("campaign: x\n")
-        (tmp_path / "Snakefile").write_text(SNAKEFILE.format(wanted=", ".join(map(repr, wanted))))
-        return tmp_path
-
-    return make
-
-
-def command(root, *options):
-    line = [sys.executable, "-m", "snakemake", "--logger", "sophron", "--cores", "1", *options]
-    env = os.environ | {"PATH": f"{root / 'bin'}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1"}
-    return {"args": line, "env": env}
-
-
-def snakemake(root, *options, cwd=None):
-    return subprocess.run(**command(root, *options), cwd=cwd or root, capture_output=True, text=True, check=False)
+    return partial(make_pipeline, tmp_path)
 
 
 def told(root):
@@ -112,14 +49,10 @@ def sentences(root):
     return [line.split("] ", 1)[1] for line in (root / "progress.log").read_text().splitlines()]
 
 
-def outcome(how, replica=0):
-    return f"results/produce/{how}/{replica}/outcome.json"
-
-
 def test_a_run_with_a_retry_a_kill_and_a_foreign_rule(make):
     root = make(outcome("retries"), outcome("dies"), outcome("works"), "foreign")
     (root / "records").mkdir()
-    done = snakemake(root, "--quiet", "all")
+    done = snakemake(root, "--quiet")  # Snakemake itself would not count then
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
     names = [event["event"] for event in told(root)]
@@ -211,6 +144,8 @@ def test_a_disk_that_refuses_stops_nothing(make):
         ),
         ("source env/bin/activate; sophron verify green_kubo --gate g", ("verify-green_kubo", "green_kubo", None)),
         ("sophron report --gate g", ("report", None, {})),
+        ("sophron agent run caveats --gate g", ("caveats", None, {})),
+        ("sophron agent run debug --gate g --wildcard stage=a --wildcard attempt=2", ("debug-a-2", None, None)),
         ("sophron gate approvals/gate.json", ("gate", None, {})),
         ("mysophron stage build --gate g", None),
         ("sophron status ", None),
@@ -218,7 +153,7 @@ def test_a_disk_that_refuses_stops_nothing(make):
     ],
 )
 def test_a_step_is_known_by_its_shell_line(line, step):
-    found = _step(line)
+    found = step_of(line)
     assert (found and found[:2]) == (step and step[:2])
     if step and step[2] is not None:
         assert found[2] == step[2]

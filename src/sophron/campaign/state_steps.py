@@ -20,6 +20,7 @@ def _run_started(state: Record, event: Record) -> list[str]:
     keys = ("pid", "pid_start", "host", "snakemake_version")
     state["run"] = {key: event[key] for key in keys} | {"started_at": event["time"], "ended_at": None}
     state["run"] |= {"done": 0, "total": 0, "widest": 0}
+    state["failed_steps"].pop("gate", None)  # once somebody has signed, it never runs again
     # What a dead driver had queued, no one will start.
     state |= {"queued": {}, "asked": {}, "last_refusal": None, "last_error": None}
     return [f"snakemake {event['snakemake_version']} started (pid {event['pid']} on {event['host']})"]
@@ -59,6 +60,9 @@ def _step_queued(state: Record, event: Record) -> list[str]:
 def _job_finished(state: Record, event: Record) -> list[str]:
     state["queued"].pop(event["step"], None)
     holder = holder_of(state, event)
+    if holder is state or not own(holder, event["step"]):  # a failed outcome of a compute step is one still
+        holder["failed_steps"].pop(event["step"], None)
+        holder["errored_steps"].pop(event["step"], None)
     # A step that was killed between its outcome and its last word, or whose finished scratch was used again,
     # says nothing itself; Snakemake found its outputs in place.
     was = _forget(holder, event["step"])

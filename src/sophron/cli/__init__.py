@@ -120,9 +120,11 @@ def _refused(who: str, args: argparse.Namespace, error: Exception) -> int:
     reason = of_system(error) if isinstance(error, OSError) else str(error)
     if isinstance(error, RecursionError):
         reason = "a file that it reads is nested too deeply; restore it from your copy"
-    print(sentence := f"{who}: {reason}", file=sys.stderr)
-    log = getattr(args, "log", None)
+    sentence, log, silent = f"{who}: {reason}", getattr(args, "log", None), False
     if log:
         with contextlib.suppress(OSError):
             write_text(Path(log), sentence + "\n")
+            silent = "SOPHRON_STREAM" in os.environ  # the logger owns the terminal, and shows this line of the log
+    if not silent:
+        print(sentence, file=sys.stderr)
     return EXIT_USER

@@ -6,14 +6,17 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sophron.agents import spending
 from sophron.campaign import state as states
+from sophron.campaign import time_left
 from sophron.campaign.state_log import plain
 from sophron.campaign.state_shape import Record, fresh
-from sophron.records import documents, events, process
+from sophron.records import approvals, documents, events, process
 from sophron.records.errors import UserError
 
 if TYPE_CHECKING:
@@ -26,9 +29,17 @@ MOST_NAMED = 6
 
 def show(root: Path, *, as_json: bool) -> str:
     """The campaign at `root` as text, or as JSON for programs; it may be dead, or a copy of its three files."""
+    seen = view(root)
+    return json.dumps(seen, indent=1, allow_nan=False) if as_json else "\n".join(_page(seen, seen["live"]))
+
+
+def view(root: Path, *, whole: bool = True) -> Record:
+    """Return the state and, under `live`, what is live of it: what status, the run's display and `watch` show.
+
+    whole: look into every outcome for another definition too, which takes a moment.
+    """
     state = _state(root)
-    live = look(root, state)
-    return json.dumps({**state, "live": live}, indent=1, allow_nan=False) if as_json else "\n".join(_page(state, live))
+    return {**state, "live": look(root, state, whole=whole)}
 
 
 def _state(root: Path) -> Record:
@@ -51,13 +62,13 @@ def _state(root: Path) -> Record:
 # What the files cannot say: which of the recorded processes live, and how far they are
 
 
-def look(root: Path, state: Record) -> Record:
-    """What is live: `{driver, steps, edited, stale, models, next}`.
+def look(root: Path, state: Record, *, whole: bool = True) -> Record:
+    """What is live: `{driver, steps, eta, waiting_for, edited, stale, models, next}`.
 
     driver: fate of the Snakemake process ("running", "lost", "elsewhere"; None where it ended). steps: the running
     ones, each with its fate and progress. edited: campaign.yaml is not the recorded spec. stale: stage -> finished
     steps whose outcome was made for another definition than campaign.yaml has. models: what calls of language models
-    took and may take, as `spending.beside_the_caps` has it.
+    took and may take, as `spending.beside_the_caps` has it. eta: time left; waiting_for: whom.
     """
     steps = [_look_at(root, stage, entry) for stage, entry in _running(state)]
     driver = _fate(state["run"]) if state["run"] and not state["run"]["ended_at"] else None
@@ -66,8 +77,10 @@ def look(root: Path, state: Record) -> Record:
     return {
         "driver": driver,
         "steps": steps,
+        "eta": time_left.left(state, steps, _ceilings(root), datetime.now().astimezone()),
+        "waiting_for": list(_waiting_for(root, state, driver, edited=edited)),
         "edited": edited,
-        "stale": _stale(root, current) if current else {},
+        "stale": _stale(root, current) if current and whole else {},
         "models": spending.beside_the_caps(root),
         "next": _advice(state, driver, [step["state"] for step in steps], edited=edited),
     }
@@ -96,20 +109,60 @@ def _look_at(root: Path, stage: str | None, entry: Record) -> Record:
         "step": entry["step"],
         "stage": stage,
         "state": fate,
+        "started_at": entry["started_at"],
+        "log": entry["log"],
         "log_age_s": round(max(0.0, time.time() - log.stat().st_mtime), 1) if log.exists() else None,
         "progress": asdict(found) if found else None,
     }
 
 
+def _ceilings(root: Path) -> Mapping[str, Any]:
+    """The signed ceilings by stage. Their signature is the gate's business: here they only bound a guess."""
+    try:
+        record = json.loads(json.loads(approvals.gate_path(root).read_bytes())["record"])
+        return dict(record["ceilings"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def _waiting_for(root: Path, state: Record, driver: str | None, *, edited: bool) -> Iterator[Record]:
+    """Whom the campaign waits for: `{kind, what, command}` each; kind is signature, person or model."""
+    if state["waiting_gate"] or edited:
+        what = f"version {state['draft']['version']}" if state["draft"] else "the plan" if not edited else SPEC_NAME
+        command = "sophron amend" if edited and not state["draft"] else state["next_command"]
+        yield {"kind": "signature", "what": what, "command": command}
+    if driver in {"running", "elsewhere"}:
+        yield from _asked(root, state)
+
+
+def asked(root: Path) -> list[Record]:
+    """Return whose answer the running agent steps wait for: `{kind, what, command}` each."""
+    return list(_asked(root, _state(root)))
+
+
+def _asked(root: Path, state: Record) -> Iterator[Record]:
+    for step, entry in state["asked"].items():
+        posted = (path.parent for path in sorted(root.glob(f"mailbox/{step}-*/request.json")))
+        request = next((folder.name for folder in posted if not (folder / "answer.json").is_file()), None)
+        command = f"sophron mailbox show {request}" if request else None
+        yield {"kind": "person" if request else "model", "what": f"{step} ({entry['agent']})", "command": command}
+
+
 def _current(root: Path) -> "spec.Spec | None":
+    try:
+        found = (root / SPEC_NAME).stat()
+        return _loaded(root / SPEC_NAME, found.st_mtime_ns, found.st_size)
+    except (OSError, UserError):  # none, or an unfinished edit; `sophron review` says what is wrong with it
+        return None
+
+
+@lru_cache(maxsize=8)
+def _loaded(path: Path, mtime_ns: int, size: int) -> "spec.Spec":
+    """The spec in a file, parsed once as long as the file stays as it is."""
     from sophron.campaign import spec
 
-    if not (root / SPEC_NAME).is_file():
-        return None
-    try:
-        return spec.load(root / SPEC_NAME)
-    except UserError:  # an unfinished edit; `sophron review` says what is wrong with it
-        return None
+    del mtime_ns, size
+    return spec.load(path)
 
 
 def _stale(root: Path, current: "spec.Spec") -> dict[str, int]:
@@ -147,6 +200,8 @@ def _page(state: Record, live: Record) -> list[str]:
     lines[0] += "all stages accepted, the rest is not done" if unfinished else _paint(state["workflow_status"])
     if state["run"]:
         lines.append(_driver_line(state["run"], live["driver"]))
+    if live["driver"] == "running":
+        lines.append(f"Time left: {time_left_text(live['eta'])}")
     if live["models"]:
         lines.append(spending.sentence(live["models"]))
     if state["stages"]:
@@ -202,18 +257,18 @@ def _stage_table(stages: list[Record]) -> str:
 
 def _step_line(step: Record) -> str:
     name, found = f"{step['step']:<16}", step["progress"]
-    how_far = _how_far(found) if found else ""
+    progress = how_far(found) if found else ""
     if step["state"] == "lost":
-        return f"{name} {_paint('lost')}; run snakemake again{f' ({how_far})' if how_far else ''}"
+        return f"{name} {_paint('lost')}; run snakemake again{f' ({progress})' if progress else ''}"
     if step["state"] == "ended":
         return f"{name} has ended; run snakemake to collect it"
     if step["state"] == "elsewhere":
-        age = f", its log is {_duration(step['log_age_s'])} old" if step["log_age_s"] is not None else ""
-        how_far = f"{how_far + ' ' if how_far else ''}(on another machine{age})"
-    return f"{name} {how_far or 'running'}"
+        age = f", its log is {duration(step['log_age_s'])} old" if step["log_age_s"] is not None else ""
+        progress = f"{progress + ' ' if progress else ''}(on another machine{age})"
+    return f"{name} {progress or 'running'}"
 
 
-def _how_far(found: Record) -> str:
+def how_far(found: Record) -> str:
     """Percent, steps, speed and time left, as far as the log tells them."""
     step, total = found["step"], found["total"]
     text = f"{step:,} of {total:,} steps" if total else f"{step:,} steps"
@@ -222,15 +277,23 @@ def _how_far(found: Record) -> str:
     if found["steps_per_s"]:
         text += f", {found['steps_per_s']:,.0f} steps/s"
     if found["seconds_left"] is not None:
-        text += f", {_duration(found['seconds_left'])} left"
+        text += f", {duration(found['seconds_left'])} left"
     return text
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Seconds in the largest unit of which there are two: `90 s`, `12 min`, `3 h`."""
     for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= 2 * length:
             return f"{seconds / length:.0f} {unit}"
     return f"{seconds:.0f} s"
+
+
+def time_left_text(eta: Record) -> str:
+    """`12 min`, `at most 3 h`, or `?`."""
+    if eta["seconds"] is None:
+        return "?"
+    return f"{'at most ' if eta['basis'] == 'ceiling' else ''}{duration(eta['seconds'])}"
 
 
 def _errors(state: Record) -> Iterator[str]:
@@ -255,6 +318,9 @@ def _waiting(state: Record, live: Record) -> Iterator[str]:
         yield f"Amend gate: version {draft['version']} is drafted: {plain(draft['rationale'])}"
     elif live["edited"] or state["waiting_gate"]:
         yield f"Amend gate: {SPEC_NAME} is not the spec that was signed"
+    for one in live["waiting_for"]:
+        if one["kind"] != "signature":
+            yield f"{one['what']}: a {one['kind']} answers" + (f": {one['command']}" if one["command"] else "")
     if refusal:
         yield f"refused: {plain(refusal['reason'])}"
     for stage, count in live["stale"].items():

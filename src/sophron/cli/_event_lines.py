@@ -1,0 +1,182 @@
+"""What people read of a run, made from the events alone: one line a finished step, failure, wait and gate.
+
+The logger prints these lines in the terminal of the run, `sophron watch` in any other.
+"""
+
+import re
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from sophron.campaign import shown
+from sophron.campaign import state as states
+from sophron.campaign.state_log import plain
+from sophron.records import events
+
+TAIL_BYTES = 65_536
+LONG_S = 100.0
+DECISIVE = re.compile(r"error|exception|killed|out of memory|no space left|^sophron \w+:", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line. kind: done, failed, waits, gate, ended, says; count: jobs done and all jobs of the run; seconds: wall.
+
+    below: further lines that belong to it: log, path, next command.
+    """
+
+    kind: str
+    name: str = ""
+    stage: str = ""
+    seconds: float | None = None
+    memory_mb: float | None = None
+    count: tuple[int, int] | None = None
+    text: str = ""
+    below: tuple[str, ...] = ()
+
+    def plain(self) -> str:
+        """Return the line and what belongs to it as text."""
+        return "\n".join([self.head(), *(f"        {line}" for line in self.below)])
+
+    def head(self, *, narrow: bool = False) -> str:
+        """Return the first line; narrow: without the columns that a small terminal has no room for."""
+        if not self.name:
+            return f"{self.kind:<7} {self.text}" if self.kind != "says" else self.text
+        columns = [
+            f"{self.kind:<7}",
+            f"{self.name:<22}",
+            f"{_duration(self.seconds):>8}",
+            f"{_memory(self.memory_mb):>9}",
+        ]
+        if not narrow:
+            columns.insert(1, f"{_count(self.count):>9} {self.stage:<12}")
+        return " ".join([*columns, "", self.text]).rstrip()
+
+
+def _count(count: tuple[int, int] | None) -> str:
+    return f"[{count[0]}/{count[1]}]" if count else ""
+
+
+def _duration(seconds: float | None) -> str:
+    """Tenths of short times, unless they come from records that have whole seconds only."""
+    if seconds is None:
+        return ""
+    digits = 0 if seconds >= 10 or seconds == int(seconds) else 1
+    return shown.duration(seconds) if seconds >= LONG_S else f"{seconds:.{digits}f} s"
+
+
+def _memory(memory_mb: float | None) -> str:
+    return "" if memory_mb is None else f"{memory_mb:,.0f} MB"
+
+
+class EventLines:
+    """Reads a campaign's events on and tells what people want to know of them. since: byte to begin at (now: None)."""
+
+    def __init__(self, root: Path, since: int | None = None) -> None:
+        path = root / events.FILE
+        self._root = root
+        self._offset = since if since is not None else path.stat().st_size if path.exists() else 0
+        self._steps: dict[str, dict[str, Any]] = {}
+
+    def read(self) -> list[Line]:
+        """Return the lines of what happened since the last call."""
+        news, self._offset = events.read(self._root, self._offset)
+        lines = []
+        for event in news:
+            handler = getattr(self, f"_on_{event['event']}", None)
+            line = handler(event) if handler else None
+            if line is not None:
+                lines.append(line)
+        return lines
+
+    def _about(self, event: Mapping[str, Any]) -> dict[str, Any]:
+        return self._steps.setdefault(event["step"], {})
+
+    def _on_step_queued(self, event: Mapping[str, Any]) -> None:
+        kept = {key: event[key] for key in ("log",) if key in event}
+        self._about(event).update(since=event["time"], **kept)
+
+    def _on_step_started(self, event: Mapping[str, Any]) -> None:
+        self._about(event).update(log=event["log"], reason=None)
+
+    def _on_step_ended(self, event: Mapping[str, Any]) -> None:
+        self._about(event).update({key: event.get(key) for key in ("status", "reason", "wall_s", "peak_memory_mb")})
+
+    def _on_refused(self, event: Mapping[str, Any]) -> None:
+        self._about(event)["reason"] = event["reason"]
+
+    _on_agent_failed = _on_refused
+
+    def _on_verdict(self, event: Mapping[str, Any]) -> None:
+        self._about({"step": f"verify-{event['stage']}"})["text"] = event["verdict"]
+        if event["verdict"] == "fail":
+            self._about({"step": f"accept-{event['stage']}"})["reason"] = "; ".join(event["failed"])
+
+    def _on_agent_answered(self, event: Mapping[str, Any]) -> None:
+        self._about(event)["text"] = f"{event['model']}: {plain(event['summary'])}"
+
+    def _on_job_finished(self, event: Mapping[str, Any]) -> Line:
+        step = self._steps.pop(event["step"], {})
+        failed = step.get("status") == "failed"
+        seconds = step.get("wall_s")
+        return Line(
+            "failed" if failed else "done",
+            event["step"],
+            event["stage"] or "",
+            _since(step.get("since"), event["time"]) if seconds is None else seconds,
+            step.get("peak_memory_mb"),
+            (event["done"], event["total"]) if "done" in event else None,
+            plain(str(step.get("reason"))) if failed else step.get("text", ""),
+        )
+
+    def _on_job_error(self, event: Mapping[str, Any]) -> Line:
+        step = self._steps.pop(event["step"], {})
+        cause, ended = plain(step.get("reason") or ""), event["exit"] or "its end is unknown"
+        log = step.get("log")
+        decisive = decisive_line(self._root / log) if log else None
+        if not cause:
+            cause, decisive = decisive or ended, None
+        if event["step"] == "gate":
+            return Line("gate", text=cause)
+        below = [] if decisive is None or decisive in cause or cause in decisive else [decisive]
+        below += [f"log: {log}"] if log else []
+        following = states.stored(self._root)
+        below += [f"next: {following['next_command']}"] if following and following["next_command"] else []
+        return Line("failed", event["step"], event["stage"] or "", text=cause, below=tuple(below))
+
+    def _on_run_error(self, event: Mapping[str, Any]) -> Line:
+        return Line("failed", text=f"snakemake: {plain(event['reason'])}")
+
+    def _on_drafted(self, event: Mapping[str, Any]) -> Line:
+        waits = "waits for a signature: sophron review, sophron approve"
+        return Line("gate", text=f"version {event['version']} is drafted and {waits}")
+
+    def _on_approved(self, event: Mapping[str, Any]) -> Line:
+        return Line("gate", text=f"version {event['version']} is signed by {shown.text(event['approver'])}")
+
+    def _on_run_ended(self, event: Mapping[str, Any]) -> Line:
+        state = states.stored(self._root)
+        following = f"; next: {state['next_command'] or 'sophron answer'}" if state else ""
+        return Line("ended", text=f"{event['done']} of {event['total']} jobs done{following}")
+
+
+def _since(begun: str | None, ended: str) -> float | None:
+    return (datetime.fromisoformat(ended) - datetime.fromisoformat(begun)).total_seconds() if begun else None
+
+
+def decisive_line(log: Path) -> str | None:
+    """Return the line of a log, or of a folder's newest, that names the error, else its last line; None if empty."""
+    try:
+        if log.is_dir():
+            log = max((path for path in log.iterdir() if path.suffix != ".json"), key=lambda path: path.stat().st_mtime)
+        with log.open("rb") as stream:
+            stream.seek(max(0, stream.seek(0, 2) - TAIL_BYTES))
+            text = stream.read().decode("utf-8", "replace")
+    except (OSError, ValueError):
+        return None
+    lines = [line for line in map(plain, text.splitlines()) if line]
+    named = deque((line for line in lines if DECISIVE.search(line)), maxlen=1)
+    return named[0] if named else lines[-1] if lines else None
