@@ -11,7 +11,7 @@ import pytest
 
 from sophron.campaign import results, spec, state
 from sophron.cli import status
-from sophron.records import events, process
+from sophron.records import documents, events, process
 from sophron.records.errors import UserError
 from sophron.records.resources import resource
 from sophron.science.lammps import find
@@ -51,7 +51,9 @@ def page(root, capsys):
 
 def live(root, capsys):
     assert status.run(shown(root, "--json")) == 0
-    return json.loads(capsys.readouterr().out)
+    told = json.loads(capsys.readouterr().out)
+    documents.validate(documents.Document(told, root), "workflow-state")
+    return told
 
 
 def entry(pid):

@@ -63,6 +63,7 @@ EXAMPLES = {
         "calls": 1,
         "summary": "s",
     },
+    "cleared": {"step": "a", "stage": "a", "wildcards": {}, "kept": "records/a/failed-1"},
     "agent_asked": {"step": "caveats", "agent": "report"},
     "agent_failed": {"step": "caveats", "agent": "report", "kind": "refusal", "reason": "r"},
     "reasked": {"step": "caveats", "number": 1},
