@@ -6,6 +6,7 @@ beside the signed one and replaces it nowhere.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,18 @@ def inputs(root: Path) -> dict[str, Any]:
         "kinds": offer.kinds(),
         "pitfalls": offer.pitfalls(root),
     }
+
+
+def answer_path(root: Path, number: int) -> Path:
+    """Where the answer of the agent's turn `number` belongs."""
+    return root / FOLDER / f"answer-{number}.json"
+
+
+def leader(root: Path) -> str | None:
+    """The backend that gave the newest turn; None before the first."""
+    number = len(turns(root)) + 1
+    path = next((path for path in map(partial(answer_path, root), (number, number - 1)) if path.is_file()), None)
+    return None if path is None else str(documents.load_json(path)["backend"])
 
 
 def spoken(root: Path, words: str, draft: Mapping[str, Any]) -> Path:

@@ -6,23 +6,37 @@ from typing import Any
 
 from sophron.agents import asking, step
 from sophron.agents.failures import AgentFailure
+from sophron.agents.gateway import REGISTRY
 from sophron.campaign import agent_files
 from sophron.campaign.spec import SPEC_NAME
-from sophron.records import documents
+from sophron.records import documents, registry
 from sophron.records.errors import UserError
 
 NO_ENVELOPE = {"model_calls": None, "tokens": None, "dollars": None}
 
 
+def whom(root: Path, override: str | None) -> tuple[dict[str, Any], str | None]:
+    """What the campaign says of its agents, and who stands in for them; UserError for an unknown backend."""
+    data = dict(documents.load_yaml(root / SPEC_NAME).data) if (root / SPEC_NAME).is_file() else {}
+    if not override or override in asking.OVERRIDES:
+        return data, override or None
+    known = [*registry.names(REGISTRY), agent_files.RANKED]
+    if override not in known:
+        raise UserError(f"--agents {override}: is no backend; known are {', '.join(known)}")
+    return {**data, "agents": {"backend": override}}, None
+
+
 def run(
     root: Path, name: str, inputs: Mapping[str, Any], *, step_name: str, answer: Path, override: str | None
 ) -> None:
-    """One step of the agent `name`, without an approval. Raises UserError where it gives no answer."""
-    data = documents.load_yaml(root / SPEC_NAME).data if (root / SPEC_NAME).is_file() else {}
+    """One step of the agent `name`, without an approval. Raises UserError where it gives no answer.
+
+    override: any backend, as nothing is signed yet: the cap of a day bounds what it costs.
+    """
+    data, backend = whom(root, override)
     agent = agent_files.find(root, name)
     digest = agent.digest(agent_files.chosen(data, name))
     work = step.AgentStep(root, step_name, agent, digest, inputs, answer)
-    backend = asking.allowed_override(override)
     ask = asking.gateway(work, NO_ENVELOPE, data, backend)
     try:
         with asking.toolbox(work) as tools:

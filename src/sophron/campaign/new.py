@@ -8,12 +8,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sophron.campaign import agent_costs
 from sophron.campaign.spec import SPEC_NAME
 from sophron.interfaces.kind import Kind
 from sophron.records import registry
 from sophron.records.atomic import write_text
+from sophron.records.documents import load_yaml
 from sophron.records.errors import UserError
 from sophron.records.resources import resource
+from sophron.records.strict_yaml import parse
 
 TEMPLATES = ("campaign", "templates", "new")
 DRAFT_NAME = "drafted.campaign.yaml"
@@ -39,23 +42,65 @@ def check_empty(folder: Path) -> None:
         raise UserError(f"{folder}: is not an empty folder; give the name of a new one")
 
 
-def from_draft(folder: Path, draft: Mapping[str, Any]) -> Path:
-    """Make `folder` the campaign of a drafted spec; where the draft was put. An existing campaign.yaml stays."""
-    path = folder / (DRAFT_NAME if (folder / SPEC_NAME).exists() else SPEC_NAME)
-    write_text(path, draft_text(folder, draft))
+def from_draft(folder: Path, draft: Mapping[str, Any], agents: Mapping[str, Any] | None = None) -> Path:
+    """Make `folder` the campaign of a drafted spec; where the draft was put.
+
+    agents: who answers for its agents, if the draft does not say. An existing spec stays, and the draft lies beside it;
+    what a campaign.yaml holds that is none yet (agents, limits) goes into the draft, which replaces it.
+    """
+    text = draft_text(folder, draft, agents)
+    path = folder / (DRAFT_NAME if "campaign" in _there(folder) else SPEC_NAME)
+    write_text(path, text)
     furnish(folder)
     return path
 
 
-def draft_text(folder: Path, draft: Mapping[str, Any]) -> str:
+def draft_text(folder: Path, draft: Mapping[str, Any], agents: Mapping[str, Any] | None = None) -> str:
     """The text of a drafted spec, for the campaign that `folder` is."""
     from ruamel.yaml import YAML
 
+    there = _there(folder)
+    begun = {} if "campaign" in there else there
     editor, buffer = YAML(), io.StringIO()
     editor.width = 120
     editor.indent(mapping=2, sequence=4, offset=2)
-    editor.dump({**draft, "campaign": campaign_id(folder)}, buffer)
+    editor.dump(_in_order(_completed({**draft, "campaign": campaign_id(folder)}, begun, agents)), buffer)
     return buffer.getvalue()
+
+
+def _there(folder: Path) -> Mapping[str, Any]:
+    """What campaign.yaml holds already."""
+    path = folder / SPEC_NAME
+    found = load_yaml(path).data if path.is_file() else {}
+    return found if isinstance(found, Mapping) else {}
+
+
+def _completed(draft: dict[str, Any], begun: Mapping[str, Any], agents: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The draft with who answers for its agents, and with the limits that a model then has unless it states its own."""
+    who = draft.get("agents") or begun.get("agents") or agents
+    limits = {**draft.get("limits", {}), **begun.get("limits", {})}
+    asking = {"agents": dict(who), "limits": {**limits, **agent_costs.default_limits(), **limits}} if who else {}
+    return {**draft, **({"limits": limits} if limits else {}), **asking}
+
+
+def _in_order(draft: dict[str, Any]) -> dict[str, Any]:
+    """The draft with its keys in the order in which `sophron new` writes them for its kind."""
+    try:
+        example = _spec(registry.load("sophron.kinds", str(draft.get("kind"))), draft["campaign"])
+    except UserError:  # the review says what is wrong with the kind
+        return draft
+    ordered: dict[str, Any] = _like(draft, parse(example.encode(), "")[0])
+    return ordered
+
+
+def _like(value: Any, example: Any) -> Any:
+    """`value` with the keys of its mappings in the order of `example`; keys that are not there come last."""
+    if isinstance(value, Mapping) and isinstance(example, Mapping):
+        keys = [*(key for key in example if key in value), *(key for key in value if key not in example)]
+        return {key: _like(value[key], example.get(key)) for key in keys}
+    if isinstance(value, list) and isinstance(example, list) and example:
+        return [_like(item, example[0]) for item in value]
+    return value
 
 
 def furnish(folder: Path) -> None:

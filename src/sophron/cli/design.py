@@ -13,9 +13,17 @@ examples:
   sophron design my-liquid                     asks in the terminal what is wanted, then one question a turn
   sophron design my-liquid --from request.md   what is wanted stands in a file
   sophron design my-liquid --answer 'Green-Kubo, NVE'   one turn, for scripts: answers the open question
-Rules of thumb lead the dialogue unless another backend is chosen: --agents mailbox, or agents in campaign.yaml.
+Rules of thumb lead the dialogue unless another backend is chosen: --agents anthropic, mailbox, ...; the next turns
+stay with it. Nothing is signed yet: budget.yaml in your configuration bounds what a day may cost.
 The draft is no approval: what could not be checked stays UNVERIFIED and keeps the gate closed.
 """
+
+
+ENDED = {
+    "refused": "This ends the dialogue: it is out of scope.",
+    "unsupported": "This ends the dialogue: no installed kind of campaign answers it, and how to write one stands in "
+    "docs/how-to/write-a-kind.md.",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--from", type=Path, dest="source", metavar="FILE", help="file that says what is wanted")
     parser.add_argument("--answer", help="answer to the open question; then one turn is taken and the command ends")
-    parser.add_argument("--agents", metavar="BACKEND", help="who leads: heuristic, mailbox or replay")
+    parser.add_argument("--agents", metavar="BACKEND", help="who leads: heuristic, anthropic, openai, mailbox, replay")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -36,18 +44,23 @@ def run(args: argparse.Namespace) -> int:
     root = args.campaign.absolute()
     if not (root / dialogue.FOLDER / dialogue.REQUEST_NAME).is_file() or args.source:
         dialogue.begin(root, read_text(args.source) if args.source else _ask("What is to be computed?"))
-    reply = args.answer
+    reply, back = args.answer, False
     while len(dialogue.turns(root)) < dialogue.MOST_TURNS:
-        turn = _turn(root, args.agents)
-        print(f"\n{turn['text']}\n")
-        if turn["status"] == "refused":
+        turn = None if reply is None else _open_question(root)
+        if turn is None:
+            _announce(root, _backend(root, args.agents), back=back)
+            turn = _turn(root, args.agents)
+            print(f"\n{turn['text']}\n")
+        if turn["status"] in ENDED:
+            print(ENDED[turn["status"]])
             return 1
         if turn["status"] == "draft":
-            faults = _tried(root, turn["draft"])
+            faults = _tried(root, turn["draft"], args.agents)
             if faults and dialogue.refused(root, faults):
                 _say_faults("The draft cannot be signed; it goes back once:", faults)
+                back = True
                 continue
-            return _drafted(root, turn, faults, asked=args.answer is None)
+            return _drafted(root, turn, faults, args)
         if args.answer is not None and reply is None:
             return 0
         said = reply if reply is not None else _ask("Your answer")
@@ -69,44 +82,93 @@ def _ask(prompt: str) -> str:
 
 def _turn(root: Path, agents: str | None) -> Mapping[str, Any]:
     from sophron.agents import dialogue, exempt
-    from sophron.cli.agent import BACKEND_VARIABLE
     from sophron.records import documents
 
     number = len(dialogue.turns(root)) + 1
-    target = root / dialogue.FOLDER / f"answer-{number}.json"
-    override = agents or os.environ.get(BACKEND_VARIABLE)
+    target = dialogue.answer_path(root, number)
+    override = _backend(root, agents)
     inputs, name = dialogue.inputs(root), f"design-{number}"
     exempt.run(root, "design", inputs, step_name=name, answer=target, override=override)
     answer: Mapping[str, Any] = documents.load_json(target)["answer"]
     return answer
 
 
-def _tried(root: Path, draft: Mapping[str, Any]) -> list[str]:
+def _open_question(root: Path) -> Mapping[str, Any] | None:
+    """The question that was put and shown by an earlier command, if there is one."""
+    from sophron.agents import dialogue
+    from sophron.records import documents
+
+    path = dialogue.answer_path(root, len(dialogue.turns(root)) + 1)
+    kept = documents.load_json(path)["answer"] if path.is_file() else None
+    return kept if kept and kept["status"] == "ask" else None
+
+
+def _backend(root: Path, agents: str | None) -> str | None:
+    """Who leads: the one named now, the one that campaign.yaml names, or who led so far."""
+    from sophron.agents import dialogue, exempt
+    from sophron.cli.agent import BACKEND_VARIABLE
+
+    named = agents or os.environ.get(BACKEND_VARIABLE)
+    return named or (None if "agents" in exempt.whom(root, None)[0] else dialogue.leader(root))
+
+
+def _leaders(root: Path, agents: str | None) -> Mapping[str, Any] | None:
+    """Who answers for the agents of the draft, unless it says so itself: whoever leads, if that is a language model."""
+    from sophron.agents import exempt
+
+    return exempt.whom(root, _backend(root, agents))[0].get("agents")
+
+
+def _announce(root: Path, override: str | None, *, back: bool) -> None:
+    """Say on standard error that a model is asked, for it may take minutes and costs money.
+
+    back: whether its draft goes back to it; else an answer that is there is used again.
+    """
+    from sophron.agents import budget, dialogue, exempt
+    from sophron.campaign import agent_files
+
+    if dialogue.answer_path(root, len(dialogue.turns(root)) + 1).is_file() and not back:
+        return
+    data, instead = exempt.whom(root, override)
+    backend = instead or agent_files.chosen(data, "design")["backend"]
+    if backend in ("heuristic", "replay"):
+        return
+    limit, day = agent_files.find(root, "design").front["limits"]["dollars"], budget.day_cap().dollars
+    print(
+        f"Asking {backend}, which may take minutes: at most {limit:g} dollars a turn, {day:g} a day for all campaigns.",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
+def _tried(root: Path, draft: Mapping[str, Any], agents: str | None) -> list[str]:
     """Why a drafted spec could not be signed whatever a person verified."""
     from sophron.campaign import draft_check, new
     from sophron.cli import _probes
 
     new.furnish(root)
-    return draft_check.spec_faults(root, new.draft_text(root, draft), _probes.of(root))
+    return draft_check.spec_faults(root, new.draft_text(root, draft, _leaders(root, agents)), _probes.of(root))
 
 
 def _say_faults(words: str, faults: Sequence[str]) -> None:
     print("\n  - ".join([words, *faults]))
 
 
-def _drafted(root: Path, turn: Mapping[str, Any], faults: Sequence[str], *, asked: bool) -> int:
+def _drafted(root: Path, turn: Mapping[str, Any], faults: Sequence[str], args: argparse.Namespace) -> int:
     from sophron.agents import dialogue
     from sophron.campaign import new
+    from sophron.campaign.spec import SPEC_NAME
 
     for pitfall in turn["pitfalls"]:
         print(f"  pitfall {pitfall['id']}: {pitfall['safeguard']}")
-    path = new.from_draft(root, turn["draft"])
+    path = new.from_draft(root, turn["draft"], _leaders(root, args.agents))
     if faults:
         _say_faults("As it stands it cannot be signed:", faults)
-    said = (
-        _ask("Does this say what you mean? (it is kept beside the signature, and replaces it nowhere)") if asked else ""
-    )
+    said = ""
+    if args.answer is None:
+        said = _ask("Does this say what you mean? (it is kept beside the signature, and replaces it nowhere)")
     if said:
         dialogue.spoken(root, said, turn["draft"])
-    print(f"{path} is a draft. Read it, resolve what is UNVERIFIED, then: sophron review, sophron approve")
+    first = "" if path.name == SPEC_NAME else f" beside {SPEC_NAME}, which was there; put it in its place"
+    print(f"{path} is a draft{first}. Read it, resolve what is UNVERIFIED, then: sophron review, sophron approve")
     return 0

@@ -1,0 +1,93 @@
+"""`sophron design` led by a language model: nothing is signed, so the cap of a day bounds it, and the draft can be reviewed."""
+
+import json
+
+import pytest
+import toy
+from loopback_anthropic import serve_anthropic
+from loopback_peer import Turn, queue
+
+from sophron import cli
+from sophron.campaign import agent_costs, spec
+from sophron.records import strict_yaml
+from sophron.records.resources import resource
+
+pytest.importorskip("anthropic")
+NOTHING = {"question": None, "draft": None, "pitfalls": [], "refusal": None}
+EXAMPLE = strict_yaml.parse(resource("campaigns", "lj-liquid-viscosity", "campaign.yaml").read_bytes(), "")[0]
+
+
+def turn(status, text, **more) -> Turn:
+    return Turn(json.dumps({**NOTHING, "status": status, "text": text, **more}))
+
+
+@pytest.fixture
+def asked(tmp_path, monkeypatch):
+    """A request, and a service whose first turn is a question and whose second is a draft with sorted keys."""
+    for variable, value in toy.settings(tmp_path).items():
+        monkeypatch.setenv(variable, value)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "loopback-no-real-key")
+    (tmp_path / "request.md").write_text("The viscosity of argon, please.")
+    draft = json.loads(json.dumps(EXAMPLE, sort_keys=True))
+    with serve_anthropic(
+        queue(turn("ask", "At which temperature?", question=1), turn("draft", "So.", draft=draft))
+    ) as peer:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", peer.url)
+        yield peer
+
+
+def design(folder, *more) -> int:
+    return cli.main(["design", str(folder), *more])
+
+
+def test_a_model_leads_without_a_stub_and_the_draft_is_the_campaign(asked, tmp_path, capsys):
+    folder = tmp_path / "argon"
+    assert design(folder, "--agents", "anthropic", "--from", str(tmp_path / "request.md"), "--answer", "") == 0
+    said = capsys.readouterr()
+    assert "Asking anthropic, which may take minutes: at most 4 dollars a turn, 15 a day" in said.err
+    assert "At which temperature?" in said.out
+
+    assert design(folder, "--answer", "0.722, reduced") == 0  # stays with the model
+    said = capsys.readouterr()
+    assert said.err.count("Asking anthropic") == 1
+    assert "At which temperature?" not in said.out
+    assert len([one for one in asked.seen if "count_tokens" not in one.path]) == 2
+
+    made = spec.load(folder / "campaign.yaml")
+    assert made.data["agents"] == {"backend": "anthropic"}
+    assert agent_costs.default_limits().items() <= made.data["limits"].items()
+    keys = list(made.data)
+    assert keys[:5] == ["campaign", "version", "kind", "question", "method"]
+    assert list(made.data["stages"]) == list(EXAMPLE["stages"])
+    assert list(made.data["stages"]["relax"]) == ["depends_on", "definition", "criteria", "mechanical"]
+    assert list(made.data["stages"]["relax"]["criteria"][0]) == ["id", "expression", "statement"]
+
+
+def test_a_stub_goes_into_the_draft_and_a_spec_stays(asked, tmp_path, capsys):
+    folder = tmp_path / "argon"
+    folder.mkdir()
+    (folder / "campaign.yaml").write_text("agents: {backend: anthropic}\nlimits: {dollars: 3}\n")
+    assert design(folder, "--from", str(tmp_path / "request.md"), "--answer", "") == 0
+    assert design(folder, "--answer", "0.722") == 0
+    assert spec.load(folder / "campaign.yaml").data["limits"]["dollars"] == 3
+    before = (folder / "campaign.yaml").read_bytes()
+    assert design(folder, "--answer", "again") == 0
+    assert (folder / "campaign.yaml").read_bytes() == before
+    assert "put it in its place" in capsys.readouterr().out
+
+
+def test_what_no_kind_can_serve_ends_the_dialogue(tmp_path, monkeypatch, capsys, asked):
+    with serve_anthropic(queue(turn("unsupported", "A band gap is computed by none."))) as peer:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", peer.url)
+        assert (
+            design(tmp_path / "gap", "--agents", "anthropic", "--from", str(tmp_path / "request.md"), "--answer", "")
+            == 1
+        )
+    said = capsys.readouterr().out
+    assert "A band gap is computed by none." in said
+    assert "no installed kind of campaign answers it" in said
+
+
+def test_a_backend_that_is_not_installed_is_one_sentence(asked, tmp_path, capsys):
+    assert design(tmp_path / "x", "--agents", "antropic", "--from", str(tmp_path / "request.md")) == 2
+    assert "--agents antropic: is no backend; known are anthropic" in capsys.readouterr().err
