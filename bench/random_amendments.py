@@ -2,8 +2,10 @@
 
 Each example starts from a finished campaign of plain sums (six stages, two branches, replicas) and signs one or two
 random amendments: parameters, the seed, the number of replicas, criteria, a criterion that nothing meets and then its
-loosening, mechanical blocks, mixtures, withdrawals, with and without a run in between. After each signature the dry
-run, and after each run the tries, are compared with a closure worked out apart from Sophron's.
+loosening, mechanical blocks, stages removed, added and renamed (removed and added under another name), mixtures,
+withdrawals, with and without a run in between. Half of them are drafted change by change, each on top of the draft that
+waits. After each signature the dry run, and after each run the tries, are compared with a closure worked out apart from
+Sophron's.
 
     python bench/random_amendments.py --amendments 200 --seed 2026
 """

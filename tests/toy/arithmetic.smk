@@ -153,3 +153,33 @@ if CAMPAIGN.has("f"):
             "sophron stage f --gate {input.gate} --outcome {output.outcome}"
             " --log {log} --cores {threads} --memory-mb {resources.mem_mb} --runtime-min {resources.runtime}"
             " --digest {params.digest}"
+
+
+if CAMPAIGN.has("g"):
+
+    rule g:
+        input:
+            gate=ancient(CAMPAIGN.gate),
+            accepted_c=ancient("<results>/c/accepted.json"),
+            outcome_c="<results>/c/outcome.json",
+            numbers_c="<results>/c/numbers.txt",
+            accepted_e=ancient("<results>/e/accepted.json"),
+            outcome_e="<results>/e/outcome.json",
+            numbers_e="<results>/e/numbers.txt",
+        output:
+            numbers="<results>/g/numbers.txt",
+            outcome="<results>/g/outcome.json",
+        log:
+            "<logs>/g/g.log",
+        retries: CAMPAIGN.retries("g")
+        threads: CAMPAIGN.cores("g")
+        resources:
+            mem_mb=CAMPAIGN.memory("g"),
+            runtime=CAMPAIGN.runtime("g"),
+            **CAMPAIGN.requests("g"),
+        params:
+            digest=CAMPAIGN.definition_digest("g"),
+        shell:
+            "sophron stage g --gate {input.gate} --outcome {output.outcome}"
+            " --log {log} --cores {threads} --memory-mb {resources.mem_mb} --runtime-min {resources.runtime}"
+            " --digest {params.digest}"

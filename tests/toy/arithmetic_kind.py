@@ -49,6 +49,7 @@ KIND = Kind(
         _stage("d", "c"),
         _stage("e", "a", optional=True),
         _stage("f", "c", "e", optional=True),
+        _stage("g", "c", "e", optional=True),
     ),
     ranges=ranges,
     question=lambda _: Question({"a sum": "none", "a product": "none"}, {"terms": "none", "temperature": "K"}),
@@ -117,3 +118,6 @@ def f(ctx: StepContext) -> StepResult:
     """The results of `c` and `e` together, times `scale`."""
     total = ctx.definition["scale"] * (ctx.one("c").result["mean"] + ctx.one("e").result["total"])
     return _finish(ctx, [total], {"total": total})
+
+
+g = f  # the same under another name, so that a campaign can rename it

@@ -14,9 +14,12 @@ import yaml
 from hypothesis import strategies as st
 from toy import Campaign
 
+from sophron.campaign import amend, draft
 from sophron.records.errors import UserError
 
-PARENTS = {"a": "", "b": "a", "c": "b", "d": "c", "e": "a", "f": "ce"}
+PARENTS = {"a": "", "b": "a", "c": "b", "d": "c", "e": "a", "f": "ce", "g": "ce"}
+SHAPES = [frozenset(), frozenset("e"), frozenset("ef"), frozenset("eg"), frozenset("efg")]
+"""The optional stages that a campaign may have together."""
 PARAMETERS = {
     "a": {"first": st.integers(-5, 5), "terms": st.integers(1, 6)},
     "b": {"factor": st.sampled_from([0.5, 1, 2, 3.25])},
@@ -24,6 +27,7 @@ PARAMETERS = {
     "d": {"offset": st.integers(0, 9)},
     "e": {"power": st.integers(0, 3)},
     "f": {"scale": st.floats(-3, 3, allow_nan=False)},
+    "g": {"scale": st.floats(-3, 3, allow_nan=False)},
 }
 FAILING = "files_missing > 0"
 PASSING = "files_missing == 0"
@@ -57,11 +61,18 @@ CHANGE = st.one_of(DEFINITION, DEFINITION, DEFINITION, SEED, STATEMENT, EXPRESSI
 
 @dataclass(frozen=True)
 class Round:
-    """One amendment: its settings, or a withdrawal of the last version; and whether Snakemake runs after it."""
+    """One amendment: its settings, or a withdrawal of the last version; and whether Snakemake runs after it.
+
+    shape: the optional stages that the campaign has then; None leaves them. apart: whether each change is drafted on
+    its own, on top of the draft that waits; before: changes that are drafted earlier, and that settings may take back.
+    """
 
     settings: dict
     withdraw: bool
     run: bool
+    shape: frozenset | None = None
+    apart: bool = False
+    before: dict = field(default_factory=dict)
 
 
 ROUND = st.builds(
@@ -69,15 +80,79 @@ ROUND = st.builds(
     settings=st.lists(CHANGE, min_size=1, max_size=3).map(dict),
     withdraw=st.sampled_from([False, False, False, True]),
     run=st.sampled_from([True, True, False]),
+    shape=st.sampled_from([None, None, None, *SHAPES]),
+    apart=st.booleans(),
+    before=st.lists(CHANGE, max_size=2).map(dict),
 )
 ROUNDS = st.lists(ROUND, min_size=1, max_size=2).map(lambda rounds: [*rounds[:-1], replace(rounds[-1], run=True)])
+
+
+@dataclass(frozen=True)
+class Part:
+    """One call of `sophron amend`: stages to remove, settings, and the settings of the whole spec after it."""
+
+    removed: tuple
+    written: tuple
+    after: dict
+
+
+def present(settings: dict) -> list[str]:
+    """The stages of a spec with these settings, parents before their children."""
+    return [stage for stage in PARENTS if f"stages.{stage}.criteria.files.expression" in settings]
+
+
+def parts(one: Round, model: "Model") -> list[Part]:
+    """The calls that draft a round."""
+    after, found = dict(model.settings), []
+    if one.shape is not None and one.shape != set(present(after)) & set("efg"):
+        found.append(_reshaped(one.shape, after, model))
+        after = found[0].after
+    changes = [*(one.before.items() if one.apart else ()), *one.settings.items()]
+    for key, value in changes:
+        if key in after:
+            after = after | {key: value}
+            found.append(Part((), tuple(_written({key: value})), after))
+    if one.apart or len(found) < 2:
+        return found
+    return [Part(found[0].removed, tuple(words for part in found for words in part.written), after)]
+
+
+def _reshaped(shape: frozenset, settings: dict, model: "Model") -> Part:
+    """Remove and add stages; one of `f` and `g` that comes in the place of the other is the other, renamed."""
+    old = set(present(settings)) & set("efg")
+    after = {key: value for key, value in settings.items() if key.split(".")[1:2] not in [[one] for one in old - shape]}
+    written = []
+    for stage in sorted(shape - old):
+        (twin,) = {"e": "e", "f": "g", "g": "f"}[stage]
+        source = {key: value for key, value in settings.items() if key.startswith(f"stages.{twin}.")}
+        source = (
+            source if twin in old - shape else {k: v for k, v in model.blank.items() if k.startswith(f"stages.{twin}.")}
+        )
+        added = {key.replace(f"stages.{twin}.", f"stages.{stage}."): value for key, value in source.items()}
+        after |= added
+        written.append(f"stages.{stage}={json.dumps(_block(stage, added))}")
+    return Part(tuple(f"stages.{stage}" for stage in sorted(old - shape)), tuple(written), after)
+
+
+def _block(stage: str, settings: dict) -> dict:
+    """The block of a stage in campaign.yaml."""
+    own = {tuple(key.split(".")[2:]): value for key, value in settings.items()}
+    ceilings = {"cores": 2, "memory_mb": 600, "runtime_min": 10}
+    return {
+        "depends_on": list(PARENTS[stage]),
+        "definition": {keys[1]: value for keys, value in own.items() if keys[0] == "definition"},
+        "criteria": [{"id": "files"} | {keys[2]: value for keys, value in own.items() if keys[0] == "criteria"}],
+        "mechanical": {keys[1]: value for keys, value in own.items() if keys[0] == "mechanical"}
+        | {"choices": {"threads": [1, 2]}, "ceilings": ceilings},
+    }
 
 
 @dataclass
 class Model:
     """What must be so.
 
-    done: finished steps; verified: stage -> what its last verdict looked at; open: stages that are not accepted.
+    done: finished steps; verified: stage -> what its last verdict looked at; open: stages that are not accepted;
+    reported: whether a report is there; blank: the settings before any amendment.
     """
 
     settings: dict
@@ -85,6 +160,8 @@ class Model:
     done: set = field(default_factory=set)
     verified: dict = field(default_factory=dict)
     open: set = field(default_factory=set)
+    reported: bool = True
+    blank: dict = field(default_factory=dict)
 
     def copy(self) -> "Model":
         """A model that changes on its own."""
@@ -101,46 +178,55 @@ class Model:
         criteria = tuple(sorted((key, value) for key, value in self.settings.items() if key.startswith(prefix)))
         return (*criteria, *sorted(self.steps(stage)))
 
+    @property
+    def stages(self) -> list[str]:
+        """The stages that the campaign has now, parents before their children."""
+        return present(self.settings)
+
     def amend(self, settings: dict) -> set[str]:
-        """Take settings over; the stages that they invalidate, with all that builds on them."""
-        changed = {key for key, value in settings.items() if self.settings[key] != value}
-        judged = {stage: self.judged(stage) for stage in PARENTS}
+        """Take the settings of a whole spec over; the stages that it invalidates, with all that builds on them."""
+        old, new = set(self.stages), set(present(settings))
+        changed = {key for key, value in settings.items() if key in self.settings and self.settings[key] != value}
+        judged = {stage: self.judged(stage) for stage in old}
         self.versions.append(dict(self.settings))
-        self.settings = self.settings | settings
+        self.settings = settings
         # Their verdicts are moved aside: a withdrawal before any run does not bring them back.
         self.verified = {
-            stage: looked for stage, looked in self.verified.items() if judged[stage] == self.judged(stage)
+            stage: looked
+            for stage, looked in self.verified.items()
+            if stage in new and judged.get(stage) == self.judged(stage)
         }
-        closure = {stage for stage in PARENTS if any(key.startswith(f"stages.{stage}.def") for key in changed)}
-        closure = set(PARENTS) if "seed" in changed else closure
+        closure = {stage for stage in old if any(key.startswith(f"stages.{stage}.def") for key in changed)}
+        closure = old if "seed" in changed else closure | (old - new)
         for stage, parents in PARENTS.items():  # parents stand before their children
-            if closure & set(parents):
+            if stage in old and closure & set(parents):
                 closure.add(stage)
+        self.reported &= not closure & {step[0] for step in self.done}
         self.done = {step for step in self.done if step[0] not in closure}
         self.verified = {stage: looked for stage, looked in self.verified.items() if stage not in closure}
-        self.open |= closure
+        self.open = (self.open | closure | (new - old)) & new
         return closure
 
     def compute(self) -> set[str]:
         """Compute steps that must run now."""
-        return {step for stage in PARENTS for step in self.steps(stage)} - self.done
+        return {step for stage in self.stages for step in self.steps(stage)} - self.done
 
     def verify(self) -> set[str]:
         """Stages whose verdict must be repeated now."""
         ran = {step[0] for step in self.compute()}
-        return {stage for stage in PARENTS if stage in ran or self.verified.get(stage) != self.judged(stage)}
+        return {stage for stage in self.stages if stage in ran or self.verified.get(stage) != self.judged(stage)}
 
     def failing(self) -> set[str]:
         """Stages with the criterion that nothing meets."""
-        return {stage for stage in PARENTS if self.settings[f"stages.{stage}.criteria.files.expression"] == FAILING}
+        return {stage for stage in self.stages if self.settings[f"stages.{stage}.criteria.files.expression"] == FAILING}
 
     def run(self) -> set[str]:
         """Run with --keep-going: what it computes, all that waits for no acceptance that fails now."""
         judged, pending = self.verify() | self.open, {step[0] for step in self.compute()}
         held: set[str] = set()
         stuck: set[str] = set()
-        for stage, parents in PARENTS.items():
-            if stuck & set(parents):
+        for stage in self.stages:
+            if stuck & set(PARENTS[stage]):
                 held.add(stage)
             if stage in judged and (stage in self.failing() or stage in held & pending):
                 stuck.add(stage)
@@ -150,6 +236,7 @@ class Model:
             if self.steps(stage) <= self.done:
                 self.verified[stage] = self.judged(stage)
                 (self.open.add if stage in self.failing() else self.open.discard)(stage)
+        self.reported |= not self.failing()
         return computed
 
 
@@ -170,9 +257,9 @@ def baseline(campaign: Campaign) -> Model:
     campaign.spec.write_text(yaml.safe_dump(spec, sort_keys=False))
     campaign.sign()
     campaign.complete()
-    model = Model(settings)
+    model = Model(settings, blank=settings)
     model.done = model.compute()
-    model.verified = {stage: model.judged(stage) for stage in PARENTS}
+    model.verified = {stage: model.judged(stage) for stage in model.stages}
     return model
 
 
@@ -187,29 +274,72 @@ def check(campaign: Campaign, model: Model, rounds: list[Round]) -> list[str]:
     signed: list[str] = []
     for one in rounds:
         withdraw = one.withdraw and bool(model.versions)
-        settings = model.versions[-1] if withdraw else one.settings
-        changed = {key: value for key, value in settings.items() if model.settings[key] != value}
-        if not changed:
-            with pytest.raises(UserError, match="changes nothing"):
-                campaign.amend(*_written(settings))
+        if withdraw:
+            _withdraw(campaign, model, len(signed) + 1, signed)
         else:
-            closure = model.amend(settings)
-            version = len(signed) + 1
-            drafted = campaign.amend(withdraw=version) if withdraw else campaign.amend(*_written(settings))
-            signed.append("withdrawal" if withdraw else "+".join(sorted({_part(key) for key in changed})))
-            assert set(drafted.invalidated_stages) == closure
-            _compare_shown(campaign, model)
+            _draft_and_sign(campaign, model, parts(one, model), signed)
         if one.run:  # after an amendment that changes nothing too: an earlier one may still wait for its run
             _run(campaign, model)
     if model.failing():
         loosened = {f"stages.{stage}.criteria.files.expression": PASSING for stage in model.failing()}
-        assert model.amend(loosened) == set()
-        assert campaign.amend(*_written(loosened)).invalidated_stages == []
-        signed.append("criteria")
-        _compare_shown(campaign, model)
+        _draft_and_sign(campaign, model, [Part((), tuple(_written(loosened)), model.settings | loosened)], signed)
         _run(campaign, model)
     assert campaign.shown() == set()
     return signed
+
+
+def _withdraw(campaign: Campaign, model: Model, version: int, signed: list[str]) -> None:
+    target = model.versions[-1]
+    if target == model.settings:
+        with pytest.raises(UserError, match="changes nothing"):
+            amend.draft(campaign.root, "because", withdraw=version)
+        return
+    _sign(campaign, model, target, amend.draft(campaign.root, "because", withdraw=version))
+    signed.append("withdrawal")
+
+
+def _draft_and_sign(campaign: Campaign, model: Model, drafts: list[Part], signed: list[str]) -> None:
+    """Draft part after part, each on top of the one that waits, and sign what waits then."""
+    pending, drafted, added = model.settings, None, 0
+    for part in drafts:
+        said = None
+        if part.after == pending:
+            said = "changes nothing" if drafted is None else "holds all of this already"
+        elif part.after == model.settings:
+            said = "to forget the draft that waits"
+        if said is None:
+            added += drafted is not None
+            pending = part.after
+            drafted = amend.draft(campaign.root, "because", part.written, removed=part.removed)
+            continue
+        with pytest.raises(UserError, match=said):
+            amend.draft(campaign.root, "because", part.written, removed=part.removed)
+        if part.after == model.settings and drafted is not None:  # what waits was taken back, so a person forgets it
+            draft.drop(campaign.root)
+            pending, drafted, added = model.settings, None, 0
+    if drafted is not None:
+        what = _what(model.settings, pending) + ["added to a waiting draft"] * bool(added)
+        _sign(campaign, model, pending, drafted)
+        signed.append("+".join(what))
+
+
+def _sign(campaign: Campaign, model: Model, settings: dict, drafted: draft.Draft) -> None:
+    old = set(model.stages)
+    closure = model.amend(settings)
+    campaign.sign()
+    assert set(drafted.invalidated_stages) == closure
+    assert closure <= old
+    _compare_shown(campaign, model)
+
+
+def _what(old: dict, new: dict) -> list[str]:
+    """What an amendment changes, for the count."""
+    gone, come = set(present(old)) - set(present(new)), set(present(new)) - set(present(old))
+    renamed = bool(gone & set("fg")) and bool(come & set("fg"))
+    found = {_part(key) for key in {*old, *new} if key in old and key in new and old[key] != new[key]}
+    return sorted(
+        found | ({"renamed stage"} if renamed else {*["removed stage"] * bool(gone), *["added stage"] * bool(come)})
+    )
 
 
 def _part(key: str) -> str:
@@ -224,7 +354,7 @@ def _compare_shown(campaign: Campaign, model: Model) -> None:
     verify = model.verify()
     wanted = model.compute() | {f"verify-{stage}" for stage in verify}
     wanted |= {f"accept-{stage}" for stage in verify | model.open}
-    wanted |= {"caveats", "report"} if wanted else set()
+    wanted |= {"caveats", "report"} if wanted or not model.reported else set()
     shown = campaign.shown()
     assert shown == wanted, f"shown only: {sorted(shown - wanted)}, wanted only: {sorted(wanted - shown)}"
 

@@ -16,6 +16,14 @@ JUDGED = {"stages.d.definition.offset": 1, "stages.f.criteria.files.expression":
 SIGNED_TWICE = [Round(SCALED, withdraw=False, run=False), Round(SCALED, withdraw=False, run=True)]
 WITHDRAWN_UNTRIED = [Round(JUDGED, withdraw=False, run=False), Round(JUDGED, withdraw=True, run=True)]
 """What a run of two hundred once found in this model: a repeated change, and verdicts that were moved aside."""
+RENAMED = [
+    Round(SCALED, withdraw=False, run=False, shape=frozenset("eg"), apart=True),
+    Round({}, withdraw=True, run=True),
+]
+ADDED = [
+    Round({"stages.g.definition.scale": 2.5}, withdraw=False, run=False, shape=frozenset("eg")),
+    Round({"seed": 9}, withdraw=False, run=True, shape=frozenset(), apart=True, before={"seed": 8}),
+]
 
 
 def test_exactly_the_amended_stages_and_their_descendants_run_again(tmp_path, monkeypatch):
@@ -28,7 +36,7 @@ def test_exactly_the_amended_stages_and_their_descendants_run_again(tmp_path, mo
 
     @seed(2026)
     @settings(
-        max_examples=6,
+        max_examples=4,
         deadline=None,
         database=None,
         phases=[Phase.explicit, Phase.generate],  # an example takes seconds: shrinking one would take minutes
@@ -37,6 +45,8 @@ def test_exactly_the_amended_stages_and_their_descendants_run_again(tmp_path, mo
     @given(random_amendments.ROUNDS)
     @also(SIGNED_TWICE)
     @also(WITHDRAWN_UNTRIED)
+    @also(RENAMED)
+    @also(ADDED)
     def example(rounds):
         copy = random_amendments.duplicate(finished, tmp_path / str(next(numbers)))
         signed.extend(random_amendments.check(copy, model.copy(), rounds))
