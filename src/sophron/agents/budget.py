@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from sophron.records import user_folders
 from sophron.records.documents import load_yaml, schema, validate
 
 FILE = "budget.yaml"
@@ -43,9 +44,7 @@ class Caps:
 
 def day_file() -> Path:
     """Where this user's own cap of a day stands."""
-    from platformdirs import user_config_path
-
-    return user_config_path("sophron", appauthor=False) / FILE
+    return user_folders.configuration() / FILE
 
 
 def day_cap() -> Cap:

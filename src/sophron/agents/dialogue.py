@@ -55,7 +55,7 @@ def refused(root: Path, refusals: Sequence[str]) -> bool:
 def _refusals(root: Path) -> list[str]:
     """Why the draft of this turn could not be signed, if one was made and tried."""
     path = root / FOLDER / REFUSALS_NAME
-    content = documents.load_json(path) if path.is_file() else {}
+    content = documents.load_record(path) if path.is_file() else {}
     found: list[str] = content["refusals"] if content.get("turn") == len(turns(root)) + 1 else []
     return found
 

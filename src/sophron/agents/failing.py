@@ -63,7 +63,7 @@ def note(root: Path, spec: Spec, failure: Failure) -> int:
     """Write a failure down; the number of this attempt at the stage, from 1, counted anew for each version."""
     attempt = 1
     while (path := failure_path(root, failure.stage, str(attempt))).is_file():
-        version = documents.load_json(path)["version"]
+        version = documents.load_record(path, "version")["version"]
         if version != spec.version:
             for old in (path, remembering.folder(root, failure.stage, attempt)):
                 if old.exists():
@@ -88,13 +88,13 @@ def note(root: Path, spec: Spec, failure: Failure) -> int:
 def note_refusals(root: Path, stage: str, attempt: int, refusals: Sequence[str]) -> None:
     """Add to a failure why the amendment drafted for it could not be signed; its reader is asked again."""
     path = failure_path(root, stage, str(attempt))
-    atomic.write_json(path, documents.load_json(path) | {"refusals": list(refusals)})
+    atomic.write_json(path, documents.load_record(path) | {"refusals": list(refusals)})
 
 
 def _refusal(root: Path, failure: Failure) -> str | None:
     """Why an estimator refused a number, where one did."""
     for path in (results.published(root, step) for step in failure.steps):
-        refusal = documents.load_json(path)["result"].get("refusal") if path else None
+        refusal = documents.load_record(path, "result")["result"].get("refusal") if path else None
         if refusal:
             return str(refusal)
     return None

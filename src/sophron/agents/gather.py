@@ -106,7 +106,7 @@ def _failure(root: Path, wildcards: Wildcards) -> Mapping[str, Any]:
     path = failure_path(root, wildcards["stage"], wildcards["attempt"])
     if not path.is_file():
         raise UserError(f"{path}: there is no failure to look at; `sophron run` writes it: sophron run")
-    content: Mapping[str, Any] = documents.load_json(path)
+    content: Mapping[str, Any] = documents.load_record(path)
     return content
 
 
@@ -131,7 +131,7 @@ def earlier(root: Path, rule: str, wildcards: Wildcards) -> list[Any]:
     for attempt in range(1, int(wildcards["attempt"])):
         path = root / "records" / f"{rule}-{wildcards['stage']}-{attempt}" / "answer.json"
         if path.is_file():
-            found.append(documents.load_json(path)["answer"])
+            found.append(documents.load_record(path, "answer")["answer"])
     return found
 
 

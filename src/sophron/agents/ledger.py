@@ -19,7 +19,7 @@ from typing import Any
 from sophron.agents.budget import KINDS, Caps, day_file
 from sophron.agents.sums import Amount, Book, nothing
 from sophron.interfaces.model import Usage
-from sophron.records import clock, process
+from sophron.records import clock, process, user_folders
 from sophron.records.errors import Refused, UserError
 from sophron.records.locks import FileLock
 
@@ -68,9 +68,7 @@ class Ledger:
 
     @cached_property
     def _day(self) -> Book:
-        from platformdirs import user_state_path
-
-        return Book(user_state_path("sophron", appauthor=False) / FILE.name, "day")
+        return Book(user_folders.state() / FILE.name, "day")
 
     def reserve(self, step: str, model: str, tokens: int, dollars: float) -> Reservation:
         """Set aside one call, `tokens` (in and out, an upper bound) and `dollars`; OverBudget where a cap forbids it.

@@ -12,7 +12,7 @@ from typing import Any
 
 from sophron.agents import memory
 from sophron.agents.memory import History, Memory, Status
-from sophron.records import documents
+from sophron.records import documents, user_folders
 from sophron.records.canonical import file_digest
 from sophron.records.errors import UserError
 
@@ -29,9 +29,7 @@ def _sources(root: Path, stage: str) -> dict[str, Path]:
 
 
 def _users() -> Path:
-    from platformdirs import user_state_path
-
-    return user_state_path("sophron", appauthor=False) / "memory.md"
+    return user_folders.state() / "memory.md"
 
 
 def folder(root: Path, stage: str, attempt: int) -> Path:

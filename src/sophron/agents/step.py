@@ -15,6 +15,7 @@ from sophron.campaign.agent_files import AgentFile
 from sophron.interfaces.model import Request, Response
 from sophron.records import atomic, documents, events
 from sophron.records.canonical import digest, file_digest
+from sophron.records.errors import UserError
 from sophron.records.locks import FileLock
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def run(work: AgentStep, ask: Ask, *, tools: Tools | None = None, again: bool = 
             documents.validate(documents.Document(document, work.answer), "agent-answer")
             atomic.write_json(kept, document)
             atomic.write_json(work.folder / KEY_NAME, {"key": key, "answer": file_digest(kept)})
-        for entry in documents.load_json(kept).get("files", {}).values():
+        for entry in documents.load_record(kept).get("files", {}).values():
             atomic.place(work.folder / LEFT / entry["file"], work.answer.with_name(entry["file"]))
         atomic.place(kept, work.answer)
         results.publish(work.root, work.step, work.answer)
@@ -93,7 +94,7 @@ def _is_kept(work: AgentStep, key: str) -> bool:
     note, kept = folder / KEY_NAME, folder / ANSWER_NAME
     if not note.is_file() or not kept.is_file():
         return False
-    content = documents.load_json(kept)
+    content = documents.load_record(kept)
     if work.dispensable and "failure" in content:
         return False
     files = content.get("files", {}).values()
@@ -192,6 +193,9 @@ def _document(work: AgentStep, backend: str, model: str) -> dict[str, Any]:
 def reask(root: Path, step: str) -> int:
     """Set the answer of a step aside, so that the next run asks again; the number under which it is kept."""
     folder = results.record_folder(root, step)
+    if not (folder / ANSWER_NAME).is_file():
+        known = ", ".join(sorted(path.parent.name for path in folder.parent.glob(f"*/{ANSWER_NAME}"))) or "none yet"
+        raise UserError(f"{step}: has no answer to set aside; steps with one: {known}")
     with FileLock(folder / "answer.lock"):
         number = len(list((folder / "set-aside").glob("[0-9]*"))) + 1
         kept = folder / "set-aside" / str(number)

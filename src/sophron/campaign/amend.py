@@ -140,7 +140,7 @@ def _withdrawn(root: Path, version: int) -> str:
     """The spec text in force before `version` was signed."""
     texts: dict[int, str] = {}
     for path in approvals.logged(root):
-        record = documents.load_json(path)
+        record = documents.load_record(path, "version")
         texts[record["version"]] = read_text(path.with_name(f"{path.stem}.{SPEC_NAME}"))
     if version not in texts or version - 1 not in texts:
         known = ", ".join(str(one) for one in sorted(texts) if one - 1 in texts) or "none"

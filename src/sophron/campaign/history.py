@@ -54,7 +54,7 @@ def tries(root: Path, step: str) -> list[Try]:
     folder = record_folder(root, step)
     found = []
     for path in folder.glob("[0-9]*/try.json"):
-        note = documents.load_json(path)
+        note = documents.load_record(path)
         found.append(
             Try(
                 step=step,

@@ -4,6 +4,7 @@ import filecmp
 import shutil
 from pathlib import Path
 
+from sophron.records import user_folders
 from sophron.records.atomic import move
 from sophron.records.errors import UserError
 from sophron.records.resources import resource
@@ -19,9 +20,7 @@ def names() -> list[str]:
 
 def user_folder() -> Path:
     """Where Snakemake looks for the user's own profiles."""
-    from platformdirs import user_config_path
-
-    return user_config_path("snakemake", "snakemake")
+    return user_folders.configuration("snakemake")
 
 
 def install(name: str, folder: Path) -> tuple[Path, Path | None]:

@@ -55,7 +55,7 @@ def publish(root: Path, step: str, outcome: Path) -> None:
 def noted(root: Path, step: str) -> Path | None:
     """Where the outcome of a step was put, if it was ever finished."""
     note = record_folder(root, step) / PUBLISHED_NAME
-    return root / documents.load_json(note)["outcome"] if note.is_file() else None
+    return root / documents.load_record(note, "outcome")["outcome"] if note.is_file() else None
 
 
 def published(root: Path, step: str) -> Path | None:
@@ -128,7 +128,7 @@ def answered(root: Path, spec: Spec, rule: str, wildcards: Wildcards) -> Finishe
     path = published(root, step)
     if path is None:
         raise UserError(f"{step}: there is no answer yet; run it first: snakemake")
-    answer = documents.load_json(path)
+    answer = documents.load_record(path)
     if answer.get("agent_digest") != agent_steps.digest_of(root, spec, rule):
         raise Refused(f"{path}: is the answer of another agent than the signed one; move it away: snakemake")
     kept, failure = answer.get("files", {}), answer.get("failure")
@@ -140,7 +140,7 @@ def answered(root: Path, spec: Spec, rule: str, wildcards: Wildcards) -> Finishe
 def beside(root: Path, step: str) -> list[str]:
     """Names of the files that an agent's tools left, which lie beside its answer."""
     kept = record_folder(root, step) / "answer.json"
-    return [entry["file"] for entry in documents.load_json(kept).get("files", {}).values()] if kept.is_file() else []
+    return [entry["file"] for entry in documents.load_record(kept).get("files", {}).values()] if kept.is_file() else []
 
 
 def _sharing(spec: Spec, name: str, wildcards: Wildcards) -> list[Wildcards]:

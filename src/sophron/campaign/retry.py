@@ -53,7 +53,7 @@ def _named(spec: Spec, name: str) -> Steps:
 
 
 def _is_failed(outcome: Path) -> bool:
-    content = documents.load_json(outcome)
+    content = documents.load_record(outcome)
     return isinstance(content, dict) and content.get("status") == "failed"
 
 

@@ -230,6 +230,8 @@ def load(path: Path) -> Spec:
     """Read and check a spec. Raises UserError with file, line and key."""
     from sophron.campaign import question
 
+    if not path.exists() and path.name == SPEC_NAME:
+        raise UserError(f"{path}: there is no such file; give the folder of a campaign, or make one: sophron new")
     document = documents.load_yaml(path)
     if not isinstance(document.data, dict):
         raise UserError(f"{path}:1: is not a campaign (no `key: value` pairs); `sophron new` makes one to start from")

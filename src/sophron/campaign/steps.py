@@ -147,7 +147,7 @@ def _prepare(order: Order, approval: approvals.Approval) -> _Work:
 def _is_done(work: _Work) -> bool:
     done = work.scratch / DONE_NAME
     # A failed outcome stands as evidence, not as a result: whoever runs the step again wants it tried again.
-    return done.is_file() and {"key": work.key, "status": "done"}.items() <= documents.load_json(done).items()
+    return done.is_file() and {"key": work.key, "status": "done"}.items() <= documents.load_record(done).items()
 
 
 def _stands_finished(work: _Work) -> bool:
@@ -156,10 +156,10 @@ def _stands_finished(work: _Work) -> bool:
         return False
     outcome = work.scratch / "finished" / OUTCOME_NAME
     try:
-        content = documents.load_json(outcome)
+        content = documents.load_record(outcome, "files")
     except UserError:  # a purge of the scratch folder took it, or it is not an outcome any more
         return False
-    if file_digest(outcome) != documents.load_json(work.scratch / DONE_NAME)["outcome"]:
+    if file_digest(outcome) != documents.load_record(work.scratch / DONE_NAME, "outcome")["outcome"]:
         return False
     return all(results.stands(outcome.with_name(entry["file"]), entry) for entry in content["files"].values())
 
@@ -167,7 +167,7 @@ def _stands_finished(work: _Work) -> bool:
 def _set_aside_foreign(work: _Work) -> None:
     """Scratch left by the same definition on other inputs is no start for this step: keep it, out of the way."""
     note = work.scratch / KEY_NAME
-    if note.is_file() and documents.load_json(note).get("key") != work.key:
+    if note.is_file() and documents.load_record(note).get("key") != work.key:
         folder = work.scratch.with_name(f"{work.scratch.name}.set-aside-{time.time_ns()}")
         work.scratch.rename(folder)
         work.scratch.mkdir()

@@ -41,7 +41,7 @@ def end(root: Path, folder: Path, about: Mapping[str, Any], core_seconds: float,
     status, reason, measured = ending.status, ending.reason, ending.measured
     usage.charge(root, core_seconds)
     ended = {"status": status, "reason": reason, "ended": clock.isoformat(), "core_seconds": round(core_seconds, 3)}
-    atomic.write_json(folder / NAME, documents.load_json(folder / NAME) | ended | measured)
+    atomic.write_json(folder / NAME, {**documents.load_record(folder / NAME), **ended, **measured})
     told = "failed" if status == "crashed" else status
     events.append(root, "sophron", "step_ended", **about, status=told, reason=reason, **measured)
     project(root)
@@ -59,7 +59,7 @@ def close_open(root: Path, scratch: Path, about: Mapping[str, Any], ending: Endi
     Times of files are anybody's to set: no try is charged for more than it reserved, or beyond now.
     """
     for path in record_folder(root, about["step"]).glob(f"[0-9]*/{NAME}"):
-        note = documents.load_json(path)
+        note = documents.load_record(path, "cores")
         if "ended" in note:
             continue
         started = path.stat().st_mtime

@@ -2,30 +2,25 @@
 
 import base64
 import hashlib
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sophron.records import documents, signatures
+from sophron.records import documents, signatures, user_folders
 from sophron.records.approvals import FOLDER, Approval, logged
 from sophron.records.atomic import write_json
 from sophron.records.canonical import file_digest
-from sophron.records.errors import Refused, UserError
+from sophron.records.errors import Refused
 from sophron.records.locks import FileLock
 
 
 def _path() -> Path:
-    base = os.environ.get("XDG_CONFIG_HOME") or Path("~", ".config")
-    try:
-        return Path(base).expanduser() / "sophron" / "trust.json"
-    except RuntimeError:
-        raise UserError("this account has no home folder; set HOME, or XDG_CONFIG_HOME, to a folder of yours") from None
+    return user_folders.configuration() / "trust.json"
 
 
 def _read() -> dict[str, Any]:
     path = _path()
-    content: dict[str, Any] = documents.load_json(path) if path.is_file() else {}
+    content: dict[str, Any] = documents.load_record(path) if path.is_file() else {}
     return content
 
 

@@ -173,7 +173,7 @@ def _stale(root: Path, current: "spec.Spec") -> dict[str, int]:
     for stage in current.stages:
         digest = current.definition_digest(stage.name)
         paths = (results.published(root, step_name(stage.name, wildcards)) for wildcards in current.steps(stage.name))
-        foreign = sum(documents.load_json(path).get("definition_digest") != digest for path in paths if path)
+        foreign = sum(documents.load_record(path).get("definition_digest") != digest for path in paths if path)
         if foreign:
             stale[stage.name] = foreign
     return stale

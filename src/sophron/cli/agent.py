@@ -209,7 +209,7 @@ def _say_what_lacks(work: "step.AgentStep") -> None:
     """One sentence where the report goes without this answer."""
     from sophron.records import documents
 
-    failure = documents.load_json(work.answer).get("failure")
+    failure = documents.load_record(work.answer).get("failure")
     if failure:
         print(
             f"sophron: {work.step}: {failure['reason']} ({failure['kind']}); the report is written without caveats; "

@@ -23,7 +23,7 @@ def _caveats(path: Path, digest: str) -> dict[str, Any]:
     from sophron.records import documents
     from sophron.records.errors import Refused
 
-    content: dict[str, Any] = documents.load_json(path)
+    content: dict[str, Any] = documents.load_record(path)
     if content.get("agent_digest") != digest:
         raise Refused(f"{path}: was written by another agent than the signed one; move it away and run: snakemake")
     return content

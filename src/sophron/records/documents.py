@@ -70,6 +70,15 @@ def load_json(path: Path) -> Any:
         ) from None
 
 
+def load_record(path: Path, *keys: str) -> dict[str, Any]:
+    """A JSON file that holds an object with these keys; UserError if it is anything else."""
+    content = load_json(path)
+    if not isinstance(content, dict) or any(key not in content for key in keys):
+        wanted = f" with {', '.join(keys)}" if keys else ""
+        raise UserError(f"{path}: is damaged, not a record{wanted}; restore it, or remove it to have it made again")
+    return content
+
+
 @cache
 def _validator(schema_name: str, pointer: str) -> "Validator":
     from jsonschema import Draft202012Validator

@@ -15,6 +15,7 @@ from sophron import __version__
 from sophron.agents.tools import literature
 from sophron.agents.tools.mcp import Failed
 from sophron.agents.tools.plain import plain
+from sophron.records import user_folders
 from sophron.records.documents import load_yaml, schema, validate
 from sophron.records.errors import UserError, shown
 
@@ -70,10 +71,8 @@ class _Passing(Exception):
 
 def service() -> Service:
     """Crossref, or what `crossref.yaml` in the user's configuration says; UserError with file, key and remedy."""
-    from platformdirs import user_config_path
-
     default = schema("crossref")["properties"]["url"]["default"]
-    path = user_config_path("sophron", appauthor=False) / FILE
+    path = user_folders.configuration() / FILE
     if not path.is_file():
         return Service(default)
     document = load_yaml(path)

@@ -1,0 +1,25 @@
+"""Where this account keeps configuration and state, whatever the campaign (XDG base directories)."""
+
+from pathlib import Path
+
+from sophron.records.errors import UserError
+
+
+def configuration(program: str = "sophron") -> Path:
+    """Folder of a program's configuration; UserError for an account without a home."""
+    from platformdirs import user_config_path
+
+    try:
+        return user_config_path(program, appauthor=False)
+    except RuntimeError:
+        raise UserError("this account has no home folder; set HOME, or XDG_CONFIG_HOME, to a folder of yours") from None
+
+
+def state() -> Path:
+    """Folder of what Sophron remembers beyond one campaign; UserError for an account without a home."""
+    from platformdirs import user_state_path
+
+    try:
+        return user_state_path("sophron", appauthor=False)
+    except RuntimeError:
+        raise UserError("this account has no home folder; set HOME, or XDG_STATE_HOME, to a folder of yours") from None
