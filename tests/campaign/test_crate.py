@@ -2,12 +2,16 @@
 
 import json
 import shutil
+from types import SimpleNamespace
 from urllib.parse import unquote
 
 import finished_campaign
 import pytest
 from rocrate.rocrate import ROCrate
 
+from sophron.campaign import crate
+from sophron.campaign.crate_graph import Graph
+from sophron.campaign.report import Answer
 from sophron.campaign.spec import load
 from sophron.records.canonical import file_digest
 
@@ -111,3 +115,14 @@ def test_what_was_amended_is_told_with_who_and_why(folder):
 def test_the_spec_beside_it_is_the_one_that_was_signed(folder):
     record = json.loads(json.loads((folder / "signed" / "approval.json").read_text())["record"])
     assert load(folder / "signed" / "campaign.yaml").digest == record["spec"]
+
+
+def test_the_answer_is_a_number_with_its_unit(folder, tmp_path):
+    spec = load(folder / "signed" / "campaign.yaml")
+    step = SimpleNamespace(step="rank-0")
+    answer = Answer(step, "conductivity", "At 300 K.", 12.4, 3.0, None, None, units="W/(m K)")
+    made = Graph(folder)
+    measured = crate._measured(made, SimpleNamespace(answers=[answer], spec=spec))
+    (tmp_path / "ro-crate-metadata.json").write_text(json.dumps(made.document(measured, "None.")))
+    found = ROCrate(tmp_path).root_dataset["variableMeasured"]
+    assert (found.type, found["value"], found["unitText"]) == ("PropertyValue", 12.4, "W/(m K)")
