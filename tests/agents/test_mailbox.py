@@ -111,25 +111,24 @@ def test_a_request_is_posted_once_and_holds_no_key(tmp_path):
 
 
 def test_the_command_lists_shows_and_answers(tmp_path, capsys, monkeypatch):
-    box = ["mailbox", "--campaign", str(tmp_path)]
-    assert main([*box, "list"]) == 0
+    assert main(["mailbox", "list", str(tmp_path)]) == 0
     assert "empty" in capsys.readouterr().out
     entry = post(tmp_path, request("red \x1b[31m text"))
-    assert main([*box, "list"]) == 0
+    assert main(["mailbox", "list", str(tmp_path)]) == 0
     assert f"waits     {entry.id}" in capsys.readouterr().out
-    assert main([*box, "show", "caveats"]) == 0
+    assert main(["mailbox", "show", "caveats", str(tmp_path)]) == 0
     shown = capsys.readouterr().out
     assert "red  text" in shown
     assert "\x1b" not in shown
     (tmp_path / "bad.json").write_text("{}")
-    assert main([*box, "answer", entry.id, str(tmp_path / "bad.json")]) == 2
+    assert main(["mailbox", "answer", entry.id, str(tmp_path / "bad.json"), str(tmp_path)]) == 2
     assert "is not valid" in capsys.readouterr().err
-    assert main([*box, "answer", "nobody", "-"]) == 2
+    assert main(["mailbox", "answer", "nobody", "-", str(tmp_path)]) == 2
     assert 'no request begins with "nobody"' in capsys.readouterr().err
-    assert main([*box, "answer", "cav", str(tmp_path / "absent.json")]) == 2
+    assert main(["mailbox", "answer", "cav", str(tmp_path / "absent.json"), str(tmp_path)]) == 2
     monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps(GOOD)))
-    assert main([*box, "answer", "cav", "-"]) == 0
-    assert main([*box, "list"]) == 0
+    assert main(["mailbox", "answer", "cav", "-", str(tmp_path)]) == 0
+    assert main(["mailbox", "list", str(tmp_path)]) == 0
     assert f"answered  {entry.id}" in capsys.readouterr().out
 
 

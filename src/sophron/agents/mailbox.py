@@ -62,7 +62,7 @@ def find(root: Path, name: str) -> Entry:
     if len(found) == 1:
         return found[0]
     what = "several requests begin" if found else "no request begins"
-    raise UserError(f'{root / FOLDER}: {what} with "{shown(name)}"; see: sophron mailbox list')
+    raise UserError(f'{root / FOLDER}: {what} with "{shown(name)}"; see: sophron mailbox list {root}')
 
 
 def answer(entry: Entry, text: str) -> None:

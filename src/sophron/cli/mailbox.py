@@ -7,22 +7,23 @@ from pathlib import Path
 HELP = "list, show and answer the requests of agents whose backend is the mailbox"
 EXAMPLES = """\
 examples:
-  sophron mailbox list                             which requests wait
-  sophron mailbox show debug-produce-2             what is asked; the beginning of an id is enough
+  sophron mailbox list my-melt                     which requests wait
+  sophron mailbox show debug-produce-2 my-melt     what is asked; the beginning of an id is enough
   sophron mailbox answer debug-produce-2 out.json  check an answer and give it; - reads it from standard input
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments."""
-    parser.add_argument("--campaign", type=Path, default=Path(), metavar="DIR", help="campaign folder (default: here)")
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    actions.add_parser("list", help="show what waits and what is answered")
+    listed = actions.add_parser("list", help="show what waits and what is answered")
     show = actions.add_parser("show", help="print a request")
     show.add_argument("id", help="id of the request, or its beginning")
     answer = actions.add_parser("answer", help="give an answer, if it fits what was asked for")
     answer.add_argument("id", help="id of the request, or its beginning")
     answer.add_argument("file", metavar="FILE", help="file that holds the answer as JSON, or -")
+    for action in (listed, show, answer):
+        action.add_argument("campaign", nargs="?", type=Path, default=Path(), help="campaign folder (default: here)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -51,7 +52,7 @@ def _list(root: Path) -> int:
     if not entries:
         print("The mailbox is empty.")
     elif not all(entry.answered for entry in entries):
-        print("Next: sophron mailbox show ID, sophron mailbox answer ID FILE")
+        print("Next: sophron mailbox show ID DIR, sophron mailbox answer ID FILE DIR (DIR: the campaign, if not here)")
     return 0
 
 

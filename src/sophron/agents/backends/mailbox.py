@@ -41,7 +41,7 @@ class Mailbox(CampaignBackend):
                 raise ModelFailure(
                     "timeout",
                     f"nobody answered within {model.timeout_s:.0f} s; read {entry.folder / mailbox.READABLE}, answer "
-                    f"with: sophron mailbox answer {entry.id} FILE, and run again",
+                    f"with: sophron mailbox answer {entry.id} FILE {self.root}, and run again",
                     outcome="none",
                 )
             time.sleep(min(look, max(0.0, until - time.monotonic())))
