@@ -125,19 +125,26 @@ def test_scratch_survives_the_kill_of_its_holder(tmp_path):
         assert (tmp_path / "a" / "restart.1").read_text() == "half of it"
 
 
-SIGN = "import sys; from pathlib import Path; from sophron.campaign import locks\nwith locks.signing(Path(sys.argv[1])): pass"
-
-
 @pytest.mark.parametrize(
-    ("words", "refused"),
+    ("words", "driver"),
     [
-        (["/bin/sh", "-c", '"$@"; true', "tests/snakemake_executor_plugin_x -m snakemake"], False),
-        (["/bin/sh", "-c", '"$@"; true', "snakemake"], True),
-        (["/bin/sh", "-c", '"$@"; true', "snakemake_executor_plugin_parsl.start"], True),
+        (["python", "-m", "snakemake", "-n"], True),
+        (["python", "-X", "dev", "-B", "-u", "-m", "snakemake"], True),
+        (["python3", "-W", "ignore", "-P", "/usr/bin/snakemake", "-c", "1"], True),
+        (["/usr/bin/snakemake"], True),
+        (["python", "-m", "snakemake_executor_plugin_parsl.start", "x"], True),
+        (["python", "-m", "pytest", "-m", "snakemake"], False),
+        (["vim", "notes", "snakemake"], False),
+        (["/bin/sh", "-c", "exec python", "tests/snakemake_executor_plugin_x -m snakemake"], False),
     ],
 )
-def test_who_signs_below_snakemake_is_refused_and_a_mere_mention_is_not_snakemake(tmp_path, words, refused):
-    done = subprocess.run(
-        [*words, sys.executable, "-c", SIGN, str(tmp_path)], capture_output=True, text=True, check=False
-    )
-    assert ("cannot sign" in done.stderr) is refused, done.stderr
+def test_a_driver_is_known_by_what_its_interpreter_runs(words, driver):
+    """Whatever options come first; a mere mention is no driver."""
+    assert locks._names_driver(words) is driver
+
+
+def test_a_lock_that_was_given_back_names_nobody(tmp_path):
+    """Else a process that lives on would seem to drive."""
+    with locks.driver_lock(tmp_path):
+        assert json.loads((tmp_path / locks.DRIVER_LOCK).read_text())["pid"] == os.getpid()
+    assert (tmp_path / locks.DRIVER_LOCK).read_text() == ""

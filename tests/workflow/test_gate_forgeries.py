@@ -15,7 +15,10 @@ from toy import Campaign
 from sophron.campaign import amend, amendment_journal, approve, driver, locks, mechanical, results, spec, steps, trust
 from sophron.records import approvals, code, signatures
 from sophron.records.errors import UserError
+from sophron.records.resources import resource
 from sophron.science.lammps import check
+
+NEW_SNAKEFILE = resource("campaign", "templates", "new", "Snakefile")
 
 
 @pytest.fixture(scope="module")
@@ -627,18 +630,76 @@ def test_after_a_revocation_another_trusted_key_signs(campaign, tmp_path):
 
 
 def test_a_step_of_the_workflow_cannot_sign(campaign):
-    """A host's rule that calls `sophron approve` while a driver holds nothing yet."""
+    """A rule beside ours that calls `sophron approve`: the run holds the campaign."""
+    rule = f"sophron approve . --key {campaign.key} --digest {'0' * 64} && touch signed"
     (campaign.root / "signing.smk").write_text(
-        "rule sign:\n    output:\n        'signed'\n    shell:\n"
-        f"        'sophron approve . --key {campaign.key} --digest 000000000000 && touch signed'\n"
+        f"{NEW_SNAKEFILE.read_text()}\n\nrule sign:\n    output:\n        'signed'\n    shell:\n        '{rule}'\n"
     )
-    done = campaign.snakemake("--quiet", "all", snakefile="signing.smk")
+    done = campaign.snakemake("--quiet", "all", "--", "signed", snakefile="signing.smk")
     assert done.returncode != 0
-    assert (
-        "sophron approve: a step of a workflow cannot sign; a person signs, outside of it: sophron approve"
-        in done.stdout
-    )
+    assert "sophron approve: toy: another process works on this campaign" in done.stdout
     assert not (campaign.root / "signed").exists()
+
+
+def driven(campaign):
+    """A driver that has checked the campaign, as long as this test."""
+    driver.take(campaign.root)
+    return json.loads((campaign.root / locks.DRIVER_LOCK).read_text())
+
+
+@pytest.fixture
+def no_driver():
+    """No driver is left when the test is over."""
+    yield
+    while driver._held:
+        driver._held.pop().release()
+
+
+def test_a_step_of_a_driver_that_has_checked_reads_neither_signature_nor_library(campaign, monkeypatch, no_driver):
+    note = driven(campaign)
+    assert note["approval"] == approvals.newest(campaign.root).hash
+    assert note["pid_start"]
+    monkeypatch.setattr(approvals, "valid_approval", lambda _: pytest.fail("was checked once more"))
+    step(campaign)
+    with pytest.raises(UserError, match="the step c is not in the signed plan"):
+        claims(digest="0" * 64)(campaign)
+    with pytest.raises(UserError, match="reserves memory_mb"):
+        claims(memory_mb=10_000)(campaign)
+    campaign.edit("weight: 0.5", "weight: 0.6")
+    with pytest.raises(UserError, match=r"campaign\.yaml was changed since version 1 was signed"):
+        step(campaign)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"pid_start": "another boot/17"},
+        {"host": "elsewhere"},
+        {"approval": "0" * 64},
+        {"keys": "0" * 128},
+        {"pid": 2**22 - 1},
+    ],
+)
+def test_a_step_without_a_fresh_note_of_its_driver_checks_everything(change, campaign, no_driver, monkeypatch):
+    note = driven(campaign)
+    (campaign.root / locks.DRIVER_LOCK).write_text(json.dumps(note | change))
+    asked = []
+    valid = approvals.valid_approval
+    monkeypatch.setattr(approvals, "valid_approval", lambda root: asked.append(root) or valid(root))
+    step(campaign)
+    assert asked == [campaign.root]
+
+
+def test_a_note_is_gone_with_its_driver_and_a_revocation_counts_at_once(campaign, no_driver):
+    driven(campaign)
+    revoked_key(campaign)
+    with pytest.raises(UserError, match="the key of alex is revoked"):
+        step(campaign)
+    driver._held.pop().release()
+    edited_snakefile(campaign)
+    unrevoke(campaign, None)
+    with pytest.raises(UserError, match="science: Snakefile"):
+        step(campaign)
 
 
 def test_without_hooks_or_metadata_and_with_touch_the_step_itself_refuses(campaign):

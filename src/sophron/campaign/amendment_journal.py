@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from sophron.campaign import draft, mechanical, results, trust
-from sophron.campaign.locks import DRIVER_LOCK
 from sophron.campaign.spec import SPEC_NAME, Spec, load
 from sophron.interfaces.kind import StageKind
 from sophron.records import approvals, documents, events, signatures
+from sophron.records.approvals import DRIVER_LOCK
 from sophron.records.atomic import create_bytes, move, write_json, write_text
 from sophron.records.canonical import file_digest
 from sophron.records.errors import Refused, UserError

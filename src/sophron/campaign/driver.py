@@ -1,5 +1,6 @@
 """The moment a workflow starts: the driver takes the campaign, and the approval is looked at once before any step."""
 
+import json
 import os
 from pathlib import Path
 
@@ -49,6 +50,7 @@ def take(root: Path) -> None:
         events.append(root, "sophron", "refused", step="snakemake", reason=str(error))
         project(root)
         raise
+    _held[-1].note(json.dumps(locks.me() | approvals.stamp(approval)))
     usage.settle(root)
     tell(root)
 

@@ -5,18 +5,20 @@ import os
 import re
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from sophron.records import process
+from sophron.records.approvals import DRIVER_LOCK
 from sophron.records.errors import UserError
 from sophron.records.locks import FileLock, LockHeldError
 
 DRIVER = re.compile(r"snakemake|snakemake_executor_plugin_\w+\.\w+")
 """A word of a command line that is a program or module of Snakemake's."""
+WITH_VALUE = ("-X", "-W", "--check-hash-based-pycs")
+"""Options of Python whose value is the next word."""
 PATIENCE_S = 5.0
-DRIVER_LOCK = Path("records") / "driver.lock"
 STEPS_LOCK = Path("records") / "steps.lock"
 
 
@@ -30,14 +32,13 @@ def driver_lock(root: Path) -> FileLock:
         raise UserError(
             f"{root.name}: another process works on this campaign ({holder}); wait for it or end it"
         ) from None
-    lock.note(json.dumps(_me()))
+    lock.note(json.dumps(me()))
     return lock
 
 
 @contextmanager
 def signing(root: Path) -> Iterator[None]:
     """Hold the campaign to sign or amend: no driver, no step may run meanwhile."""
-    _refuse_inside_workflow()
     with driver_lock(root):
         steps = FileLock(root / STEPS_LOCK, blocking=False)
         try:
@@ -48,13 +49,8 @@ def signing(root: Path) -> Iterator[None]:
             yield
 
 
-def _refuse_inside_workflow() -> None:
-    for pid in _ancestors(os.getpid()):
-        if _is_driver(pid):
-            raise UserError("a step of a workflow cannot sign; a person signs, outside of it: sophron approve")
-
-
-def _me() -> dict[str, object]:
+def me() -> dict[str, object]:
+    """This process, and the Snakemake that started it."""
     pid = os.getpid()
     driver = next((one for one in _ancestors(pid) if _is_driver(one)), None)
     entry: dict[str, object] = {"pid": pid, "pid_start": process.start_of(pid), "host": process.host()}
@@ -72,12 +68,29 @@ def _holder(path: Path) -> str:
 
 
 def _is_driver(pid: int) -> bool:
-    """Whether a process is Snakemake, or a worker of an executor plugin; a command line may name both as text only."""
     try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[:4]
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:
         return False
-    return any(DRIVER.fullmatch(Path(word.decode(errors="replace")).name) for word in words)
+    return _names_driver(words)
+
+
+def _names_driver(words: Sequence[str]) -> bool:
+    """Whether a command line is Snakemake's, or of a worker of an executor plugin; it may name both as text only."""
+    return any(DRIVER.fullmatch(Path(word).name) for word in (words[0], _program(words)))
+
+
+def _program(words: Sequence[str]) -> str:
+    """What an interpreter was told to run: the module after `-m`, else the first word that is no option's."""
+    rest = iter(words[1:])
+    for word in rest:
+        if word == "-m":
+            return next(rest, "")
+        if word in WITH_VALUE:
+            next(rest, "")
+        elif not word.startswith("-"):
+            return word
+    return ""
 
 
 def _ancestors(pid: int) -> Iterator[int]:
@@ -103,7 +116,7 @@ def step_scratch(folder: Path) -> Iterator[None]:
         lock = FileLock(path)
         lock.acquire()
     with lock:
-        lock.note(json.dumps(_me()))
+        lock.note(json.dumps(me()))
         folder.mkdir(parents=True, exist_ok=True)
         yield
 

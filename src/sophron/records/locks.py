@@ -22,6 +22,7 @@ class FileLock:
         self.shared = shared
         self.blocking = blocking
         self._handle: int | None = None
+        self._noted = False
 
     def acquire(self) -> None:
         """Take the lock."""
@@ -43,10 +44,13 @@ class FileLock:
         if self._handle is not None:
             os.ftruncate(self._handle, 0)
             os.pwrite(self._handle, text.encode(), 0)
+            self._noted = True
 
     def release(self) -> None:
-        """Give the lock back; harmless where it is not held."""
+        """Give the lock back, without a note of a holder; harmless where it is not held."""
         if self._handle is not None:
+            if self._noted:
+                os.ftruncate(self._handle, 0)
             os.close(self._handle)
             self._handle = None
 
