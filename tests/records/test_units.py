@@ -44,6 +44,7 @@ WORDS = [
         ("pm", "angstrom", False, 0.01),
         ("W·m⁻¹·K⁻¹", "W/(m K)", False, 1),
         ("W m-1 K-1", "W/(m K)", False, 1),
+        ("g/cm3", "kg m^-3", False, 1000),
         ("%", "none", False, 0.01),
         ("LJ (epsilon tau sigma^-3)", "epsilon tau sigma^-3 (LJ)", True, 1),
         ("ε τ/σ³", "epsilon tau sigma^-3 (LJ)", True, 1),

@@ -59,7 +59,8 @@ def remark(spec: Spec) -> str:
     unit, asked = about.quantities[_quantity(spec, about)], spec.data["question"]["units"]
     if _unit_of_answer(spec, about) == 1:
         return ""
-    return f"Results and criteria are in {unit}; the answer is converted to {asked}, the units of any reference."
+    unit = "pure numbers" if unit == units.NO_UNIT else f"in {unit}"
+    return f"Results and criteria are {unit}; the answer is converted to {asked}, the units of any reference."
 
 
 def _unit_of_answer(spec: Spec, about: Question) -> float:

@@ -24,7 +24,7 @@ _REDUCED = (
 """Boltzmann's constant is 1, so that a temperature is an energy; the mass follows from the other three."""
 _REMARK = re.compile(r"(?P<unit>.*[^\s*/^(])\s+\((?P<remark>[^()]*)\)")
 _POWER = re.compile(r"(?:\^|\*\*)\s*[-+]?\d{1,2}(?:\.\d{1,2})?(?!\s*\^|\s*\*\*|[\w.⁺⁻])")
-_PLAIN_POWER = re.compile(r"(?<=[^\W\d_])-(?=\d)")  # as in `W m-1 K-1`
+_PLAIN_POWER = re.compile(r"(?<=[^\W\d_])(?=-?\d{1,2}(?!\w))")  # as in `W m-1 K-1` and `g/cm3`
 _NAMES = re.compile(r"(?:[^\W\d][\w⁺⁻]*|[%°]|1(?!\w)|(?<!\*)\*(?!\*)|[\s/()·])*")
 _MOST = 60
 
@@ -92,7 +92,7 @@ def _unit(registry: "UnitRegistry[float]", text: str) -> "Unit":
 
     if text == NO_UNIT:
         return registry.parse_units("")
-    powers = _PLAIN_POWER.sub("^-", text)
+    powers = _PLAIN_POWER.sub("^", text)
     if not text or len(text) > _MOST or not _NAMES.fullmatch(_POWER.sub("", powers)):
         raise UnitError(f'"{shown(text)}" cannot be read as a unit')
     try:
