@@ -117,7 +117,7 @@ def test_a_stranger_model_cannot_stand_in_for_the_signed_one(campaign, capsys):
 
 def drive(campaign, **settings):
     said = []
-    ending = loop.Loop(campaign.root, loop.Settings(options=toy.BASICS, **settings), said.append).run()
+    ending = loop.Loop(campaign.root, loop.Settings(**{"options": toy.BASICS} | settings), said.append).run()
     return ending, "\n".join(said)
 
 
@@ -181,7 +181,8 @@ def test_a_pause_file_stops_before_the_next_process(campaign):
 
 
 def test_three_rapid_deaths_halt_and_so_does_the_cap_on_processes(campaign):
-    ending, said = drive(campaign)  # nothing is signed: every process is refused at once
+    campaign.sign()
+    ending, said = drive(campaign, options=["--no-such-option"])
     assert ending is loop.Ending.HALTED
     assert "3 processes died within a minute" in said
-    assert drive(campaign, processes=1)[0] is loop.Ending.HALTED
+    assert drive(campaign, processes=1, options=["--no-such-option"])[0] is loop.Ending.HALTED

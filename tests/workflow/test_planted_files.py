@@ -32,7 +32,7 @@ def test_a_planted_module_is_not_imported_by_the_dry_run_of_a_review(campaign, m
 
 
 def test_a_planted_module_is_not_imported_by_the_driver_of_the_loop(campaign, mark):
-    assert loop.snakemake(campaign.root, loop.Settings(["-n", "--quiet"]), []) == 0
+    assert loop.snakemake(campaign.root, loop.Settings(["-n", "--quiet"]), []).code == 0
     assert not mark.exists()
 
 

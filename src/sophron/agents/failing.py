@@ -16,11 +16,16 @@ from sophron.records.steps import step_name
 
 LOG_BYTES = 12_000
 MOST_LOGS = 8
+CURES_MACHINE = frozenset({"modules", "accelerator"})
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A stage that did not pass. kind: `verdict` (criteria), `outcome` (an engine failed), `dead` (no outcome)."""
+    """A stage that did not pass.
+
+    kind: `verdict` (criteria), `outcome` (an engine failed), `dead` (no outcome), `environment` (no outcome, and the
+    machine lacked something).
+    """
 
     stage: str
     kind: str
@@ -43,8 +48,20 @@ def first(root: Path, spec: Spec) -> Failure | None:
         found = _judged(root, spec, name) if known["verdict"] and known["verdict"]["verdict"] == "fail" else None
         dead = {**known["errored_steps"], **known["failed_steps"]}
         if found or dead:
-            return found or Failure(name, "dead", {step: str(reason) for step, reason in dead.items()})
+            return found or _dead(root, name, {step: str(reason) for step, reason in dead.items()})
     return None
+
+
+def _dead(root: Path, stage: str, reasons: dict[str, str]) -> Failure:
+    """Steps that died. Those that say what the machine lacks speak for all."""
+    last = {step: history.tries(root, step)[-1:] for step in reasons}
+    lacking = {step: reasons[step] for step, tries in last.items() if tries and tries[0].status == "environment"}
+    return Failure(stage, "environment", lacking) if lacking else Failure(stage, "dead", reasons)
+
+
+def has_choice(spec: Spec, stage: str) -> bool:
+    """Whether a signed choice may give a step what its machine lacks: an environment module, another accelerator."""
+    return not CURES_MACHINE.isdisjoint(spec.mechanical_block(stage).get("choices", {}))
 
 
 def _judged(root: Path, spec: Spec, stage: str) -> Failure | None:

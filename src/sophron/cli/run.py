@@ -11,7 +11,11 @@ examples:
   sophron run my-melt --profile slurm --stagewise  one process a stage, on a queue
   sophron run my-melt --option=--keep-going       an option for Snakemake
   touch my-melt/PAUSE                             stops before the next process; remove it to go on
-exit codes: 0 done, 3 paused, 4 a drafted amendment waits for a signature, 5 a person must decide, 6 halted
+exit codes:
+  0 done, or nothing left to do     5 a person must decide
+  2 refused, or mistyped            6 halted: processes or agents keep dying
+  3 paused                          7 the machine wants a repair
+  4 a draft waits for a signature   8 another process is at work; 128 + N: ended by signal N
 """
 
 
@@ -32,14 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Drive; the exit code says how it ended."""
-    from sophron.agents import asking, availability, loop
+    from sophron.agents import asking, loop
     from sophron.cli import _probes
     from sophron.cli.agent import BACKEND_VARIABLE
 
     root = args.campaign.absolute()
     override = asking.allowed_override(args.agents)
-    if not override:
-        availability.require(root)
     here = args.profile in (None, "local")
     cores = [f"--cores={args.cores or os.cpu_count() or 1}"]
     settings = loop.Settings(
@@ -50,4 +52,4 @@ def run(args: argparse.Namespace) -> int:
         environment={BACKEND_VARIABLE: override} if override else {},
         probe=_probes.of(root),
     )
-    return int(loop.Loop(root, settings).run())
+    return loop.Loop(root, settings).run()

@@ -108,10 +108,17 @@ def test_what_was_tried_or_is_in_force_is_not_chosen_again():
     assert debug(oom, tries=again)["action"] == "escalate"
 
 
-@pytest.mark.parametrize("log", ["oom-kill event", "mpirun: command not found", "DUE TO TIME LIMIT"])
-def test_without_a_signed_choice_a_person_decides(log):
+@pytest.mark.parametrize(
+    ("log", "kind"),
+    [
+        ("oom-kill event", "mechanical"),
+        ("mpirun: command not found", "environment"),
+        ("DUE TO TIME LIMIT", "mechanical"),
+    ],
+)
+def test_without_a_signed_choice_a_person_decides(log, kind):
     said = debug(log, choices={})
-    assert (said["class"], said["action"], said["overlay"]) == ("mechanical", "escalate", None)
+    assert (said["class"], said["action"], said["overlay"]) == (kind, "escalate", None)
 
 
 def test_a_choice_that_lacks_the_module_is_no_cure():
@@ -159,3 +166,24 @@ def test_the_installed_table_is_valid():
     table = failure_table.installed()
     assert len({known.id for known in table}) == len(table) >= 15
     assert {known.kind for known in table} == set(failure_table.CLASSES)
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        "LAMMPS cannot run here: ERROR: Cannot open restart file: No space left on device",
+        "SOPHRON_LMP names /nowhere/lmp, which is no program; correct or unset it",
+        "a Python package is missing or broken (No module named 'rdkit'); install it where the step runs",
+        "the environment modules lammps/9 could not be loaded (ERROR: Unable to locate a modulefile for 'lammps/9')",
+        "lmp: error while loading shared libraries: libmpi.so.12: cannot open shared object file",
+    ],
+)
+def test_what_a_person_must_repair_costs_no_amendment(log):
+    found = debug(log, kind="environment", choices={})
+    assert (found["class"], found["action"], found["overlay"]) == ("environment", "escalate", None)
+    assert "sophron retry" in found["reason"]
+
+
+def test_a_signed_module_is_tried_before_a_person_is_called():
+    found = debug("lmp: error while loading shared libraries: libmpi.so.40: cannot open", kind="environment")
+    assert found["overlay"] == {"key": "modules", "value": "gcc/12 openmpi/4.1.5"}

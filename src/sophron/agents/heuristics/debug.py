@@ -13,7 +13,11 @@ from sophron.agents.heuristics.reading import count, given, listed, mapping, num
 
 MOST_EVIDENCE = 5
 MOST_RETRIES = 2  # of a machine's failure; the third time it is no accident
-CAUSE_KINDS = ("verdict", "dead", "outcome")
+CAUSE_KINDS = ("verdict", "dead", "outcome", "environment")
+REPAIR = (
+    "Nothing of the science is at fault. A person repairs the machine, then the same line goes on; an outcome that was "
+    "kept as failed is cleared by sophron retry."
+)
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,8 @@ def _known(found: Sequence[Match], inputs: Mapping[str, Any]) -> dict[str, Any]:
     if first.known.kind == "definitional":
         reason = "This is a fault of the science; a mechanical change would hide it."
         return _escalation("definitional", diagnosis, evidence, reason, "high")
+    if first.known.kind == "environment":
+        return _escalation("environment", diagnosis, evidence, REPAIR, "high")
     if first.known.kind == "transient":
         return _transient(diagnosis, evidence, inputs)
     return _mechanical(found, diagnosis, evidence, _shape(inputs))
@@ -134,6 +140,8 @@ def _mechanical(found: Sequence[Match], diagnosis: str, evidence: list[str], sha
                 "remember": [],
             }
     key = found[0].known.key
+    if key == "modules":
+        return _escalation("environment", diagnosis, evidence, REPAIR, "high")
     reason = f"No value that would cure it is left among the signed choices of {key}; a person may sign one."
     return _escalation("mechanical", diagnosis, evidence, reason, "high")
 

@@ -11,7 +11,7 @@ from sophron.records import documents
 from sophron.records.errors import UserError
 from sophron.records.resources import resource
 
-CLASSES = ("definitional", "mechanical", "transient")
+CLASSES = ("definitional", "mechanical", "environment", "transient")
 LONGEST_LINE = 4000  # a progress bar is one line of megabytes
 MOST_LINES = 20_000
 

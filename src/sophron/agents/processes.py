@@ -1,0 +1,91 @@
+"""Snakemake processes of `sophron run`: one at a time, ended with it, and what each of them left in the record."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from sophron.records import events
+
+PATIENCE_S = 15.0
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+FINISHED = {"accepted", "agent_answered", "job_finished"}
+
+
+class Stopped(BaseException):
+    """A signal asked this process to end."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+        self.name = signal.Signals(number).name
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a process ended: exit code, seconds, and the events that were recorded meanwhile."""
+
+    code: int
+    elapsed_s: float
+    told: Sequence[Mapping[str, Any]] = field(default_factory=list)
+
+    @property
+    def finished_something(self) -> bool:
+        """Whether a step came to its end."""
+        return any(
+            one["event"] in FINISHED or (one["event"] == "step_ended" and one["status"] == "done") for one in self.told
+        )
+
+    def of(self, name: str) -> list[Mapping[str, Any]]:
+        """Its events called `name`."""
+        return [one for one in self.told if one["event"] == name]
+
+
+def run(root: Path, command: Sequence[str], environment: Mapping[str, str]) -> Ended:
+    """One fresh `python -m` process in the folder `root`. It and its jobs end with this call, whatever ends it."""
+    offset, begun = events.read(root)[1], time.monotonic()
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", *command], cwd=root, env={**os.environ, **environment}, process_group=0
+    )
+    try:
+        code = process.wait()
+    finally:
+        _end(process)
+    return Ended(code, time.monotonic() - begun, events.read(root, offset)[0])
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End Snakemake as a person's Ctrl-C would, with the steps that it started here; harder if that does not help."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+        if process.poll() is not None:
+            return
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(PATIENCE_S)
+
+
+@contextmanager
+def signals_raised() -> Iterator[None]:
+    """Let a signal that asks this process to end raise Stopped, so that its processes are ended first."""
+
+    def stop(number: int, _: FrameType | None) -> None:
+        raise Stopped(number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, stop) for number in SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
