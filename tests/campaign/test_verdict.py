@@ -37,6 +37,23 @@ def test_a_verdict_holds_every_number_that_was_compared(campaign):
     assert files["steps"][0]["values"]["smallest_file_bytes"] > 10
 
 
+def test_a_verdict_is_repeated_when_a_condition_that_it_names_is_amended(campaign):
+    campaign.edit('expression: "terms == 4"', 'expression: "terms == question.conditions.terms"')
+    campaign.edit('expression: "total > 20', 'expression: "total > 19 + a.definition.first')
+    campaign.sign()
+    assert campaign.run_here("a", "verify-a", "accept-a", "b-0", "b-1", "verify-b", "accept-b") == 0
+    assert read(campaign, "a")["criteria"][1]["steps"][0]["values"] == {"question.conditions.terms": 4, "terms": 4}
+    assert read(campaign, "b")["criteria"][0]["steps"][0]["values"]["a.definition.first"] == 1
+    drafted = campaign.amend("question.conditions.terms=5")
+    assert drafted.invalidated_stages == []
+    assert not (campaign.root / "results" / "a" / "verdict.json").exists()
+    assert (campaign.root / "results" / "b" / "verdict.json").exists()  # it names no condition
+    campaign.run_here("verify-a")
+    (judged,) = read(campaign, "a")["criteria"][1]["steps"]
+    assert judged["comparisons"] == [{"text": "terms == question.conditions.terms", "left": 4, "right": 5}]
+    assert read(campaign, "a")["verdict"] == "fail"
+
+
 def test_a_failed_verdict_is_written_and_then_stops_the_workflow(campaign, capsys):
     campaign.edit("total > 20 and total < 24", "total > 1000")
     campaign.sign()

@@ -90,7 +90,9 @@ def _margin(
 
 
 def _named(node: ast.AST) -> bool:
-    return any(isinstance(part, ast.Name) for part in ast.walk(node))
+    """Whether a side holds a name of the result; those of signed numbers, such as `definition.steps`, are dotted."""
+    signed = {id(inner) for part in ast.walk(node) if isinstance(part, ast.Attribute) for inner in ast.walk(part)}
+    return any(isinstance(part, ast.Name) and id(part) not in signed for part in ast.walk(node))
 
 
 def _causes(judged: list[Mapping[str, Any]], failed_steps: Mapping[str, Any]) -> Iterator[str]:
