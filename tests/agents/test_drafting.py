@@ -4,7 +4,7 @@ import pytest
 import toy
 
 from sophron.agents import dialogue, drafting
-from sophron.campaign import amend, draft
+from sophron.campaign import amend, draft, new
 from sophron.cli import design, main
 from sophron.records.documents import load_yaml
 from sophron.records.errors import UserError
@@ -58,6 +58,25 @@ def test_what_is_not_a_spec_is_no_draft(campaign):
     assert offered.draft is None
     assert "is not of type integer" in offered.why
     assert draft.read(campaign.root) is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"path": "method.assumptions.finite.criterion", "value": "f.total"},
+        {"path": "method.assumptions", "value": [{"id": "known", "criterion": "f.total", "status": "verified"}]},
+    ],
+)
+def test_no_agent_justifies_a_criterion_against_a_published_value(campaign, change):
+    campaign.sign()
+    _, (_, second) = offer(campaign, [change], [change])
+    assert "only a person may write an assumption that justifies a criterion" in second[0]
+    assert draft.read(campaign.root) is None
+    data = load_yaml(campaign.spec).data
+    data["method"]["assumptions"][0]["criterion"] = "f.total"
+    assert "status: UNVERIFIED" in new.draft_text(campaign.root, data)
+    assert "status: verified" in campaign.spec.read_text()
+    assert "method: 3" in new.draft_text(campaign.root, {"method": 3})
 
 
 def test_a_persons_draft_is_not_replaced(campaign):

@@ -1,7 +1,7 @@
 """From the amend agent's answer to a draft on disk. It never signs; nothing changes before a person does."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -56,12 +56,28 @@ def _tried(root: Path, answer: Answer, probe: ProbeSpec, own: Draft | None) -> O
             raise UserError(f"{amend.told_waiting(waits)} and is not replaced by an agent's; sign it or drop it first")
         draft.drop(root)
         try:
+            _leave_to_people(answer)
             drafted = amend.draft(root, answer["rationale"], settings, removed=removed)
         except UserError as error:
             if own:
                 own.write(root)
             return Offer(None, [str(error)], f"what the amend agent drafted cannot be a version: {error}.")
         return Offer(drafted, draft_check.amendment_faults(root, probe))
+
+
+def _leave_to_people(answer: Answer) -> None:
+    """Refuse a change that justifies a criterion against a published value: a person's word, not an agent's."""
+    for one in answer["changes"]:
+        if one["path"].startswith("method") and "criterion" in {*one["path"].split("."), *_keys(one.get("value"))}:
+            raise UserError(f"{one['path']}: only a person may write an assumption that justifies a criterion")
+
+
+def _keys(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        yield from value
+        value = list(value.values())
+    for inner in value if isinstance(value, list) else []:
+        yield from _keys(inner)
 
 
 def _tell(root: Path, drafted: Draft) -> None:

@@ -1,5 +1,6 @@
 """A campaign folder to start from: the spec of a kind to edit, the Snakefile that imports the workflow, the profile."""
 
+import copy
 import io
 import re
 import secrets
@@ -56,7 +57,10 @@ def from_draft(folder: Path, draft: Mapping[str, Any], agents: Mapping[str, Any]
 
 
 def draft_text(folder: Path, draft: Mapping[str, Any], agents: Mapping[str, Any] | None = None) -> str:
-    """The text of a drafted spec, for the campaign that `folder` is."""
+    """The text of an agent's draft, for the campaign that `folder` is.
+
+    What would justify a criterion against a published value is UNVERIFIED there: a person's word, not an agent's.
+    """
     from ruamel.yaml import YAML
 
     there = _there(folder)
@@ -64,7 +68,8 @@ def draft_text(folder: Path, draft: Mapping[str, Any], agents: Mapping[str, Any]
     editor, buffer = YAML(), io.StringIO()
     editor.width = 120
     editor.indent(mapping=2, sequence=4, offset=2)
-    editor.dump(_in_order(_completed({**draft, "campaign": campaign_id(folder)}, begun, agents)), buffer)
+    spec = _in_order(_completed({**_unjustified(draft), "campaign": campaign_id(folder)}, begun, agents))
+    editor.dump(spec, buffer)
     return buffer.getvalue()
 
 
@@ -101,6 +106,16 @@ def _like(value: Any, example: Any) -> Any:
     if isinstance(value, list) and isinstance(example, list) and example:
         return [_like(item, example[0]) for item in value]
     return value
+
+
+def _unjustified(draft: Mapping[str, Any]) -> dict[str, Any]:
+    spec = copy.deepcopy(dict(draft))
+    method = spec.get("method")  # of any form as yet: it is checked when it is read
+    assumptions = method.get("assumptions") if isinstance(method, dict) else None
+    for assumption in assumptions if isinstance(assumptions, list) else []:
+        if isinstance(assumption, dict) and "criterion" in assumption:
+            assumption["status"] = "UNVERIFIED"
+    return spec
 
 
 def furnish(folder: Path) -> None:
