@@ -8,7 +8,7 @@ from datetime import datetime
 import pytest
 import toy
 
-from sophron.campaign import amend, approve, locks, trust
+from sophron.campaign import amend, approve, locks, review_text, trust
 from sophron.campaign.pitfalls import Pitfall
 from sophron.cli import main
 from sophron.interfaces.probe import Finding
@@ -206,3 +206,14 @@ def test_an_approval_that_is_in_force_is_said_to_be(campaign, capsys):
     assert main(words) == 0
     assert "Version 1 is in force already, signed by" in capsys.readouterr().out
     assert campaign.gate.read_bytes() == gate
+
+
+def test_what_the_review_cannot_show_is_not_signed(campaign, monkeypatch, capsys):
+    def broken(_):
+        raise UserError("the review cannot show this")
+
+    monkeypatch.setattr(review_text, "render", broken)
+    digest = approve.propose(campaign.root).digest
+    assert main(["approve", str(campaign.root), "--key", str(campaign.key), "--digest", digest]) == 2
+    assert "the review cannot show this" in capsys.readouterr().err
+    assert not campaign.gate.exists()

@@ -12,7 +12,12 @@ from sophron.records.errors import UserError
 
 
 def amendment_faults(root: Path, probe: ProbeSpec) -> list[str]:
-    """Why the draft that waits could not be signed whatever a person verified, one sentence each."""
+    """Why the draft that waits could not be signed whatever a person verified, one sentence each.
+
+    A campaign that is part of another pipeline has no Snakefile of its own to plan with: nothing is known of it here.
+    """
+    if not (root / "Snakefile").is_file():
+        return []
     try:
         return approve.faults(approve.propose(root, probe=probe))
     except UserError as error:

@@ -1,7 +1,6 @@
 """`sophron amend`: draft a change of definition or criteria; a person signs it with `sophron approve`."""
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
         project(root)
     if before:
         _compare(before, drafted)
-    _show(root, drafted, args.snakefile)
+    _show(root, drafted, args.snakefile.absolute() if args.snakefile else None)
     return 0
 
 
@@ -94,7 +93,11 @@ def _show(root: Path, drafted: "Draft", snakefile: Path | None) -> None:
     else:
         proposal = approve.propose(root, snakefile, _probes.of(root))
         _costs(drafted, proposal.plan)
-        _refusals(approve.closed(proposal))
+        reasons = approve.closed(proposal)
+        if reasons:
+            print("\n  - ".join(["As it stands it cannot be signed:", *reasons]))
+            print("Next: resolve that with sophron amend, which adds to this draft, or forget it: sophron amend --drop")
+            return
     print("Next: sophron review, sophron approve")
 
 
@@ -108,10 +111,3 @@ def _costs(drafted: "Draft", plan: "Plan") -> None:
         count = sum(number for (name, _), number in plan.counts().items() if name == stage)
         removed = "" if stage in plan.spec.data["stages"] else "  REMOVED"
         print(f"  {stage:<16} {count:>6} steps {hours.get(stage, 0.0):>10.2f} core-hours{removed}")
-
-
-def _refusals(reasons: Sequence[str]) -> None:
-    if reasons:
-        print("As it stands it cannot be signed:")
-    for reason in reasons:
-        print(f"  - {reason}")

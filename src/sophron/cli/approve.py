@@ -39,12 +39,13 @@ def run(args: argparse.Namespace) -> int:
     from sophron.records.errors import UserError
 
     root = args.campaign.absolute()
+    snakefile = args.snakefile.absolute() if args.snakefile else None
     with locks.signing(root):
         if amendment_journal.finish_locked(root):
             driver.tell(root)
             print("An approval that was signed before, but not yet in force, is in force now.")
             return 0
-        looked = review.collect(root, args.snakefile, _probes.of(root))
+        looked = review.collect(root, snakefile, _probes.of(root))
         review_text.render(looked)  # what cannot be shown is not signed
         if looked.closed:
             raise UserError(approve.refusal(looked.closed))
