@@ -52,7 +52,7 @@ demo: $(VENV)/.installed-md ## Run campaigns/lj-liquid-viscosity to a verified v
 	@echo '*** alone, and nothing else trusts it. For your own campaigns sign with a key of yours.'
 	sophron review $(DEMO)
 	sophron approve $(DEMO) --key .demo/demo_key --as demo --digest "$$(sophron review $(DEMO) --digest)"
-	cd $(DEMO) && snakemake --profile local --cores 2 --quiet rules
+	cd $(DEMO) && snakemake --profile local --cores 2
 	@echo
 	@sophron answer $(DEMO)
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol, TextIO
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from snakemake_logger_plugin_sophron.recorder import step_of
-from snakemake_logger_plugin_sophron.snakemake_text import STREAM_VARIABLE, SnakemakeText
+from snakemake_logger_plugin_sophron.snakemake_text import SnakemakeText
 from sophron.campaign import shown
 from sophron.cli._event_lines import EventLines, Line, decisive_line
 
@@ -85,7 +85,6 @@ class Lines:
     """One plain line a finished step, failure, wait or gate."""
 
     def __init__(self, root: Path, stream: TextIO, quiet: frozenset[str]) -> None:
-        os.environ[STREAM_VARIABLE] = "logger"
         self._root, self._stream, self._quiet = root, stream, quiet
         self._events = EventLines(root)
         self._foreign: dict[int, tuple[str, float, str | None]] = {}  # a host's jobs: name, start, log

@@ -287,3 +287,15 @@ def test_colour_for_people_only(tmp_path):
     assert not plain
     assert "\x1b[36min_progress\x1b[0m" in through_terminal({})
     assert "\x1b" not in through_terminal({"NO_COLOR": "1"})
+
+
+def test_all_stages_accepted_and_the_driver_killed_is_not_completed(tmp_path, capsys):
+    begin(tmp_path)
+    run_of(tmp_path, dead())
+    for stage in STAGES:
+        tell(tmp_path, "verdict", stage=stage["id"], verdict="pass", failed=[])
+        tell(tmp_path, "accepted", stage=stage["id"])
+    text = page(tmp_path, capsys)
+    assert text.startswith("Campaign my-melt, version 1: all stages accepted, the rest is not done\n")
+    assert "lost; run snakemake again" in text
+    assert text.endswith("Next: snakemake\n")

@@ -7,7 +7,6 @@ engine did, and it never computes twice what stands finished in its scratch for 
 import contextlib
 import os
 import shutil
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -27,7 +26,7 @@ from sophron.interfaces.kind import (
     StepResult,
     Wildcards,
 )
-from sophron.records import approvals, atomic, clock, documents, events, placement, process
+from sophron.records import approvals, atomic, clock, documents, events, placement, process, terminal
 from sophron.records.canonical import digest, file_digest
 from sophron.records.errors import Refused, UserError
 from sophron.records.locks import FileLock
@@ -200,7 +199,7 @@ def _try(work: _Work, function: Callable[[str], StageFunction]) -> int:
         measured = {"wall_s": round(wall_s, 3), "peak_memory_mb": tries.peak_memory_mb()}
         tries.end(work.root, folder, about, claim.cores * wall_s, tries.Ending(status, reason, measured))
     if status in NEXT:
-        print(f"{work.step}: {reason}; {NEXT[status]}", file=sys.stderr)
+        terminal.say(f"{work.step}: {reason}; {NEXT[status]}")
     return int(status in NEXT)
 
 

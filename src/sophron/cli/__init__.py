@@ -114,6 +114,7 @@ def _run(verb: str, module: ModuleType, args: argparse.Namespace) -> int:
 
 def _refused(who: str, args: argparse.Namespace, error: Exception) -> int:
     """Say why, on standard error and in the step's log, if it can be written; exit code 2."""
+    from sophron.records import terminal
     from sophron.records.atomic import write_text
     from sophron.records.errors import of_system
 
@@ -124,7 +125,7 @@ def _refused(who: str, args: argparse.Namespace, error: Exception) -> int:
     if log:
         with contextlib.suppress(OSError):
             write_text(Path(log), sentence + "\n")
-            silent = "SOPHRON_STREAM" in os.environ  # the logger owns the terminal, and shows this line of the log
+            silent = terminal.is_the_loggers()
     if not silent:
         print(sentence, file=sys.stderr)
     return EXIT_USER

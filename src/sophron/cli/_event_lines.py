@@ -4,7 +4,6 @@ The logger prints these lines in the terminal of the run, `sophron watch` in any
 """
 
 import re
-from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -129,7 +128,7 @@ class EventLines:
             _since(step.get("since"), event["time"]) if seconds is None else seconds,
             step.get("peak_memory_mb"),
             (event["done"], event["total"]) if "done" in event else None,
-            plain(str(step.get("reason"))) if failed else step.get("text", ""),
+            plain(str(step.get("reason"))) if failed else step.get("text") or _lacking(step.get("reason")),
         )
 
     def _on_job_error(self, event: Mapping[str, Any]) -> Line:
@@ -139,6 +138,7 @@ class EventLines:
         decisive = decisive_line(self._root / log) if log else None
         if not cause:
             cause, decisive = decisive or ended, None
+        cause += _following(step.get("status"))
         if event["step"] == "gate":
             return Line("gate", text=cause)
         below = [] if decisive is None or decisive in cause or cause in decisive else [decisive]
@@ -163,6 +163,18 @@ class EventLines:
         return Line("ended", text=f"{event['done']} of {event['total']} jobs done{following}")
 
 
+def _following(status: str | None) -> str:
+    """What comes after a try that left no outcome."""
+    from sophron.campaign.steps import NEXT  # a tenth of a second, which failures alone need
+
+    return f"; {NEXT[status]}" if status in NEXT else ""
+
+
+def _lacking(reason: str | None) -> str:
+    """What to say of a finished agent step whose agent gave no answer."""
+    return f"no answer: {plain(reason)}" if reason else ""
+
+
 def _since(begun: str | None, ended: str) -> float | None:
     return (datetime.fromisoformat(ended) - datetime.fromisoformat(begun)).total_seconds() if begun else None
 
@@ -170,13 +182,12 @@ def _since(begun: str | None, ended: str) -> float | None:
 def decisive_line(log: Path) -> str | None:
     """Return the line of a log, or of a folder's newest, that names the error, else its last line; None if empty."""
     try:
-        if log.is_dir():
-            log = max((path for path in log.iterdir() if path.suffix != ".json"), key=lambda path: path.stat().st_mtime)
-        with log.open("rb") as stream:
+        logs = log.iterdir() if log.is_dir() else [log]
+        texts = [path for path in logs if path.is_file() and path.suffix != ".json"]  # a FIFO would be waited for
+        with max(texts, key=lambda path: path.stat().st_mtime).open("rb") as stream:
             stream.seek(max(0, stream.seek(0, 2) - TAIL_BYTES))
             text = stream.read().decode("utf-8", "replace")
     except (OSError, ValueError):
         return None
     lines = [line for line in map(plain, text.splitlines()) if line]
-    named = deque((line for line in lines if DECISIVE.search(line)), maxlen=1)
-    return named[0] if named else lines[-1] if lines else None
+    return next((line for line in reversed(lines) if DECISIVE.search(line)), lines[-1] if lines else None)

@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -207,12 +206,11 @@ def _run(args: argparse.Namespace) -> int:
 
 def _say_what_lacks(work: "step.AgentStep") -> None:
     """One sentence where the report goes without this answer."""
-    from sophron.records import documents
+    from sophron.records import documents, terminal
 
     failure = documents.load_record(work.answer).get("failure")
     if failure:
-        print(
+        terminal.say(
             f"sophron: {work.step}: {failure['reason']} ({failure['kind']}); the report is written without caveats; "
-            f"to ask again: sophron agent reask {work.step}, then snakemake",
-            file=sys.stderr,
+            f"to ask again: sophron agent reask {work.step}, then snakemake"
         )
