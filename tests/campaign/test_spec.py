@@ -1,10 +1,13 @@
 """The spec: what is checked when it is read, what its digests depend on, and what they do not."""
 
+import keyword
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sophron.campaign import criteria, spec
 from sophron.records.errors import UserError
@@ -141,6 +144,47 @@ def test_only_what_a_stage_builds_on_may_be_named(tmp_path):
     assert load(tmp_path, text).constants("green_kubo")["build.definition.model.cutoff"] == 2.3
     text = changed("atoms == definition.atoms", "atoms == produce.definition.steps")
     assert 'no signed number "produce.definition.steps"' in fault(tmp_path, text)
+
+
+KEYS = st.from_regex(r"[a-z][a-z0-9_]{0,5}", fullmatch=True).filter(lambda key: not keyword.iskeyword(key))
+VALUES = st.recursive(
+    st.integers(-(10**6), 10**6) | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.dictionaries(KEYS, VALUES, max_size=4))
+def test_every_number_of_a_definition_has_a_name_that_a_criterion_can_use(definition):
+    named = {name: value for name, value in spec.dotted("definition", definition).items() if name != "definition"}
+    numbers = {name: value for name, value in named.items() if isinstance(value, int | float)}
+    for name, value in numbers.items():
+        expression = f"x == {name}"
+        criteria.check(expression, {"properties": {"x": {"type": "number"}}}, named)
+        assert criteria.evaluate(expression, {"x": value, **named}).passed
+        python = expression.removeprefix("x == ").replace("definition", "box.definition")
+        assert eval(python, {"box": _Box({"definition": definition})}) == value
+
+
+class _Box:
+    """Nested mappings as attributes, as Python itself reads such a name."""
+
+    def __init__(self, content):
+        self.content = content
+
+    def __len__(self):
+        return len(self.content)
+
+    def __getitem__(self, place):
+        return _boxed(self.content[place])
+
+    def __getattr__(self, key):
+        return _boxed(self.content[key])
+
+
+def _boxed(value):
+    return _Box(value) if isinstance(value, dict | list) else value
 
 
 SHIPPED = sorted(resource("campaigns").glob("*/campaign.yaml"))

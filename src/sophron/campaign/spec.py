@@ -149,10 +149,10 @@ class Spec:
         Of the stage itself `definition.<key>`, of a stage that it builds on, however far below, `<stage>.definition.
         <key>`; `question.conditions.<name>`; of a list `<its name>[0]` and `len(<its name>)`.
         """
-        found = _dotted("definition", self.definition(name))
+        found = dotted("definition", self.definition(name))
         for below in self.ancestors(name):
-            found |= _dotted(f"{below}.definition", self.definition(below))
-        return found | _dotted("question.conditions", self.data["question"]["conditions"])
+            found |= dotted(f"{below}.definition", self.definition(below))
+        return found | dotted("question.conditions", self.data["question"]["conditions"])
 
     def ancestors(self, name: str) -> list[str]:
         """The stages that a stage builds on, directly or not, in topological order."""
@@ -306,7 +306,7 @@ def _check_justified(spec: Spec) -> None:
             raise UserError(f'{where}: there is no criterion "{named}"; {hint}')
 
 
-def _dotted(above: str, value: Any) -> dict[str, Any]:
+def dotted(above: str, value: Any) -> dict[str, Any]:
     """Dotted name -> value of nested mappings and lists; of each also its length."""
     if isinstance(value, Mapping):
         inner = {f"{above}.{key}": one for key, one in value.items()}
@@ -316,7 +316,7 @@ def _dotted(above: str, value: Any) -> dict[str, Any]:
         return {above: value}
     found = {above: value, f"len({above})": len(value)}
     for name, one in inner.items():
-        found |= _dotted(name, one)
+        found |= dotted(name, one)
     return found
 
 
