@@ -95,7 +95,8 @@ def test_defaults_of_campaigns_documents_and_a_day_agree(monkeypatch, tmp_path):
         front = agent_files.find(None, name).front
         assert front["limits"]["dollars"] <= day.dollars, name
         assert front["limits"]["tokens"] <= day.tokens, name
-        assert all(value <= front["limits"][key] for key, value in front.get("usual", {}).items()), name
+        assert all(value <= front["limits"][key] for key, value in front["usual"].items()), name
+        assert all(front["usual"][key] <= default[limit] for limit, key in agent_costs.KEYS.items()), name
 
 
 def test_what_an_agent_usually_takes_is_no_part_of_what_it_is():
