@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sophron.campaign.mechanical import OVERLAYS_NAME, Mechanical, check_mechanical, overlaid
+from sophron.campaign.mechanical import OVERLAYS_NAME, Mechanical, check_mechanical, overlaid, reservation_lines
 from sophron.records import documents
 from sophron.records.errors import UserError
 
@@ -92,3 +92,19 @@ def test_no_block_and_no_choice_goes_above_a_ceiling(change, name, value):
     assert str(value) in str(caught.value)
     document = documents.Document({"stages": {"build": {"mechanical": BLOCK}}}, Path("campaign.yaml"))
     check_mechanical(document, ["stages", "build", "mechanical"])
+
+
+def test_a_further_try_may_have_more_until_the_last_one_or_the_ceiling():
+    shape = Mechanical.of(BLOCK)
+    assert shape.may_grow(500, 10) == {"memory", "time"}
+    assert shape.may_grow(1000, 25) == {"memory"}
+    assert shape.may_grow(1200, 25) == set()
+    assert Mechanical.of(BLOCK | {"retries": 0}).may_grow(500, 10) == set()
+
+
+def test_the_review_says_what_minutes_and_memory_mean_for_an_engine():
+    blocks = [BLOCK | {"runtime_min": 1}, BLOCK | {"runtime_min": 5}]
+    time, memory = reservation_lines(map(Mechanical.of, blocks))
+    assert "30 s of 1 min, 180 s of 5 min, 1,350 s of 25 min" in time
+    assert "without a queue a plain step may take more" in memory
+    assert reservation_lines([]) == []

@@ -6,11 +6,12 @@ key ends its older overlays: an entry with the signed value follows them.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
+from sophron.interfaces.kind import engine_s
 from sophron.records import documents
 from sophron.records.errors import UserError
 from sophron.records.locks import FileLock
@@ -79,6 +80,19 @@ def most_gpus(block: Mapping[str, Any]) -> int:
     """Most GPUs that a step of this block may ask for, with any of its choices."""
     accelerators = [block.get("accelerator"), *block.get("choices", {}).get("accelerator", [])]
     return int(any(one in ON_GPU for one in accelerators))
+
+
+def reservation_lines(shapes: Iterable[Mechanical]) -> list[str]:
+    """What a reservation gives an engine, and who holds a step to it."""
+    shapes = list(shapes)
+    minutes = sorted({minutes for one in shapes for minutes in (one.runtime_min, one.ceiling_runtime_min)})
+    if not minutes:
+        return []
+    given = ", ".join(f"{engine_s(one):,} s of {one} min" for one in minutes)
+    return [
+        f"An engine that stops by itself in time (LAMMPS) runs for {given}: the rest is the job's own start and end.",
+        "Queues hold a step to its memory, and the sandbox free text; without a queue a plain step may take more.",
+    ]
 
 
 def check_mechanical(document: documents.Document, keys: Sequence[str]) -> None:

@@ -205,6 +205,11 @@ class Review:
         ]
 
     @property
+    def reservation_lines(self) -> list[str]:
+        """What a try's minutes and memory mean for its engine."""
+        return mechanical.reservation_lines(stage.mechanical for stage in self.stages if stage.mechanical)
+
+    @property
     def added(self) -> list[StagePlan]:
         """The stages that the drafted amendment adds."""
         old = self.proposal.signed

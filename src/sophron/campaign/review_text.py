@@ -143,6 +143,8 @@ def _plan(review: Review, paint: Paint) -> Iterator[str]:
     yield from table(rows, right=(4, 5))
     for line in review.overlay_lines:
         yield paint(f"  {text(line)}", YELLOW)
+    for line in review.reservation_lines:
+        yield from _wrapped(line)
     for name, values in review.wildcard_ranges.items():
         shown = ", ".join(text(value) for value in values[:LONGEST_LIST])
         more = f", … {text(values[-1])}" if len(values) > LONGEST_LIST else ""

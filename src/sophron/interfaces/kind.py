@@ -9,6 +9,10 @@ from typing import Any
 
 Definition = Mapping[str, Any]
 Wildcards = Mapping[str, str]
+STOP_SHARE = 0.9
+"""Share of the try's wall time after which an engine stops by itself, writes a restart file and ends."""
+AROUND_S = 120
+"""Seconds of a job that are not the engine's: it starts Snakemake twice before a step, and reads samples after it."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,15 @@ class StepContext:
         """The single upstream step of `stage`; ValueError where there are several."""
         (step,) = self.upstream[stage]
         return step
+
+
+def engine_s(runtime_min: int) -> int:
+    """Seconds that an engine may run which stops by itself within the try's wall time, with room for restart files.
+
+    A queue counts the wall time from the start of the job, so a short try gives half of it to what is around the run.
+    """
+    wall_s = runtime_min * 60
+    return max(int(min(wall_s * STOP_SHARE, max(wall_s - AROUND_S, wall_s / 2))), 1)
 
 
 @dataclass(frozen=True)

@@ -11,16 +11,11 @@ import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from sophron.interfaces.kind import EngineFailure, EnvironmentFailure, StepContext
+from sophron.interfaces.kind import EngineFailure, EnvironmentFailure, StepContext, engine_s
 from sophron.interfaces.sandbox import Grant
 from sophron.records.atomic import write_text
 from sophron.science.lammps import check, logfile
 from sophron.science.lammps.find import Lammps
-
-STOP_SHARE = 0.9
-"""Share of the try's wall time after which LAMMPS stops by itself, writes a restart file and ends."""
-AROUND_S = 120
-"""Seconds of a job that are not LAMMPS's: it starts Snakemake twice before a step, and reads samples after it."""
 
 PR_SET_PDEATHSIG = 1
 OUT_OF_MEMORY = ("Failed to allocate", "std::bad_alloc", "Cannot allocate memory", "out of memory")
@@ -35,12 +30,8 @@ TIME_SIGNALS = {signal.SIGTERM, signal.SIGINT, signal.SIGXCPU, signal.SIGALRM}
 
 
 def stop_after_s(ctx: StepContext) -> int:
-    """Seconds for `timer timeout` in an input: within the try's wall time, with room to write a restart file.
-
-    A queue counts the wall time from the start of the job, so a short try gives half of it to what is around the run.
-    """
-    wall_s = ctx.runtime_min * 60
-    return max(int(min(wall_s * STOP_SHARE, max(wall_s - AROUND_S, wall_s / 2))), 1)
+    """Seconds for `timer timeout` in an input: within the try's wall time, with room to write a restart file."""
+    return engine_s(ctx.runtime_min)
 
 
 def run_lammps(lammps: Lammps, name: str, text: str, ctx: StepContext, *, free_text: bool = False) -> Path:
