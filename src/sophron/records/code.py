@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).parent.parent
 SUFFIXES = (".cif", ".py", ".smk", ".yaml", ".j2", ".json", ".lmp", ".so")
 ENTRY_NAMES = ("Snakefile",)
 OUTSIDE = ("__pycache__", "campaigns", "contracts", "profiles")
-"""Folders of the package that no step reads: examples, and what a user copies into a configuration."""
+"""Top folders of the package that no step reads: examples, and what a user copies into a configuration."""
 PLUGINS = (
     "snakemake_executor_plugin_dpdispatcher",
     "snakemake_executor_plugin_globus_compute",
@@ -45,7 +45,7 @@ def _below(folder: str, name: str) -> Iterator[tuple[str, str]]:
         entries = sorted(listed, key=lambda entry: entry.name)
     for entry in entries:
         inner = f"{name}/{entry.name}"
-        if entry.name not in OUTSIDE and entry.is_dir(follow_symlinks=False):
+        if entry.name != "__pycache__" and entry.is_dir(follow_symlinks=False):
             yield from _below(entry.path, inner)
         elif _counts(entry.name) and entry.is_file():
             yield inner, entry.path
