@@ -178,6 +178,27 @@ def test_a_display_that_fails_gives_way_to_a_plainer_one(tmp_path, monkeypatch, 
     assert ("Job stats" in text) is (broken != "the display")  # Snakemake's own handler prints the table
 
 
+def test_without_jobs_to_run_all_is_snakemakes(tmp_path, monkeypatch):
+    (tmp_path / "campaign.yaml").write_text("campaign: x\n")
+    monkeypatch.setattr(sys, "stderr", terminal := io.StringIO())
+    told = handler(tmp_path)
+    told.emit(record("Congratulations, your workflow is in a good condition!"))
+    told.close()
+    assert terminal.getvalue() == "Congratulations, your workflow is in a good condition!\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["campaign.yaml"]
+
+
+def test_an_error_of_snakemakes_is_shown_whole_and_once(tmp_path, monkeypatch):
+    (tmp_path / "campaign.yaml").write_text("campaign: x\n")
+    monkeypatch.setattr(sys, "stderr", terminal := io.StringIO())
+    told = handler(tmp_path)
+    for _ in range(2):
+        told.emit(record("SyntaxError in Snakefile, line 13:\nrule x", logging.ERROR, event=LogEvent.ERROR))
+    told.emit(record("WorkflowError:\nAt least one job did not complete successfully.", event=LogEvent.ERROR))
+    told.close()
+    assert terminal.getvalue() == "error   SyntaxError in Snakefile, line 13:\nrule x\n"
+
+
 def test_outside_a_campaign_all_is_snakemakes(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stderr", terminal := FakeTerminal())
     told = handler(tmp_path)

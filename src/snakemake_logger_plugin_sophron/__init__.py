@@ -108,7 +108,7 @@ class LogHandler(LogHandlerBase):
         if self._held is not None and early:
             self._held.append(record)
             return
-        self._begin()
+        self._begin(is_run=True)
         try:
             if self._recorder is not None:
                 self._recorder.emit(record)
@@ -120,13 +120,16 @@ class LogHandler(LogHandlerBase):
         if self._screen is not None:
             self._screen.show(record)
 
-    def _begin(self) -> None:
-        """Find the campaign, late: Snakemake changes its working directory after it made its loggers."""
+    def _begin(self, *, is_run: bool) -> None:
+        """Find the campaign, late: Snakemake changes its working directory after it made its loggers.
+
+        is_run: whether jobs are to run, unlike with `--lint` or `--unlock`.
+        """
         if self._held is None:
             return
         held, self._held = self._held, None
         root = Path(getattr(self.settings, "campaign", None) or ".").absolute()
-        is_campaign = (root / "campaign.yaml").is_file()
+        is_campaign = is_run and (root / "campaign.yaml").is_file()
         if is_campaign:
             from snakemake_logger_plugin_sophron.recorder import Recorder
 
@@ -140,7 +143,8 @@ class LogHandler(LogHandlerBase):
 
     def close(self) -> None:
         """Snakemake has ended in an orderly way."""
-        self._begin()
+        started = (getattr(record, "event", None) == LogEvent.WORKFLOW_STARTED for record in self._held or ())
+        self._begin(is_run=any(started))
         if self._recorder is not None:
             with contextlib.suppress(OSError):  # told by emit already, and Snakemake must still end
                 self._recorder.close()

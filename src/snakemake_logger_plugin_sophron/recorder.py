@@ -89,7 +89,7 @@ class Recorder:
             job = {"step": step, "stage": stage, "wildcards": wildcards}
             job |= {"rule": values["rule_name"], "jobid": values["jobid"]}
             self._jobs[values["jobid"]] = job
-            log = {"log": str(values["log"][0])} if values.get("log") else {}
+            log = {"log": os.path.relpath(str(values["log"][0]), self._root)} if values.get("log") else {}
             self._append("step_queued", **job, **log)
 
     def _finished(self, record: LogRecord) -> None:

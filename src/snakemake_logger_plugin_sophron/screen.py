@@ -88,6 +88,7 @@ class Lines:
         self._root, self._stream, self._quiet = root, stream, quiet
         self._events = EventLines(root)
         self._foreign: dict[int, tuple[str, float, str | None]] = {}  # a host's jobs: name, start, log
+        self._last_error = ""
         self._lock = threading.RLock()
         self._begin_ticking()
 
@@ -109,10 +110,17 @@ class Lines:
 
     def _show_news(self) -> None:
         for line in self._events.read():
-            self._show(line)
+            if line.kind != "error":  # Snakemake tells us, in full
+                self._show(line)
 
     def _show(self, line: Line) -> None:
-        hidden = {"ALL"} if line.kind == "failed" else {"ALL", "RULES"} if line.kind == "done" else {"ALL", "PROGRESS"}
+        hidden = (
+            {"ALL"}
+            if line.kind in {"failed", "error"}
+            else {"ALL", "RULES"}
+            if line.kind == "done"
+            else {"ALL", "PROGRESS"}
+        )
         if not hidden & self._quiet:
             self._print(line)
 
@@ -126,11 +134,20 @@ class Lines:
             return Line("says", text=f"{shown.text(self._root.name)}: {values['stats']['total']} jobs to do")
         if event in {LogEvent.JOB_INFO, LogEvent.JOB_FINISHED, LogEvent.JOB_ERROR}:
             return self._foreign_line(event, values)
+        if event == LogEvent.ERROR and values.get("exception") != "RuleException":  # a job's has a line of its own
+            return self._error_line(message)
         if event is not None or not message or message.startswith(SAID_ALREADY):
             return None
         if record.levelno >= WARNING:
             return Line(record.levelname.lower(), text=message)
         return Line("says", text=message) if message.startswith(WORTH_SAYING) else None
+
+    def _error_line(self, message: str) -> Line | None:
+        """What stopped Snakemake, with all its lines, once."""
+        if message == self._last_error or any(said in message for said in SAID_ALREADY):
+            return None
+        self._last_error = message
+        return Line("error", text=message)
 
     def _foreign_line(self, event: LogEvent, values: dict[str, Any]) -> Line | None:
         """A line for a job of the host's own rules, of which the campaign's record knows nothing."""

@@ -130,6 +130,7 @@ def _refused(state: Record, event: Record) -> list[str]:
 
 
 def _agent_asked(state: Record, event: Record) -> list[str]:
+    state["queued"].pop(event["step"], None)
     state["asked"][event["step"]] = {"agent": event["agent"], "since": event["time"]}
     return []
 

@@ -22,9 +22,9 @@ DECISIVE = re.compile(r"error|exception|killed|out of memory|no space left|^soph
 
 @dataclass(frozen=True)
 class Line:
-    """One line. kind: done, failed, waits, gate, ended, says; count: jobs done and all jobs of the run; seconds: wall.
+    """One line. kind: done, failed, error, waits, gate, ended or says; count: jobs done and all jobs of the run.
 
-    below: further lines that belong to it: log, path, next command.
+    seconds: wall time; below: further lines that belong to it: the log's decisive one, its path, the next command.
     """
 
     kind: str
@@ -148,7 +148,7 @@ class EventLines:
         return Line("failed", event["step"], event["stage"] or "", text=cause, below=tuple(below))
 
     def _on_run_error(self, event: Mapping[str, Any]) -> Line:
-        return Line("failed", text=f"snakemake: {plain(event['reason'])}")
+        return Line("error", text=plain(event["reason"]))
 
     def _on_drafted(self, event: Mapping[str, Any]) -> Line:
         waits = "waits for a signature: sophron review, sophron approve"

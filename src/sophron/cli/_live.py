@@ -20,7 +20,14 @@ from sophron.records import events
 MOST_RUNNING = 6
 NARROW = 72
 STALE_S = 5.0
-STYLES = {"done": "green", "failed": "bold red", "waits": "yellow", "gate": "yellow", "ended": "bold"}
+STYLES = {
+    "done": "green",
+    "failed": "bold red",
+    "error": "bold red",
+    "waits": "yellow",
+    "gate": "yellow",
+    "ended": "bold",
+}
 
 
 class Campaign:
@@ -104,7 +111,10 @@ def rows(seen: dict[str, Any], name: str, width: int) -> list[RenderableType]:
     texts += [(f"  waits for a {one['kind']}: {_what(one)}", "yellow") for one in live["waiting_for"]]
     if live["driver"] != "running":
         fate = {"lost": "snakemake is lost", "elsewhere": "snakemake runs elsewhere"}.get(live["driver"], "no run")
-        texts.append((f"  {fate}; next: {live['next']}", "red" if live["driver"] == "lost" else ""))
+        following = (
+            live["next"].removeprefix("nothing: ") if live["next"].startswith("nothing") else f"next: {live['next']}"
+        )
+        texts.append((f"  {fate}; {following}", "red" if live["driver"] == "lost" else ""))
     return [_bar(seen, name, width), *(Text(text, style, no_wrap=True, overflow="ellipsis") for text, style in texts)]
 
 

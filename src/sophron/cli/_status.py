@@ -36,13 +36,14 @@ def show(root: Path, *, as_json: bool) -> str:
 def view(root: Path, *, whole: bool = True) -> Record:
     """Return the state and, under `live`, what is live of it: what status, the run's display and `watch` show.
 
-    whole: look into every outcome for another definition too, which takes a moment.
+    whole: hold the state against its schema and look into every outcome for another definition too, which takes a
+    moment; a display that looks again and again does without.
     """
-    state = _state(root)
+    state = _state(root, checked=whole)
     return {**state, "live": look(root, state, whole=whole)}
 
 
-def _state(root: Path) -> Record:
+def _state(root: Path, *, checked: bool = True) -> Record:
     """The state, brought up to date where the events are there and the folder can be written."""
     path = root / states.NAME
     try:
@@ -55,7 +56,8 @@ def _state(root: Path) -> Record:
         raise UserError(f"{root}: holds neither {SPEC_NAME} nor {states.NAME}; give the folder of a campaign")
     if state is None:
         return fresh()
-    documents.validate(documents.Document(state, path), "workflow-state")
+    if checked:
+        documents.validate(documents.Document(state, path), "workflow-state")
     return state
 
 
@@ -137,7 +139,7 @@ def _waiting_for(root: Path, state: Record, driver: str | None, *, edited: bool)
 
 def asked(root: Path) -> list[Record]:
     """Return whose answer the running agent steps wait for: `{kind, what, command}` each."""
-    return list(_asked(root, _state(root)))
+    return list(_asked(root, _state(root, checked=False)))
 
 
 def _asked(root: Path, state: Record) -> Iterator[Record]:

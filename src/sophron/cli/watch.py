@@ -13,6 +13,7 @@ examples:
   sophron watch melt-1 --once       look once, for a script; so does watch whose output is no terminal
 """
 POLL_S = 1.0
+SHARE = 20  # of its time, watching takes one part in so many at most
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,8 +37,9 @@ def run(args: argparse.Namespace) -> int:
     display.start()
     try:
         while True:
+            begun = time.monotonic()
             display.refresh()  # UserError, one sentence, for a folder that holds no campaign
-            time.sleep(POLL_S)
+            time.sleep(max(POLL_S, SHARE * (time.monotonic() - begun)))
             for log in logs:
                 for line in log.read():
                     display.print(line)
