@@ -175,6 +175,12 @@ def test_what_a_signed_number_cannot_say_is_refused_at_once(expression, words):
     assert time.process_time() - begun < 0.5
 
 
+@pytest.mark.parametrize("expression", ["-" * 460 + "samples < 1", "not " * 110 + "samples < 1"])
+def test_what_is_nested_beyond_reading_is_refused(expression):
+    with pytest.raises(CriterionError, match="nested too deeply"):
+        check(expression, SCHEMA)
+
+
 def test_files_are_judged_like_numbers():
     check("files_missing == 0 and smallest_file_bytes > 100", SCHEMA)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sophron.campaign import criteria, criteria_review, satisfiability, spec
+from sophron.campaign import criteria, criteria_review, published_value, satisfiability, spec
 from sophron.records.resources import resource
 
 SCHEMAS = {
@@ -83,12 +83,36 @@ def test_a_window_and_a_bound_are_neither_vacuous_nor_hopeless(side, middle, wid
     assert verdict(f"{side} {sign} {middle!r}") == (True, True)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(SIDES, NUMBERS, st.sampled_from(["<", "<=", ">", ">=", "==", "!="]))
 def test_a_statement_or_its_opposite_cannot_fail_and_both_can_never_pass(side, middle, sign):
     one = f"{side} {sign} {middle!r}"
     assert not verdict(f"{one} or not {one}")[1]
     assert not verdict(f"{one} and not {one}")[0]
+
+
+TERMS = st.recursive(
+    st.sampled_from(["x", "y", "n", "b", "ratio", "0", "1", "2.5", "1e-9", "definition.steps", "1e300"]),
+    lambda inner: (
+        st.builds("({} {} {})".format, inner, st.sampled_from(["+", "-", "*", "/", "**", "<", "and", "or"]), inner)
+        | st.builds("{}({})".format, st.sampled_from(["abs", "sqrt", "-", "not ", "isfinite", "min"]), inner)
+        | st.builds("{}({}, {})".format, st.sampled_from(["min", "max", "sqrt"]), inner, inner)
+    ),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.builds("{} {} {}".format, TERMS, st.sampled_from(["<", "==", "!=", "> 0 or x >"]), TERMS))
+def test_whatever_is_a_criterion_is_looked_at_without_an_error(expression):
+    signed = {"definition.steps": 2000}
+    try:
+        criteria.check(expression, {"properties": SCHEMAS}, signed)
+    except criteria.CriterionError:
+        return
+    verdict(expression, definition__steps=2000)
+    answer = published_value.quantity({"answer": {"value": "x", "standard_error": "y"}})
+    published_value.constants_compared(criteria.parse(expression), answer, signed, {"low": 1, "high": 2})
 
 
 SHIPPED = sorted(resource("campaigns").glob("*/campaign.yaml"))

@@ -30,6 +30,7 @@ NODES = (
     *(ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq),
 )
 REFERENCE = "question.reference"
+DEEPEST = 60  # levels; 500 characters of minus signs would end in Python's own limit
 LARGEST = sys.float_info.max
 COMPARED_TYPES = {"number", "integer", "boolean", "null"}
 
@@ -71,6 +72,8 @@ def check(expression: str, result_schema: Mapping[str, Any], constants: Mapping[
     CriterionError.
     """
     tree = parse(expression)
+    if _depth(tree) > DEEPEST:
+        raise CriterionError("it is nested too deeply; write it more plainly, or as several criteria")
     known = result_properties(result_schema)
     constants = constants or {}
     names = names_of(tree)
@@ -84,6 +87,14 @@ def check(expression: str, result_schema: Mapping[str, Any], constants: Mapping[
         else:
             raise CriterionError(_unknown(name, known, constants))
     _check_constants(tree, {name: value for name, value in constants.items() if name in names})
+
+
+def _depth(tree: ast.AST) -> int:
+    """Levels of an expression, counted without recursion: it is what recursion is kept from."""
+    level, depth = [tree], 0
+    while level:
+        level, depth = [child for node in level for child in ast.iter_child_nodes(node)], depth + 1
+    return depth
 
 
 def result_properties(result_schema: Mapping[str, Any]) -> dict[str, Any]:
