@@ -36,7 +36,11 @@ def lacking(root: Path, spec: Spec) -> list[str]:
     """One sentence for each thing that agents of this campaign lack here; none where all can be asked."""
     rules = [*agent_steps.planned(spec), *agent_steps.TEMPLATES, *spec.agent_rules]
     names = {agent_steps.agent_of(spec, rule) for rule in rules}
-    return list(dict.fromkeys(_lacking(root, spec, sorted(names))))
+    about: dict[str, list[str]] = {}  # what lacks -> the models that lack it
+    for sentence in dict.fromkeys(_lacking(root, spec, sorted(names))):
+        handle, _, lack = sentence.partition(": ")
+        about.setdefault(lack, []).append(handle)
+    return [f"{', '.join(handles)}: {lack}" for lack, handles in about.items()]
 
 
 def _lacking(root: Path, spec: Spec, names: Sequence[str]) -> Iterator[str]:

@@ -137,6 +137,14 @@ def answered(root: Path, spec: Spec, rule: str, wildcards: Wildcards) -> Finishe
     return Finished(step, wildcards, path, outcome, file_digest(path))
 
 
+def without_caveats(root: Path) -> str | None:
+    """One clause where the report had to go without its caveats; None where it has them, or is not there."""
+    path = published(root, "caveats")
+    failure = documents.load_json(path).get("failure") if path else None
+    again = "to ask again: sophron agent reask caveats, then snakemake"
+    return f"its report has no caveats ({failure['kind']}); {again}" if failure else None
+
+
 def beside(root: Path, step: str) -> list[str]:
     """Names of the files that an agent's tools left, which lie beside its answer."""
     kept = record_folder(root, step) / "answer.json"

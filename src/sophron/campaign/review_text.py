@@ -180,7 +180,7 @@ def _counted(rules: Mapping[str, int]) -> str:
 def _envelope(review: Review, paint: Paint) -> Iterator[str]:
     yield paint("Envelope", BOLD)
     shown = [
-        [text(limit.name).replace("_", " "), plain(limit.signed), *_needed(limit, expected=bool(review.agent_costs))]
+        [text(limit.name).replace("_", " "), amount(limit.signed), *_needed(limit, expected=bool(review.agent_costs))]
         for limit in review.envelope
         if not limit.unused
     ]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 COLOURS = {"completed": 32, "pass": 32, "in_progress": 36, "failed": 31, "fail": 31, "lost": 31, "invalidated": 35}
 SPEC_NAME = "campaign.yaml"
+COMPLETED = "nothing: the campaign is completed"
 MOST_NAMED = 6
 
 
@@ -84,7 +85,7 @@ def look(root: Path, state: Record, *, whole: bool = True) -> Record:
         "edited": edited,
         "stale": _stale(root, current) if current and whole else {},
         "models": spending.beside_the_caps(root),
-        "next": _advice(state, driver, [step["state"] for step in steps], edited=edited),
+        "next": _with_what_lacks(root, _advice(state, driver, [step["state"] for step in steps], edited=edited)),
     }
 
 
@@ -181,13 +182,20 @@ def _stale(root: Path, current: "spec.Spec") -> dict[str, int]:
     return stale
 
 
+def _with_what_lacks(root: Path, advice: str) -> str:
+    from sophron.campaign import results
+
+    lack = results.without_caveats(root) if advice == COMPLETED else None
+    return f"{advice}; {lack}" if lack else advice
+
+
 def _advice(state: Record, driver: str | None, fates: list[str], *, edited: bool) -> str:
     if edited and not state["draft"]:
         return "sophron amend"
     if driver == "running":
         return "nothing: snakemake is at work"
     if state["next_command"] is None:
-        return "snakemake" if driver == "lost" else "nothing: the campaign is completed"
+        return "snakemake" if driver == "lost" else COMPLETED
     if "running" in fates:
         return f"{state['next_command']} (the running steps are awaited or ended by it)"
     return str(state["next_command"])

@@ -20,13 +20,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the answer of a finished campaign."""
     from sophron.agents import spending
-    from sophron.campaign import report
+    from sophron.campaign import report, results
     from sophron.campaign.spec import SPEC_NAME, load
     from sophron.records import approvals
 
     root = args.campaign.absolute()
     gathered = report.collect(root, load(root / SPEC_NAME), approvals.signed_gate(root))
     print("\n".join(_lines(gathered)))
+    if lack := results.without_caveats(root):
+        print(lack)
     if cost := spending.beside_the_caps(root):
         print(spending.sentence(cost))
     return 0
