@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sophron.campaign import criteria, criteria_review, published_value, satisfiability, spec
+from sophron.campaign import criteria, criteria_review, new, published_value, satisfiability, spec
 from sophron.records.resources import resource
 
 SCHEMAS = {
@@ -121,6 +121,17 @@ SHIPPED = sorted(resource("campaigns").glob("*/campaign.yaml"))
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.parent.name)
 def test_no_criterion_of_a_shipped_campaign_keeps_its_gate_closed(path):
     assert criteria_review.closed(spec.load(path)) == []
+
+
+@pytest.mark.parametrize(
+    "kind", ["viscosity", "conductivity", "chain_conformation", "host_guest", "rietveld", "agent_build"]
+)
+def test_no_criterion_of_a_new_campaign_keeps_its_gate_closed(kind, tmp_path):
+    new.create(kind, tmp_path / "fresh")
+    made = spec.load(tmp_path / "fresh" / "campaign.yaml")
+    assert criteria_review.closed(made) == []
+    held_out = {"id": "held_out", "expression": "held_out_passed == question.conditions.held_out"}
+    assert kind != "agent_build" or not criteria_review.is_presence_check(made, "build", held_out)
 
 
 def test_presence_checks_are_known_as_such():

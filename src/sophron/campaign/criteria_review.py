@@ -28,7 +28,8 @@ def is_presence_check(spec: Spec, stage: str, criterion: Mapping[str, str]) -> b
     if set(schemas) <= set(criteria.FILE_NUMBERS):
         return True
     whole = all(criteria.types_of(schema) <= {"integer", "null"} for schema in schemas.values())
-    counts = whole and bool(constants) and _equalities(tree.body)
+    defined = bool(constants) and not any(name.startswith("question.") for name in constants)
+    counts = whole and defined and _equalities(tree.body)
     return counts or (not _can_fail(tree, schemas, constants) and _fails_without_value(tree, schemas, constants))
 
 
