@@ -11,6 +11,13 @@ if TYPE_CHECKING:
     from sophron.records.approvals import Claim
 
 
+def positive(word: str) -> int:
+    """A whole number above 0, as the type of an argument."""
+    if not word.isdecimal() or int(word) == 0:
+        raise argparse.ArgumentTypeError(f'"{word}" is not a whole number above 0')
+    return int(word)
+
+
 def add_step_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of every step."""
     parser.add_argument("--gate", type=Path, required=True, help="gate file of the campaign")

