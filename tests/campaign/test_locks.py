@@ -51,6 +51,7 @@ def end(process):
 
 
 def test_a_second_driver_is_refused_and_the_first_is_named(tmp_path):
+    (tmp_path / "campaign.yaml").touch()
     first = start("-c", HOLD_CAMPAIGN, tmp_path)
     with pytest.raises(UserError, match=rf"another process works on this campaign \(process {first.pid} on "):
         locks.driver_lock(tmp_path)
@@ -70,6 +71,7 @@ def test_a_note_that_a_kill_tore_names_nobody(tmp_path):
 
 
 def test_nobody_signs_while_steps_run_and_many_steps_run_at_once(tmp_path):
+    (tmp_path / "campaign.yaml").touch()
     first, second = (FileLock(tmp_path / locks.STEPS_LOCK, shared=True) for _ in range(2))
     refused = pytest.raises(UserError, match="steps of this campaign are running")
     with first, second, refused, locks.signing(tmp_path):

@@ -19,6 +19,7 @@ DRIVER = re.compile(r"snakemake|snakemake_executor_plugin_\w+\.\w+")
 WITH_VALUE = ("-X", "-W", "--check-hash-based-pycs")
 """Options of Python whose value is the next word."""
 PATIENCE_S = 5.0
+SPEC = "campaign.yaml"
 STEPS_LOCK = Path("records") / "steps.lock"
 
 
@@ -39,6 +40,8 @@ def driver_lock(root: Path) -> FileLock:
 @contextmanager
 def signing(root: Path) -> Iterator[None]:
     """Hold the campaign to sign or amend: no driver, no step may run meanwhile."""
+    if not (root / SPEC).exists():  # else the lock would make its folder anywhere
+        raise UserError(f"{root / SPEC}: there is no such file; give the folder of a campaign")
     with driver_lock(root):
         steps = FileLock(root / STEPS_LOCK, blocking=False)
         try:

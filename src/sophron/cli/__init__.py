@@ -102,7 +102,11 @@ def _dispatch(words: list[str]) -> int:
 def _run(verb: str, module: ModuleType, args: argparse.Namespace) -> int:
     from sophron.records.errors import UserError
 
+    folder = getattr(args, "campaign", None)
     try:
+        if isinstance(folder, Path) and not folder.is_dir() and verb != "design":  # which makes one
+            error = UserError(f"{folder}: there is no such folder; give the folder of a campaign")
+            return _refused(f"sophron {verb}", args, error)
         return int(module.run(args))
     except BrokenPipeError:
         raise
