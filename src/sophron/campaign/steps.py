@@ -36,6 +36,7 @@ OUTCOME_NAME = "outcome.json"
 DONE_NAME = "done.json"
 CUT_OFF = "its process was killed, or could not write how it ended"
 KEY_NAME = "key.json"
+ROOM_NAME, ROOM_BYTES = "room", 1 << 17
 StageFunction = Callable[[StepContext], StepResult]
 NEXT = {
     "retry": "it is tried again with more",
@@ -187,6 +188,8 @@ def _try(work: _Work, function: Callable[[str], StageFunction]) -> int:
     details = {"rule": claim.rule, "try": int(folder.name), "digest": claim.digest}
     events.append(work.root, "sophron", "step_started", **about, **details, **me, **dispatched, log=log)
     project(work.root)
+    # Room for the last word of this try: a disk that fills up meanwhile would keep it from being written.
+    (room := work.scratch / ROOM_NAME).write_bytes(bytes(ROOM_BYTES))
     begun, status = time.monotonic(), "crashed"
     reason: str | None = "its process was interrupted"
     try:
@@ -195,6 +198,7 @@ def _try(work: _Work, function: Callable[[str], StageFunction]) -> int:
         reason = f"{type(error).__name__}: {error}"
         raise
     finally:
+        room.unlink(missing_ok=True)
         wall_s = time.monotonic() - begun
         measured = {"wall_s": round(wall_s, 3), "peak_memory_mb": tries.peak_memory_mb()}
         tries.end(work.root, folder, about, claim.cores * wall_s, tries.Ending(status, reason, measured))

@@ -1,5 +1,6 @@
 """Segments of a continued run: joined without gap or overlap, torn ends left out."""
 
+import os
 import struct
 
 import numpy as np
@@ -129,6 +130,29 @@ def test_the_newest_whole_restart_file_is_taken(tmp_path):
         (tmp_path / name).write_bytes(data)
         os.utime(tmp_path / name, (1000 + age, 1000 + age))
     assert segments.newest_restart(tmp_path) == tmp_path / "run.0.a.restart"
+
+
+def write_restart(path, step):
+    path.write_bytes(MAGIC.ljust(24, b"\0") + struct.pack("<iq", 5, step) + bytes(100) + MAGIC)
+
+
+@pytest.mark.parametrize(
+    ("sampled", "taken"),
+    [
+        ([*range(0, 101, 10)], "run.0.b.restart"),
+        ([*range(0, 61, 10)], "run.0.a.restart"),  # the disk was full from then on
+        ([*range(0, 61, 10), 90, 100], "run.0.a.restart"),  # and had room again
+        ([*range(0, 31, 10)], None),
+        ([], None),
+    ],
+)
+def test_a_restart_file_behind_a_gap_of_samples_is_passed_over(tmp_path, sampled, taken):
+    for name, step in (("a", 50), ("b", 100)):
+        write_restart(tmp_path / f"run.0.{name}.restart", step)
+    os.utime(tmp_path / "run.0.a.restart", (1, 1))
+    write_series(tmp_path / "s.0.dat", sampled)
+    found = segments.newest_restart(tmp_path, ["s"])
+    assert (found and found.name) == taken
 
 
 def test_without_restart_files_there_is_none(tmp_path):

@@ -44,7 +44,7 @@ def run_to_end(
     `frames_file`, `restart_a`, `_b`, `_end`), and `seed`, of a thermostat (one that goes on gets another, so that it
     does not repeat its noise). fragments: free engine text of the definition, run in the sandbox.
     """
-    restart = segments.newest_restart(ctx.workdir)
+    restart = segments.newest_restart(ctx.workdir, series)
     if restart is None:
         segments.discard(ctx.workdir, series)
     number = segments.next_number(ctx.workdir, series)

@@ -31,10 +31,29 @@ RESTART_END = b"LammpS RestartT"
 """A restart file begins and ends with these bytes (LAMMPS itself refuses it otherwise)."""
 
 
-def newest_restart(workdir: Path) -> Path | None:
-    """The newest whole restart file; None where there is none. Files that a kill left unfinished are passed over."""
+def newest_restart(workdir: Path, series: Sequence[str] = ()) -> Path | None:
+    """The newest restart file to go on from; None if there is none.
+
+    Files that a kill left unfinished are passed over, and those up to which samples of a series are missing: LAMMPS
+    runs on while a full disk takes them, and a run that goes on from there has a gap for good.
+    """
     whole = [path for path in workdir.iterdir() if RESTART.fullmatch(path.name) and is_whole(path)]
-    return max(whole, key=lambda path: (_number(path), path.stat().st_mtime_ns), default=None)
+    newest_first = sorted(whole, key=lambda path: (_number(path), path.stat().st_mtime_ns), reverse=True)
+    return next((path for path in newest_first if all(_reaches(workdir, name, path) for name in series)), None)
+
+
+def _reaches(workdir: Path, name: str, restart: Path) -> bool:
+    """Whether the samples of a series reach a restart file without a gap."""
+    import numpy as np
+
+    step, paths = timestep_of(restart), _ordered(workdir, f"{name}.*.dat")
+    if step is None or not paths:
+        return step is None
+    taken = [_read_series(path, 1)[0] for path in paths]
+    steps = _joined([(one, one) for one in taken]).steps
+    steps = steps[steps <= step]
+    gaps = np.diff(steps)
+    return bool(gaps.size and gaps.max() == gaps.min() and step - steps[-1] < gaps[0])
 
 
 def _number(path: Path) -> int:
