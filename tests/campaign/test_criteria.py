@@ -154,6 +154,7 @@ def test_a_criterion_may_name_signed_numbers(expression):
     ("expression", "words"),
     [
         ("samples == definition.step", 'no signed number "definition.step"; did you mean "definition.steps"?'),
+        ("samples == produce.definition.steps", 'did you mean "definition.steps"?'),
         ("samples == biuld.definition.density", 'did you mean "build.definition.density"?'),
         ("samples == zz.zz", "known are build.definition.density, definition.name"),
         ("samples == definition.name", '"definition.name" is not a number'),

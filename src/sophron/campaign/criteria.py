@@ -118,7 +118,8 @@ def _unknown(name: str, known: Mapping[str, Any], constants: Mapping[str, Any]) 
         return f'"{name}" may not be used: a published value is never a criterion; compare it in the report'
     dotted = "." in name
     among = constants if dotted else known
-    near = get_close_matches(name, among, n=1, cutoff=0.5)
+    own = name.partition(".")[2]  # the stage's own definition goes without its name
+    near = [own] if own in among else get_close_matches(name, among, n=1, cutoff=0.5)
     every = ", ".join(sorted(among)) or "none"
     hint = f'did you mean "{near[0]}"?' if near else f"known are {every}"
     return f'there is no signed number "{name}"; {hint}' if dotted else f'the result has no "{name}"; {hint}'
