@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sophron.campaign import shown
-from sophron.cli import _status
+from sophron.cli import _status, _status_page
 from sophron.cli._event_lines import Line
 from sophron.records import events
 
@@ -125,7 +125,9 @@ def _what(one: dict[str, Any]) -> str:
 def _bar(seen: dict[str, Any], name: str, width: int) -> RenderableType:
     done = sum(len(stage["outputs"]) for stage in seen["stages"])
     total = sum(stage["steps"] for stage in seen["stages"])
-    left = "done" if seen["workflow_status"] == "completed" else f"{_status.time_left_text(seen['live']['eta'])} left"
+    left = (
+        "done" if seen["workflow_status"] == "completed" else f"{_status_page.time_left_text(seen['live']['eta'])} left"
+    )
     grid = Table.grid(padding=(0, 1))
     for _ in range(4):
         grid.add_column(no_wrap=True, overflow="ellipsis")
@@ -140,6 +142,6 @@ def _state(step: dict[str, Any]) -> str:
         return "lost; run snakemake again"
     where = " elsewhere" if step["state"] == "elsewhere" else ""
     if step["progress"]:
-        return _status.how_far(step["progress"]) + where
+        return _status_page.how_far(step["progress"]) + where
     elapsed = (datetime.now().astimezone() - datetime.fromisoformat(step["started_at"])).total_seconds()
-    return f"running{where}, {_status.duration(max(0.0, elapsed))}"
+    return f"running{where}, {_status_page.duration(max(0.0, elapsed))}"
