@@ -15,10 +15,16 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from snakemake_interface_logger_plugins.settings import LogHandlerSettingsBase
 
 from snakemake_logger_plugin_sophron.snakemake_text import OPTIONS, STREAM_VARIABLE
+from sophron.records.import_path import put_campaign_last
 
 if TYPE_CHECKING:
     from snakemake_logger_plugin_sophron.recorder import Recorder
     from snakemake_logger_plugin_sophron.screen import Screen
+
+
+# Snakemake imports every plugin before it reads the Snakefile, whose folder it would put first in the path: a module
+# that lies in a campaign would be imported in place of a library (tests/workflow/test_planted_files.py).
+put_campaign_last()
 
 
 @dataclass
