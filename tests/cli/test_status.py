@@ -299,3 +299,7 @@ def test_all_stages_accepted_and_the_driver_killed_is_not_completed(tmp_path, ca
     assert text.startswith("Campaign my-melt, version 1: all stages accepted, the rest is not done\n")
     assert "lost; run snakemake again" in text
     assert text.endswith("Next: snakemake\n")
+    now = state.project(tmp_path)["run"]
+    tell(tmp_path, "run_ended", pid=now["pid"], host=now["host"], done=21, total=21)
+    tell(tmp_path, "refused", step="snakemake", reason="the rules changed")
+    assert page(tmp_path, capsys).startswith("Campaign my-melt, version 1: completed\n")

@@ -117,13 +117,13 @@ def next_command(state: Record) -> str | None:
     if state["last_refusal"]:
         return "sophron review"
     if state["workflow_status"] == "completed":
-        return "snakemake" if state["failed_steps"] or _cut_short(state["run"]) else None  # the report, say
+        return "snakemake" if state["failed_steps"] or cut_short(state["run"]) else None  # the report, say
     if any(stage["verdict"] and stage["verdict"]["verdict"] == "fail" for stage in state["stages"]):
         return "sophron amend"
     return "snakemake"
 
 
-def _cut_short(run: Record | None) -> bool:
+def cut_short(run: Record | None) -> bool:
     """Whether the last run did not come to its end: it was killed, or left jobs undone."""
     return run is not None and (run["ended_at"] is None or run["done"] < run["total"])
 

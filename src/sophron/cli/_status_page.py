@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sophron.agents import spending
 from sophron.campaign.spec import SPEC_NAME
 from sophron.campaign.state_log import plain
-from sophron.campaign.state_shape import Record
+from sophron.campaign.state_shape import Record, cut_short
 
 COLOURS = {"completed": 32, "pass": 32, "in_progress": 36, "failed": 31, "fail": 31, "lost": 31, "invalidated": 35}
 MOST_NAMED = 6
@@ -15,7 +15,7 @@ MOST_NAMED = 6
 
 def page(state: Record, live: Record) -> list[str]:
     lines = [f"Campaign {state['workflow_id'] or '(no spec signed yet)'}, version {state['version']}: "]
-    unfinished = state["workflow_status"] == "completed" and state["next_command"] is not None
+    unfinished = state["workflow_status"] == "completed" and (state["failed_steps"] or cut_short(state["run"]))
     lines[0] += "all stages accepted, the rest is not done" if unfinished else _paint(state["workflow_status"])
     if state["run"]:
         lines.append(_driver_line(state["run"], live["driver"]))
