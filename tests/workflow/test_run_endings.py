@@ -150,12 +150,12 @@ def test_a_signal_ends_what_it_started_and_is_said(campaign, number):
     campaign.sign()
     command = [sys.executable, "-m", "sophron", "run", str(campaign.root), "--cores", "1", "--option=--quiet"]
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    until = time.monotonic() + 100
+    until = time.monotonic() + 300
     while not campaign.events("step_started") and time.monotonic() < until and running.poll() is None:
         time.sleep(0.1)
     (started,) = campaign.events("step_started")
     running.send_signal(number)
-    said = running.communicate(timeout=60)[0]
+    said = running.communicate(timeout=120)[0]
     assert running.returncode == 128 + number
     assert f"Stopped by {number.name}: what ran was ended." in said
     assert not (processes.Path("/proc") / str(started["pid"])).exists()
