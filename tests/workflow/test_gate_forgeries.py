@@ -430,7 +430,7 @@ class Case:
 CASES = [
     Case(no_signature, step, "the signature of alex does not fit|is not valid"),
     Case(half_a_gate_file, step, "is not a gate file any more; sign again: sophron approve"),
-    Case(no_gate_file, step, "not approved yet; look at it and sign: sophron review, sophron approve"),
+    Case(no_gate_file, step, r"not approved yet; look at it and sign: sophron review \S+, sophron approve \S+"),
     Case(raised_envelope, step, "the signature of alex does not fit what was signed"),
     Case(other_key, step, "the signature of alex does not fit what was signed, or its key is not trusted"),
     Case(second_key_under_the_same_name, start, "has a key that you never trusted; remove it", restore_approvals),
@@ -489,7 +489,12 @@ CASES = [
     Case(nothing_happened, gate_elsewhere, "is not the gate file of a campaign", as_it_is),
     Case(nothing_happened, second_driver, "another process works on this campaign", as_it_is),
     Case(nothing_happened, sign_while_it_runs, "another process works on this campaign", as_it_is),
-    Case(nothing_happened, sign_while_a_step_runs, "steps of this campaign are running; sign when they have", as_it_is),
+    Case(
+        nothing_happened,
+        sign_while_a_step_runs,
+        "steps of this campaign are running; wait until they have ended",
+        as_it_is,
+    ),
 ]
 
 
