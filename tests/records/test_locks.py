@@ -85,14 +85,14 @@ def test_no_count_is_lost_between_processes(tmp_path):
     assert (tmp_path / "counter").read_text() == "600"
 
 
-def test_the_note_says_who_holds_it(tmp_path):
+def test_the_note_says_who_holds_it_and_goes_with_the_lock(tmp_path):
     path = tmp_path / "lock"
     path.write_text("a long note of an earlier holder")
     with FileLock(path) as lock:
         lock.note("pid 7")
         assert path.read_text() == "pid 7"
     lock.release()
-    assert path.read_text() == "pid 7"
+    assert path.read_text() == ""
 
 
 def test_an_error_inside_gives_the_lock_back(tmp_path):
