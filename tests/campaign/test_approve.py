@@ -92,10 +92,11 @@ def test_a_stranger_cannot_sign_after_the_first_approval(campaign, tmp_path):
     assert campaign.gate.read_bytes() == gate
 
 
-@pytest.mark.parametrize("name", ["", "two words", "a,b", "*", "!alex", "#alex", 'a"b', "a?"])
-def test_a_name_that_is_a_pattern_or_none_is_refused(name):
-    with pytest.raises(UserError, match="cannot name a signer; use letters"):
+@pytest.mark.parametrize("name", ["", "two words", "a,b", "*", "!alex", "#alex", 'a"b', "a?", "al\u202eex", "a\x1b[2J"])
+def test_a_name_that_is_a_pattern_or_none_or_hides_something_is_refused(name):
+    with pytest.raises(UserError, match="cannot name a signer; use letters") as refused:
         approve.signer_line(name, "ssh-ed25519 AAAA", "toy")
+    assert str(refused.value).isprintable()
 
 
 def test_the_gate_stays_closed_for_assumptions_and_limits(campaign):

@@ -16,7 +16,7 @@ from sophron.campaign.plan import Plan, make
 from sophron.campaign.spec import SPEC_NAME, Spec, load
 from sophron.records import approvals, clock, process, signatures
 from sophron.records.atomic import write_text
-from sophron.records.errors import Refused, UserError
+from sophron.records.errors import Refused, UserError, shown
 from sophron.records.files import read_text
 
 SHOWN_DIGITS = 12
@@ -184,8 +184,8 @@ def _principal(signers: str, key: Path, approver: str | None) -> str:
 
 def signer_line(name: str, public: str, campaign: str) -> str:
     """A line of `allowed_signers` that trusts a key for one campaign alone."""
-    if not name or any(character.isspace() or character in ',"*?!#' for character in name):
-        raise UserError(f'"{name}" cannot name a signer; use letters, digits, ".", "-", "_" and "@"')
+    if not name or any(not sign.isprintable() or sign.isspace() or sign in ',"*?!#' for sign in name):
+        raise UserError(f'"{shown(name)}" cannot name a signer; use letters, digits, ".", "-", "_" and "@"')
     return f'{name} namespaces="{signatures.namespace(campaign)}" {public}\n'
 
 

@@ -5,6 +5,7 @@ import base64
 import json
 import os
 import shutil
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -46,6 +47,18 @@ def test_the_card_says_how_to_call(endpoint, binding):
     assert binding in {one["protocolBinding"] for one in card["supportedInterfaces"]}
     assert {one["protocolVersion"] for one in card["supportedInterfaces"]} == {"1.0"}
     assert card["securityRequirements"] == [{"schemes": {"bearer": {}}}]
+
+
+@pytest.mark.parametrize("before", [b"", b"GET /.well-known/agent-card.json HTTP/1.1\r\nHost: here\r\n\r\n"])
+def test_a_request_whose_headers_never_end_is_closed(endpoint, before):
+    with socket.create_connection(("127.0.0.1", endpoint.port), timeout=30) as caller:
+        caller.sendall(before)
+        if before:
+            assert caller.recv(65536).startswith(b"HTTP/1.1 200")
+        caller.sendall(b"POST /rpc HTTP/1.1\r\nHost: here\r\nX-Half: ")
+        rest = caller.recv(65536)
+        while rest:
+            rest = caller.recv(65536)  # until the server ends it, or the time-out of this socket
 
 
 @both

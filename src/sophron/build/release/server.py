@@ -3,12 +3,14 @@
 Imports the A2A SDK: `sophron build serve` imports this module when it serves, and nothing else does.
 """
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import h11
 import uvicorn
 from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes, create_rest_routes
 from a2a.types import AgentCard
@@ -22,6 +24,7 @@ from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from sophron.build.release import endpoint, inputs
 from sophron.build.release.executor import Bounds, Executor
@@ -38,6 +41,8 @@ BODY_BYTES = 4 * inputs.MESSAGE_BYTES // 3 + 1_000_000
 """Files travel as base64, four bytes for three."""
 MOST_CONNECTIONS = 500
 SHUTDOWN_S = 5
+HEADERS_S = 5.0
+"""Time for the headers of a request: else a few hundred half requests, from anybody, keep every tenant out."""
 
 
 @dataclass(frozen=True)
@@ -92,12 +97,42 @@ def serve(serving: Serving, host: str, port: int) -> int:
             log_level="warning",
             access_log=False,
             server_header=False,
+            http=Impatient,
             limit_concurrency=MOST_CONNECTIONS,
             timeout_graceful_shutdown=SHUTDOWN_S,
         )
         server = uvicorn.Server(config)
         server.run()
     return 0 if server.started else 1
+
+
+class Impatient(H11Protocol):
+    """Close a connection whose request has incomplete headers after `HEADERS_S`; uvicorn waits for ever."""
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for the first request."""
+        super().connection_made(transport)
+        self._await_headers()
+
+    def data_received(self, data: bytes) -> None:
+        """Take what came; wait no longer once its headers are whole."""
+        super().data_received(data)
+        self._await_headers()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no longer."""
+        if self._deadline:
+            self._deadline.cancel()
+        super().connection_lost(exc)
+
+    def _await_headers(self) -> None:
+        if self.conn.their_state is h11.IDLE:
+            self._deadline = self._deadline or self.loop.call_later(HEADERS_S, self.transport.close)
+        elif self._deadline:
+            self._deadline.cancel()
+            self._deadline = None
 
 
 class Bearer(AuthenticationBackend):
