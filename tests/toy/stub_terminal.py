@@ -3,6 +3,7 @@
 import fcntl
 import os
 import pty
+import signal
 import struct
 import termios
 import time
@@ -18,6 +19,7 @@ class Terminal:
         self.pid, self._handle = pty.fork()
         if self.pid == 0:
             os.chdir(cwd or ".")
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # a job of a shell in the background ignores it
             os.execvpe(args[0], args, {"TERM": "xterm"} | (env or os.environ))
         fcntl.ioctl(self._handle, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
 

@@ -45,7 +45,7 @@ def test_the_plan_bounds_rounds_cases_and_repeats(tmp_path, monkeypatch):
 def test_fewer_steps_than_the_loop_may_take_keep_the_gate_closed(tmp_path, monkeypatch):
     campaign = shipped(tmp_path, monkeypatch)
     toy.plan_here(monkeypatch)
-    campaign.edit("steps: 190", "steps: 100")
+    campaign.edit("  trials: 13\n", "  trials: 13\n  steps: 100\n")
     assert plan.make(campaign.root, spec.load(campaign.spec)).excess()[0].startswith("limits.steps")
 
 

@@ -140,7 +140,7 @@ def answered(root: Path, spec: Spec, rule: str, wildcards: Wildcards) -> Finishe
 def without_caveats(root: Path) -> str | None:
     """One clause where the report had to go without its caveats; None where it has them, or is not there."""
     path = published(root, "caveats")
-    failure = documents.load_json(path).get("failure") if path else None
+    failure = documents.load_record(path).get("failure") if path else None
     again = "to ask again: sophron agent reask caveats, then snakemake"
     return f"its report has no caveats ({failure['kind']}); {again}" if failure else None
 

@@ -104,7 +104,7 @@ def _run(verb: str, module: ModuleType, args: argparse.Namespace) -> int:
 
     folder = getattr(args, "campaign", None)
     try:
-        if isinstance(folder, Path) and not folder.is_dir() and verb != "design":  # which makes one
+        if isinstance(folder, Path) and not folder.is_dir() and not getattr(args, "makes_campaign", False):
             error = UserError(f"{folder}: there is no such folder; give the folder of a campaign")
             return _refused(f"sophron {verb}", args, error)
         return int(module.run(args))

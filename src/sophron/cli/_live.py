@@ -76,6 +76,7 @@ class Display:
             )
             self._live.start()
             self._console.show_cursor(show=True)  # whoever is killed cannot give it back
+            self.refresh()  # a short run may be over before the first look
 
     def refresh(self) -> None:
         """Look at the campaigns and show them as they are now."""
