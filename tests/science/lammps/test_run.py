@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sophron.interfaces.kind import Cores, EngineFailure, EnvironmentFailure, StepContext
-from sophron.science.lammps import logfile
+from sophron.science.lammps import logfile, run
 from sophron.science.lammps.find import Lammps, find
 from sophron.science.lammps.run import run_lammps
 
@@ -90,6 +90,12 @@ def test_signals_say_what_can_cure_them(tmp_path, number, cure, said):
         run_lammps(find(), "long", BOX + "run 10000000\n", context(tmp_path))
     killer.join()
     assert failure.value.curable_by == cure
+
+
+@pytest.mark.parametrize("code", [-9, 137, 247])
+def test_a_killed_lammps_is_known_behind_a_shell_and_behind_a_python_wrapper(tmp_path, code):
+    failure = run._failure(code, tmp_path / "output", tmp_path / "log")
+    assert (failure.curable_by, "was killed" in failure.reason) == ("memory", True)
 
 
 def test_too_little_memory_is_curable(tmp_path):

@@ -162,7 +162,7 @@ def _failure(code: int, output: Path, log: Path) -> EngineFailure:
     if any(words in said for words in OUT_OF_MEMORY):
         return EngineFailure("LAMMPS ran out of memory", curable_by="memory")
     last = (said.strip().splitlines() or ["it said nothing"])[-1]
-    number = -code if code < 0 else code - 128 if code > 128 else code  # shells add 128
+    number = _signal(code)
     missing = _missing(said) or (last if code in NOT_STARTED else None)
     if number == signal.SIGILL and code != number:
         missing = "it was built for another processor (SIGILL)"
@@ -175,6 +175,13 @@ def _failure(code: int, output: Path, log: Path) -> EngineFailure:
     if number in TIME_SIGNALS and code != number:
         return EngineFailure(f"LAMMPS was stopped by {signal.Signals(number).name}", curable_by="time")
     return EngineFailure(f"LAMMPS ended with exit code {code}: {last[:200]}")
+
+
+def _signal(code: int) -> int:
+    """The signal behind an exit code: of the program itself, a shell (128 + n), or a Python wrapper (256 - n)."""
+    if code < 0:
+        return -code
+    return 256 - code if code > 192 else code - 128 if code > 128 else code
 
 
 def _missing(said: str) -> str | None:
