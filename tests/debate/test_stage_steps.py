@@ -87,7 +87,9 @@ def test_after_a_stage_that_failed_nothing_runs(context):
     made = context("one")
     failed = UpstreamStep("prepare", {"guest": "a"}, {"status": "failed", "key": ""}, {})
     made = replace(made, stage="equilibrate", upstream={**made.upstream, "prepare": [failed]})
-    assert fits(stage_steps.execute(made))["status"] == "skipped"
+    skipped = stage_steps.execute(made)
+    assert fits(skipped)["status"] == "skipped"
+    assert skipped.tools == {}
 
 
 def test_a_limit_is_a_failure_of_the_file_only_where_no_try_has_more(context):

@@ -129,10 +129,10 @@ def _left(
     failure = executed.result.get("failure") if executed else None
     seed = made.seed if made else None
     about = {"status": status, "key": key, "seed": seed, "delta_g_kcal_per_mol": number, "failure": failure}
-    return StepResult(about, {"left": archive, "executed": path}, versions())
+    return StepResult(about, {"left": archive, "executed": path}, _versions() if executed else {})
 
 
-def versions() -> dict[str, str]:
+def _versions() -> dict[str, str]:
     """Name -> version of what a stage file may compute with."""
     found = {}
     for name in LIBRARIES:

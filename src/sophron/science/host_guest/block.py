@@ -118,6 +118,8 @@ def _segment(
             if len(windows) > 1 or sample == plan.samples - 1:
                 states[at] = engine.state()
         kept.append(replicas.copy())
+        if len(windows) == 1:
+            continue
         energies = engine.experiment.reduced(np.array([each[-1] for each in rows]).T)[list(block)]
         for first in range((begun.samples + sample) % 2, len(windows) - 1, 2):
             pair = [first, first + 1]
