@@ -65,10 +65,12 @@ def test_a_failed_verdict_names_cause_log_and_next_command(campaign):
     assert lines[-1].endswith("2 of 22 jobs done; next: sophron amend")
 
 
-def test_on_a_terminal_steps_scroll_above_a_bar(campaign):
+def test_on_a_terminal_steps_scroll_above_a_bar(campaign, monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
     campaign.sign()
     driver.tell(campaign.root)
-    for columns, environment in ((100, {}), (40, {"NO_COLOR": "1"})):
+    exported_before = {"NO_COLOR": "1", "COLUMNS": "80"}
+    for columns, environment in ((100, {}), (40, exported_before)):
         command_line = [sys.executable, "-m", "snakemake", "-c1", "results/a/passed"]
         run = Terminal(command_line, os.environ | environment, campaign.root, columns=columns)
         assert run.end() == 0

@@ -20,7 +20,7 @@ class Terminal:
         if self.pid == 0:
             os.chdir(cwd or ".")
             signal.signal(signal.SIGINT, signal.SIG_DFL)  # a job of a shell in the background ignores it
-            os.execvpe(args[0], args, {"TERM": "xterm"} | (env or os.environ))
+            os.execvpe(args[0], args, {**(env or os.environ), "TERM": "xterm"})
         fcntl.ioctl(self._handle, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
 
     def read(self, until=None, most_s=60):

@@ -1,5 +1,6 @@
 """The live display of a terminal: for each campaign a bar with the time left, what runs, and who is waited for."""
 
+import os
 import time
 from collections.abc import Sequence
 from datetime import datetime
@@ -60,11 +61,18 @@ def _mtime_ns(path: Path) -> int:
         return 0
 
 
+def _environment() -> dict[str, str]:
+    """Return the environment without the size that a shell once exported: the terminal knows its own."""
+    return {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES"}}
+
+
 class Display:
     """The display of some campaigns on one terminal."""
 
     def __init__(self, roots: Sequence[Path], stream: TextIO, *, no_color: bool = False) -> None:
-        self._console = Console(file=stream, no_color=no_color or None, highlight=False, markup=False, emoji=False)
+        self._console = Console(
+            file=stream, no_color=no_color or None, highlight=False, markup=False, emoji=False, _environ=_environment()
+        )
         self._campaigns = [Campaign(root) for root in roots]
         self._live: Live | None = None
 
