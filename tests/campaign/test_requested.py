@@ -17,6 +17,7 @@ SHIPPED = profiles.names()
 
 @pytest.fixture
 def campaign(tmp_path, monkeypatch):
+    toy.plan_here(monkeypatch)
     campaign = toy.campaign(tmp_path, monkeypatch)
     (campaign.root / "Snakefile").write_text(resource("campaign", "templates", "new", "Snakefile").read_text())
     return campaign
@@ -51,8 +52,7 @@ def test_more_than_was_signed_is_refused_before_anything_starts(words, sentence,
         (["accept:runtime=99999"], "the rule accept would reserve runtime_min 99999, above the signed ceiling 60"),
     ],
 )
-def test_what_was_not_signed_is_refused_whatever_asks_for_it(words, sentence, campaign, monkeypatch):
-    toy.plan_here(monkeypatch)
+def test_what_was_not_signed_is_refused_whatever_asks_for_it(words, sentence, campaign):
     campaign.sign()
     done = campaign.snakemake("--set-resources", *words, "--", "results/a/passed")
     assert done.returncode == 2
@@ -60,15 +60,13 @@ def test_what_was_not_signed_is_refused_whatever_asks_for_it(words, sentence, ca
     assert campaign.tries() == {}
 
 
-def test_a_service_rule_takes_one_core(campaign, monkeypatch):
-    toy.plan_here(monkeypatch)
+def test_a_service_rule_takes_one_core(campaign):
     campaign.sign()
     done = campaign.snakemake("-c", "64", "--set-threads", "accept=64", "--", "results/a/passed")
     assert "sophron: the rule accept would reserve cores 64, above the signed ceiling 1" in done.stdout
 
 
-def test_where_a_queue_runs_a_step_is_the_users_own_affair(campaign, monkeypatch):
-    toy.plan_here(monkeypatch)
+def test_where_a_queue_runs_a_step_is_the_users_own_affair(campaign):
     campaign.sign()
     campaign.complete("--default-resources", "slurm_partition='short'", "slurm_account='me'", "--", ONE)
 

@@ -11,6 +11,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import warm_snakemake
+
 from sophron import cli
 from sophron.campaign import amend, approve, draft, dry_run, locks, plan, spec
 from sophron.records import code, events
@@ -86,10 +88,7 @@ class Campaign:
 
     def snakemake(self, *arguments: str, snakefile: str = "Snakefile") -> subprocess.CompletedProcess:
         """Run Snakemake here; output and errors together in `stdout`."""
-        command = [sys.executable, "-m", "snakemake", "-s", snakefile, *BASICS, *arguments]
-        return subprocess.run(
-            command, cwd=self.root, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
-        )
+        return warm_snakemake.run(["-s", snakefile, *BASICS, *arguments], self.root)
 
     def complete(self, *arguments: str) -> subprocess.CompletedProcess:
         """Run Snakemake here; it must end well."""
