@@ -1,7 +1,7 @@
 """Criteria that cannot fail or never pass are found; those that can do both are not taken for such."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sophron.campaign import criteria, criteria_review, new, published_value, satisfiability, spec
@@ -85,6 +85,8 @@ def test_a_window_and_a_bound_are_neither_vacuous_nor_hopeless(side, middle, wid
 
 @settings(max_examples=6, deadline=None)
 @given(SIDES, NUMBERS, st.sampled_from(["<", "<=", ">", ">=", "==", "!="]))
+@example("max(x, y)", 17.123456, "==")  # the longest search of them
+@example("max(x, y)", -3, "!=")
 def test_a_statement_or_its_opposite_cannot_fail_and_both_can_never_pass(side, middle, sign):
     one = f"{side} {sign} {middle!r}"
     assert not verdict(f"{one} or not {one}")[1]

@@ -6,6 +6,7 @@ expression, around them, and at the ends of what the schema of the result allows
 """
 
 import ast
+import functools
 import itertools
 import math
 import random
@@ -25,7 +26,7 @@ LARGE = 1e12  # what has no bound is tried up to ten times it, or the largest co
 MOST_PIVOTS = 24
 STEPS = tuple(sign * 10.0**power for power in range(6, -17, -2) for sign in (1, -1))
 
-BUDGET = 1_000_000  # parts of an expression that are computed: about a second
+BUDGET = 2_000_000  # parts of an expression that are computed: about a second
 
 Values = dict[str, Any]
 
@@ -231,8 +232,14 @@ def _value(node: ast.expr, values: Values) -> Any:
         case ast.UnaryOp(ast.USub() | ast.UAdd() as sign, operand):
             return _value(operand, values) * (-1 if isinstance(sign, ast.USub) else 1)
         case ast.Call():
-            return values[text] if (text := ast.unparse(node)) in values else _called(node, values)
+            return values[text] if (text := _text(node)) in values else _called(node, values)
     return _distance(node, values, wanted=True) == 0  # a comparison that is used as a number
+
+
+@functools.lru_cache(maxsize=64)
+def _text(call: ast.Call) -> str:
+    """The source of a call, made once: the search computes it a hundred thousand times."""
+    return ast.unparse(call)
 
 
 def _called(call: ast.Call, values: Values) -> Any:
