@@ -9,12 +9,15 @@ import signal
 import sys
 
 import pytest
+import warm_snakemake
 from snakemake_interface_logger_plugins.common import LogEvent
 from snakemake_interface_logger_plugins.tests import MockOutputSettings
 from stub_pipeline import command, make_pipeline, outcome, snakemake
 from stub_terminal import Terminal
+from toy import BASICS
 from toy import campaign as toy_campaign
 
+import sophron
 from snakemake_logger_plugin_sophron import LogHandler, LogHandlerSettings
 from sophron.campaign import driver
 from sophron.cli import _live, _status
@@ -52,6 +55,17 @@ def test_a_campaign_whole_one_line_a_step_and_the_next_command(campaign):
     seen = _status.view(campaign.root)
     documents.validate(documents.Document(seen, campaign.root), "workflow-state")
     assert seen["live"]["eta"] == {"seconds": 0.0, "basis": "measured"}
+
+
+def test_from_another_folder_it_is_the_campaign_that_the_workflow_opens(campaign, tmp_path):
+    host = tmp_path / "above"
+    shutil.copytree(campaign.root / "profiles", host / "profiles")
+    (host / "config").mkdir()
+    (host / "config" / "config.yaml").write_text(f"campaign: {campaign.root}\n")
+    told = warm_snakemake.run(["-s", str(sophron.SNAKEFILE), *BASICS], host).stdout
+    assert f"{campaign.root.name}: 23 jobs to do" in told
+    assert "the plan is not approved yet" in told
+    assert "Job stats" not in told
 
 
 def test_a_failed_verdict_names_cause_log_and_next_command(campaign):

@@ -5,6 +5,7 @@ Snakemake imports this package at every start, to find it: everything else is im
 
 import contextlib
 import os
+import sys
 from dataclasses import dataclass, field
 from logging import WARNING, LogRecord
 from pathlib import Path
@@ -34,7 +35,7 @@ class LogHandlerSettings(LogHandlerSettingsBase):
     campaign: str | None = field(
         default=None,
         metadata={
-            "help": "Folder of the campaign, where it is not the working directory.",
+            "help": "Folder of the campaign; without it, the one that the workflow opens, or the working directory.",
             "env_var": False,
             "required": False,
             "type": str,
@@ -134,7 +135,7 @@ class LogHandler(LogHandlerBase):
         if self._held is None:
             return
         held, self._held = self._held, None
-        root = Path(getattr(self.settings, "campaign", None) or ".").absolute()
+        root = Path(getattr(self.settings, "campaign", None) or _opened() or ".").absolute()
         is_campaign = is_run and (root / "campaign.yaml").is_file()
         if is_campaign:
             from snakemake_logger_plugin_sophron.recorder import Recorder
@@ -159,3 +160,9 @@ class LogHandler(LogHandlerBase):
             self._screen = None
         os.environ.pop(STREAM_VARIABLE, None)
         super().close()
+
+
+def _opened() -> Path | None:
+    """The campaign that the Snakefile opened, which has imported what says so; it need not be the working directory."""
+    rules = sys.modules.get("sophron.campaign.rules")
+    return rules.only_opened() if rules is not None else None

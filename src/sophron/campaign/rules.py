@@ -199,6 +199,11 @@ def workflow_of(root: Path) -> Any:
     return _workflows.get(root)
 
 
+def only_opened() -> Path | None:
+    """The campaign that this process's workflow opened; None if it opened none, or several."""
+    return next(iter(_workflows)) if len(_workflows) == 1 else None
+
+
 def around_shell_lines() -> list[str]:
     """Prefix and suffix that a workflow gives to every shell line of this process."""
     from snakemake.shell import shell
