@@ -13,6 +13,7 @@ from sophron.campaign.spec import Spec
 from sophron.debate import pipeline, stage_steps
 from sophron.debate.ablation import EXPERTS, METHODS, Method
 from sophron.debate.aggregate import STEMS, Mode
+from sophron.debate.rehearsals import pipeline_text, ready, rehearsals
 from sophron.debate.trials import Trial, history
 from sophron.interfaces.kind import Wildcards
 from sophron.records import documents
@@ -33,11 +34,11 @@ def pre(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
 
 def single(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     """An expert after one guest, of which alone it is told."""
-    (*_, rehearsal) = _rehearsals(root, spec, wildcards)
+    (*_, rehearsal) = rehearsals(root, spec, wildcards)
     shown = _method(spec).diagnostics
     guests = {wildcards["guest"]: _guest(root, spec, wildcards, shown=shown)}
     found = {"windows": rehearsal.outcome["result"]["windows"], "guests": guests, "scores": None}
-    return _expert(root, spec, "post_single", wildcards) | {"pipeline": _text(rehearsal), "results": found}
+    return _expert(root, spec, "post_single", wildcards) | {"pipeline": pipeline_text(rehearsal), "results": found}
 
 
 def post(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
@@ -101,7 +102,7 @@ def engineer(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
         if int(fix.wildcards["fix"]) < int(wildcards["fix"])
     ]
     failure = {key: last.outcome["result"][key] for key in ("file", "said")}
-    return {"pipeline": _text(last), "failure": failure, "attempts": attempts}
+    return {"pipeline": pipeline_text(last), "failure": failure, "attempts": attempts}
 
 
 def _after(rehearsed: Sequence[Finished], fix: Finished) -> str:
@@ -143,20 +144,6 @@ def _task(root: Path, spec: Spec) -> Inputs:
     }
 
 
-def _text(rehearsal: Finished) -> str:
-    return rehearsal.files["pipeline"].read_text(encoding="utf-8")
-
-
-def _rehearsals(root: Path, spec: Spec, wildcards: Wildcards) -> list[Finished]:
-    found = results.of_loop(root, spec, "rehearse", {"trial": wildcards["trial"]})
-    return sorted(found, key=lambda one: int(one.wildcards["attempt"]))
-
-
-def ready(root: Path, spec: Spec, wildcards: Wildcards) -> str:
-    """The reply that a trial ran, the Engineer's fixes included; empty where none came through Layer-1."""
-    return _text(_rehearsals(root, spec, wildcards)[-1])
-
-
 def _last_reply(root: Path, spec: Spec, before: Wildcards) -> str:
     """The pipeline of a trial with the Engineer's fixes; where Layer-1 refused it, the author's own words."""
     text = ready(root, spec, before)
@@ -172,7 +159,7 @@ def _critiques(root: Path, spec: Spec, before: Wildcards, method: Method) -> Inp
     (looked,) = results.of_loop(root, spec, "layer1", before)
     found: Inputs = {
         "layer1": looked.outcome["result"],
-        "rehearsal": _rehearsals(root, spec, before)[-1].outcome["result"],
+        "rehearsal": rehearsals(root, spec, before)[-1].outcome["result"],
     }
     for name, part in (("pre", "screen"), ("post", "review")):
         made = results.of_loop(root, spec, part, before)
@@ -192,7 +179,7 @@ def _results(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     """What a benchmark showed: stages and free energies by guest, and scores."""
     trial = {"trial": wildcards["trial"]}
     (made,) = results.of_loop(root, spec, "benchmark", trial)
-    (*_, rehearsal) = _rehearsals(root, spec, wildcards)
+    (*_, rehearsal) = rehearsals(root, spec, wildcards)
     shown = _method(spec).diagnostics
     guests = {}
     for name in made.outcome["result"]["trial"]["guests"]:

@@ -15,8 +15,8 @@ from typing import Any
 
 from sophron.campaign import results
 from sophron.campaign.spec import Spec
-from sophron.debate import gathering
 from sophron.debate.pipeline import PRODUCTION, STAGES, Pipeline, StageFile
+from sophron.debate.rehearsals import ready
 from sophron.debate.trials import Failure, Trial
 from sophron.debate.votes import Label
 from sophron.records import documents
@@ -101,9 +101,7 @@ def _mended(root: Path, spec: Spec, pairs: Sequence[tuple[Trial, Trial]]) -> Ite
         made = results.of_loop(root, spec, "review", {"trial": str(before.number)})
         critique = made[0].outcome["result"]["critique"] if made else {"focus": None}
         stage = next((each for each in STAGES if each.focus == critique["focus"]), None)
-        first, then = (
-            Pipeline.parse(gathering.ready(root, spec, {"trial": str(each.number)})) for each in (before, after)
-        )
+        first, then = (Pipeline.parse(ready(root, spec, {"trial": str(each.number)})) for each in (before, after))
         if stage is not None and _differs(first, then, stage):
             found, mended = _analysed(root, spec, before), _analysed(root, spec, after)
             yield Mended(found, mended, critique, stage.file, _edit(first, then))

@@ -34,7 +34,7 @@ OWN_MODULES = frozenset(
         for name in re.split(
             r"\s+",
             "analysis apr arrays block build complex_diagnostics decoupling dimer_diagnostics dimer_stages experiment "
-            "forces geometry lambdas legs lj_dimer mol2 parametrise pdb platform potentials programs relax samples "
+            "forces geometry lambdas legs lj_dimer mol2 openmm_system parametrise pdb platform potentials programs relax samples "
             "sampling seeding stage_file",
         )
     ]

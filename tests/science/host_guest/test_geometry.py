@@ -5,7 +5,7 @@ import pytest
 
 from sophron.records.errors import UserError
 from sophron.science.estimators.restraints import Frame, Harmonic
-from sophron.science.host_guest import experiment, forces, geometry, platform, sampling
+from sophron.science.host_guest import experiment, forces, geometry, openmm_system, platform, sampling
 from sophron.science.host_guest.geometry import Anchors
 
 from .conftest import CHEM, T, from_smiles, ghost
@@ -99,7 +99,7 @@ class TestWithOpenmm:
         begun = relax.start(built)
         energies = []
         for dummies in (False, True):
-            system, _ = forces.solvated(built.prmtop, "obc2")
+            system, _ = openmm_system.solvated(built.prmtop, "obc2")
             positions = begun.positions_a
             if dummies:
                 forces.add_dummies(system)

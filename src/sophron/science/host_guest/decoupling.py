@@ -24,7 +24,8 @@ from sophron.science.estimators.cycle import Term, total
 from sophron.science.estimators.mbar import Estimate
 from sophron.science.estimators.restraints import Frame, Harmonic, release
 from sophron.science.host_guest import geometry
-from sophron.science.host_guest.forces import GUEST_GROUP, KJ_PER_KCAL, NM_PER_A
+from sophron.science.host_guest.forces import GUEST_GROUP
+from sophron.science.host_guest.openmm_system import KJ_PER_KCAL, NM_PER_A
 from sophron.science.host_guest.platform import openmm
 
 if TYPE_CHECKING:

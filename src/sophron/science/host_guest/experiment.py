@@ -12,7 +12,7 @@ import numpy as np
 from sophron.records import documents
 from sophron.records.atomic import write_json, write_text
 from sophron.science.estimators.restraints import Frame, Harmonic, rt
-from sophron.science.host_guest import apr, arrays, forces, geometry
+from sophron.science.host_guest import apr, arrays, forces, geometry, openmm_system
 from sophron.science.host_guest.apr import Wall, Window
 from sophron.science.host_guest.build import Complex
 from sophron.science.host_guest.forces import Held, Lock, Site
@@ -151,7 +151,7 @@ def prepare(built: Complex, relaxed: Relaxed, protocol: Protocol, temperature_k:
 
     locked: keep the unrestrained guest to one of two equivalent directions. UserError where anchors lie in a line.
     """
-    system, _ = forces.solvated(built.prmtop, built.solvent)
+    system, _ = openmm_system.solvated(built.prmtop, built.solvent)
     solute = relaxed.positions_a
     points = geometry.dummies(solute, built.anchors)
     held = Held(forces.add_dummies(system), built.anchors, built.host_heavy)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,17 +15,13 @@ import numpy as np
 from sophron.science.estimators.restraints import Frame
 from sophron.science.host_guest import geometry
 from sophron.science.host_guest.apr import Wall, Window
-from sophron.science.host_guest.build import Solvent
 from sophron.science.host_guest.geometry import Anchors
+from sophron.science.host_guest.openmm_system import KJ_PER_KCAL, NM_PER_A
 from sophron.science.host_guest.platform import openmm
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-KJ_PER_KCAL = 4.184
-NM_PER_A = 0.1
-HYDROGEN_MASS_AMU = 3.024
-CUTOFF_NM = 0.9
 HOST_K_DISTANCE, HOST_K_ANGLE = 5.0, 100.0
 """Of the six restraints that hold the host against the dummies (Taproom), in kcal/mol/Angstrom^2 and kcal/mol/rad^2."""
 HOST_GROUP, GUEST_GROUP = 1, 2
@@ -62,23 +57,6 @@ class Held:
     dummies: tuple[int, int, int]
     anchors: Anchors
     centre: tuple[int, ...]
-
-
-def solvated(prmtop: Path, solvent: Solvent) -> tuple[Any, Any]:
-    """System and topology of Amber files, hydrogens at 3.024 amu and their bonds rigid, so that 4 fs steps hold.
-
-    Implicit solvent is OBC2 without a surface term: such a term would let the dummies exert forces.
-    """
-    module = openmm()
-    from openmm import app
-
-    files = app.AmberPrmtopFile(str(prmtop))
-    common = {"constraints": app.HBonds, "hydrogenMass": HYDROGEN_MASS_AMU * module.unit.amu, "removeCMMotion": False}
-    if solvent == "obc2":
-        system = files.createSystem(nonbondedMethod=app.NoCutoff, implicitSolvent=app.OBC2, gbsaModel=None, **common)
-    else:
-        system = files.createSystem(nonbondedMethod=app.PME, nonbondedCutoff=CUTOFF_NM, **common)
-    return system, files.topology
 
 
 def add_dummies(system: Any) -> tuple[int, int, int]:

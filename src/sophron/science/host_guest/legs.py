@@ -20,12 +20,12 @@ from sophron.records.errors import UserError
 from sophron.science.estimators.mbar import Estimate, Run, estimate
 from sophron.science.estimators.refusal import Refusal
 from sophron.science.estimators.restraints import Frame, Harmonic, rt
-from sophron.science.host_guest import analysis, arrays, decoupling, experiment, forces
+from sophron.science.host_guest import analysis, arrays, decoupling, experiment, openmm_system
 from sophron.science.host_guest.build import Built, Complex
 from sophron.science.host_guest.decoupling import Decoupled
 from sophron.science.host_guest.experiment import Experiment
-from sophron.science.host_guest.forces import KJ_PER_KCAL
 from sophron.science.host_guest.lambdas import Lambdas, Stage
+from sophron.science.host_guest.openmm_system import KJ_PER_KCAL
 from sophron.science.host_guest.platform import openmm
 from sophron.science.host_guest.relax import Relaxed
 from sophron.science.host_guest.samples import Sampled
@@ -177,7 +177,7 @@ def prepare(
     system = _decoupling(made.system, built, guest, relaxed)
     decoupling.hold(system, chosen, frame)
     bound = Leg(system, lambdas.bound, temperature_k, made.positions_a, made.box_a, made, frame)
-    plain, _ = forces.solvated(built.alone.prmtop, built.solvent)
+    plain, _ = openmm_system.solvated(built.alone.prmtop, built.solvent)
     free = _decoupling(plain, built.alone, range(built.alone.atoms), alone)
     return Legs(bound, Leg(free, lambdas.alone, temperature_k, alone.positions_a, alone.box_a))
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from sophron.interfaces.kind import EngineFailure
 from sophron.science.host_guest.build import Built
-from sophron.science.host_guest.forces import KJ_PER_KCAL, NM_PER_A, solvated
+from sophron.science.host_guest.openmm_system import KJ_PER_KCAL, NM_PER_A, solvated
 from sophron.science.host_guest.platform import openmm, platform
 
 if TYPE_CHECKING:

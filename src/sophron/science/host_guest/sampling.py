@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from sophron.interfaces.kind import EngineFailure, EnvironmentFailure
-from sophron.science.host_guest.forces import KJ_PER_KCAL, NM_PER_A
+from sophron.science.host_guest.openmm_system import KJ_PER_KCAL, NM_PER_A
 from sophron.science.host_guest.platform import openmm, platform
 from sophron.science.host_guest.relax import FRICTION_PER_PS, TIME_STEP_PS, degrees_of_freedom, temperature
 
