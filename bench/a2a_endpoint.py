@@ -21,7 +21,7 @@ import toy_build
 from record import record
 from toy_endpoint import BINDINGS, Endpoint, answer, client, got, request, state, task_of
 
-from sophron.build.release import package
+from sophron.agentbuild.release import package
 
 AT_ONCE = 50
 A_KILL = 8

@@ -10,14 +10,14 @@ from pathlib import Path
 
 from record import record
 
-from sophron.build import contract, loop, ways
-from sophron.build.records import CHANGE, Place
-from sophron.records.resources import resource
+from sophron.agentbuild import build_loop, contract, rehearsal
+from sophron.agentbuild.build_store import CHANGE, Place
+from sophron.records.package_data import resource
 
 ITERATIONS = 12
 
 
-def line(build: loop.Build, verdict: dict) -> dict[str, object]:
+def line(build: build_loop.Build, verdict: dict) -> dict[str, object]:
     """One iteration: what was met, what was missed, what was changed before it."""
     change = build.records.document(verdict["iteration"], CHANGE)
     return {
@@ -32,7 +32,7 @@ def line(build: loop.Build, verdict: dict) -> dict[str, object]:
     }
 
 
-def figures(build: loop.Build, place: Place) -> dict[str, object]:
+def figures(build: build_loop.Build, place: Place) -> dict[str, object]:
     """Scores, R factors, claims and weight fractions of each case, as an agent's reports state them."""
     found = {}
     for case, card in place.cards().items():
@@ -53,9 +53,9 @@ def main() -> int:
     folder = Path(sys.argv[1]).absolute()
     most = int(sys.argv[2]) if len(sys.argv) > 2 else ITERATIONS
     found = contract.load(resource("contracts", "rietveld-snr"))
-    build = loop.begin(folder, found, most)
+    build = build_loop.begin(folder, found, most)
     begun = time.monotonic()
-    result = loop.drive(build, ways.Rehearsal(folder, found), lambda action: print(action, flush=True))
+    result = build_loop.drive(build, rehearsal.Rehearsal(folder, found), lambda action: print(action, flush=True))
     verdicts = build.records.verdicts()
     passes = [one["iteration"] for one in verdicts if one["p_strict"]]
     record(

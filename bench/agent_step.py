@@ -19,8 +19,8 @@ from statistics import median
 from kills import campaign, finish
 from record import record
 
-from sophron.campaign.agent_steps import digest_of
-from sophron.campaign.spec import load
+from sophron.campaign.planning.agent_rules import digest_of
+from sophron.campaign.spec.spec import load
 
 LIMIT_CPU_S = 0.35
 LIBRARIES = "import argparse, importlib.metadata, jsonschema, subprocess, yaml"

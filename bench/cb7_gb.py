@@ -17,27 +17,29 @@ from record import record
 from sophron.records import documents
 from sophron.records.atomic import write_json
 from sophron.science.estimators.refusal import Refusal
-from sophron.science.host_guest import analysis, block, data, experiment, relax, samples, sampling, seeding, tasks
-from sophron.science.host_guest.build import build, read_task
+from sophron.science.host_guest.preparation.complex_builder import build, read_task
+from sophron.science.host_guest.protocols import analysis, apr_setup, seeding
+from sophron.science.host_guest.sampling import equilibration, replica_exchange_block, samples, window_sampling
+from sophron.science.host_guest.systems import data, tasks
 
 NAME = "sampl4-cb7"
 
 
-def prepared(found: data.Benchmark, code: str, folder: Path, args: argparse.Namespace) -> experiment.Experiment:
+def prepared(found: data.Benchmark, code: str, folder: Path, args: argparse.Namespace) -> apr_setup.Experiment:
     """Built, relaxed and seeded once."""
     if (folder / "experiment" / "starts.npz").is_file():
-        return experiment.Experiment.load(folder / "experiment")
+        return apr_setup.Experiment.load(folder / "experiment")
     inputs = folder / "inputs"
     inputs.mkdir(parents=True, exist_ok=True)
     tasks.write(found, found.guests.index(code), args.data, inputs, "obc2")
     task = read_task(inputs)
     built = build(inputs, folder / "built")
-    begun, _ = relax.minimise(built, relax.start(built), "CPU")
-    bath = relax.Bath(task["temperature_k"], args.seed)
-    relaxed = relax.equilibrate(built, begun, bath, max(2.0, 100 * args.ns), "CPU")
+    begun, _ = equilibration.minimise(built, equilibration.start(built), "CPU")
+    bath = equilibration.Bath(task["temperature_k"], args.seed)
+    relaxed = equilibration.equilibrate(built, begun, bath, max(2.0, 100 * args.ns), "CPU")
     locked = task["symmetry"]["locked_by_restraint"]
-    made = experiment.prepare(built, relaxed, experiment.Protocol(), bath.temperature_k, locked=locked)
-    engine = sampling.Engine(made, asked="CPU")
+    made = apr_setup.prepare(built, relaxed, apr_setup.Protocol(), bath.temperature_k, locked=locked)
+    engine = window_sampling.Engine(made, asked="CPU")
     seeded = seeding.seed_windows(engine, args.windows, seeding.Short.of(args.ns), args.seed)
     made = made.with_windows(seeded.windows)
     made.save(folder / "experiment")
@@ -49,15 +51,15 @@ def one(found: data.Benchmark, code: str, args: argparse.Namespace) -> dict[str,
     """One guest: every guard's figure, or the reason of the refusal."""
     folder = args.work / code
     made = prepared(found, code, folder, args)
-    engine = sampling.Engine(made, asked="CPU")
-    plan = sampling.Plan.of(args.ns / len(samples.WAYS), 100)
+    engine = window_sampling.Engine(made, asked="CPU")
+    plan = window_sampling.Plan.of(args.ns / len(samples.WAYS), 100)
     sampled = []
     for place in range(len(made.windows)):
         for number, way in enumerate(samples.WAYS):
             start = seeding.load_start(folder / "experiment" / "starts.npz", way, place)
             where = folder / "windows" / f"{place}_{way}"
             seed = args.seed + 2 * place + number
-            ran = block.run(engine, range(place, place + 1), [start], plan, seed=seed, folder=where)
+            ran = replica_exchange_block.run(engine, range(place, place + 1), [start], plan, seed=seed, folder=where)
             sampled.append(samples.Sampled(place, way, ran.values[0]))
     answer = analysis.binding(made, sampled, read_task(folder / "inputs"))
     row: dict[str, Any] = {
@@ -81,7 +83,7 @@ def one(found: data.Benchmark, code: str, args: argparse.Namespace) -> dict[str,
     }
 
 
-def overlaps(made: experiment.Experiment, sampled: list[samples.Sampled]) -> list[float]:
+def overlaps(made: apr_setup.Experiment, sampled: list[samples.Sampled]) -> list[float]:
     """Of neighbours by themselves, from the forward samples."""
     return seeding.neighbour_overlaps(made, [each.values for each in sampled if each.seeded == "forward"])
 

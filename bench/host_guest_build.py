@@ -15,8 +15,9 @@ from typing import Any
 from record import record
 
 from sophron.records import documents
-from sophron.science.host_guest import data, relax, tasks
-from sophron.science.host_guest.build import Solvent, build
+from sophron.science.host_guest.preparation.complex_builder import Solvent, build
+from sophron.science.host_guest.sampling import equilibration
+from sophron.science.host_guest.systems import data, tasks
 
 BENCHMARKS = ("sampl4-cb7", "sampl4-oah", "sampl5-cbclip")
 
@@ -30,7 +31,7 @@ def one(found: data.Benchmark, index: int, folder: Path, solvent: Solvent) -> di
         begun = time.monotonic()
         built = build(inputs, Path(work) / "built")
         seconds = time.monotonic() - begun
-        _, energy = relax.minimise(built, relax.start(built))
+        _, energy = equilibration.minimise(built, equilibration.start(built))
         task = documents.load_json(inputs / "task_metadata.json")
     return {
         "guest": found.guests[index],

@@ -15,24 +15,26 @@ from pathlib import Path
 import numpy as np
 from record import record
 
-from sophron.science.host_guest import block, data, experiment, forces, relax, sampling, tasks
-from sophron.science.host_guest.build import build
-from sophron.science.host_guest.platform import openmm, platform
+from sophron.science.host_guest.preparation.complex_builder import build
+from sophron.science.host_guest.protocols import apr_setup, restrained_system
+from sophron.science.host_guest.sampling import equilibration, replica_exchange_block, window_sampling
+from sophron.science.host_guest.sampling.platform import openmm, platform
+from sophron.science.host_guest.systems import data, tasks
 
 GUEST = 5
 T = 298.15
 INTERVAL = 250
 
 
-def bare(made: experiment.Experiment, window: int, state: sampling.State) -> tuple[object, object]:
+def bare(made: apr_setup.Experiment, window: int, state: window_sampling.State) -> tuple[object, object]:
     """What a script of a few lines would run."""
     module = openmm()
-    integrator = module.LangevinMiddleIntegrator(T, relax.FRICTION_PER_PS, relax.TIME_STEP_PS)
+    integrator = module.LangevinMiddleIntegrator(T, equilibration.FRICTION_PER_PS, equilibration.TIME_STEP_PS)
     chosen, properties = platform("CPU")
     context = module.Context(made.system, integrator, chosen, properties)
     context.setPositions(state.positions_a * 0.1)
     context.setVelocitiesToTemperature(T, 3)
-    forces.apply(context, made.windows[window])
+    restrained_system.apply(context, made.windows[window])
     return context, integrator
 
 
@@ -48,12 +50,12 @@ def main() -> None:
         found = data.benchmark("sampl4-cb7")
         tasks.write(found, GUEST, args.data, inputs, "obc2")
         built = build(inputs, Path(work) / "built")
-        begun, _ = relax.minimise(built, relax.start(built), "CPU")
-        made = experiment.prepare(built, begun, experiment.Protocol(), T, locked=True)
-        window = len(experiment.Protocol().strengths)
-        engine = sampling.Engine(made, asked="CPU")
-        plan = sampling.Plan(args.steps // INTERVAL, INTERVAL, 0, args.steps // INTERVAL)
-        state = sampling.State(made.positions_a)
+        begun, _ = equilibration.minimise(built, equilibration.start(built), "CPU")
+        made = apr_setup.prepare(built, begun, apr_setup.Protocol(), T, locked=True)
+        window = len(apr_setup.Protocol().strengths)
+        engine = window_sampling.Engine(made, asked="CPU")
+        plan = window_sampling.Plan(args.steps // INTERVAL, INTERVAL, 0, args.steps // INTERVAL)
+        state = window_sampling.State(made.positions_a)
         context, integrator = bare(made, window, state)
         integrator.step(200)
         ours: list[float] = []
@@ -63,13 +65,15 @@ def main() -> None:
                 at = time.process_time()
                 if ours_now:
                     where = Path(work) / f"turn{turn}"
-                    block.run(engine, range(window, window + 1), [state], plan, seed=turn + 1, folder=where)
+                    replica_exchange_block.run(
+                        engine, range(window, window + 1), [state], plan, seed=turn + 1, folder=where
+                    )
                 else:
                     integrator.step(args.steps)
                     context.getState(getPositions=True)
                 (ours if ours_now else theirs).append(time.process_time() - at)
     ratios = np.array(theirs) / np.array(ours)
-    nanoseconds = args.steps * relax.TIME_STEP_PS * 1e-3
+    nanoseconds = args.steps * equilibration.TIME_STEP_PS * 1e-3
     record(
         "host_guest_throughput",
         {

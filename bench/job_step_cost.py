@@ -14,8 +14,8 @@ from statistics import median
 
 from record import record
 
-from sophron.jobsteps import worker
-from sophron.jobsteps.order import Ended, Order
+from sophron.warm_workers import worker
+from sophron.warm_workers.job_message import Ended, Order
 
 MOST_CPU_S = 0.15
 SNAKEFILE = "rule one:\n    output: '{name}.txt'\n    benchmark: '{name}.tsv'\n    shell: 'echo > {output}'\n"

@@ -23,7 +23,7 @@ from record import record
 
 SNAKEFILE = """\
 import sophron
-from sophron.campaign.driver import begin
+from sophron.campaign.snakefile.onstart import begin
 
 module sophron_workflow:
     snakefile: sophron.SNAKEFILE

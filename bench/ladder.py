@@ -3,7 +3,7 @@
     pip install 'sophron[xrd]'; python bench/ladder.py --seeds 10
 
 Each scan is kept in a file of its own below --work as soon as it is refined, so a run that was stopped goes on.
-Thresholds are frozen from what is recorded here (`bounds_from_these_seeds`), by hand, in evidence.yaml.
+Thresholds are frozen from what is recorded here (`bounds_from_these_seeds`), by hand, in phase_significance.yaml.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from record import record
 
 from sophron.interfaces.rietveld import Freed, Request
 from sophron.interfaces.rietveld_fit import Fit
-from sophron.science.rietveld import evidence, expectation, freedom, matched, weights
+from sophron.science.rietveld import counts_limited_recipe, expected_rwp, phase_significance, refinable_groups, weights
 from sophron.science.rietveld.refinement import Refinement
 from sophron.science.rietveld.rietx_engine import VERSION, Rietx
 from sophron.science.rietveld.simulated import generate, series
@@ -40,20 +40,24 @@ def main_phase(of: series.Series) -> str:
     return series.phase(of.main).name
 
 
-def supported(of_first: Path) -> matched.Recipe:
+def supported(of_first: Path) -> counts_limited_recipe.Recipe:
     """The rungs that the scan of the first seed freed: expected esds hang on the counts, not on their noise."""
     freed = json.loads(of_first.read_text())["freed"]
-    whole = matched.recipe()
-    return matched.Recipe(tuple(matched.Step(one.rung) for one in whole.steps if one.rung.name in freed), whole.main)
+    whole = counts_limited_recipe.recipe()
+    return counts_limited_recipe.Recipe(
+        tuple(counts_limited_recipe.Step(one.rung) for one in whole.steps if one.rung.name in freed), whole.main
+    )
 
 
-def scanned(engine: Rietx, truth: generate.Truth, time_s: int, seed: int, recipe: matched.Recipe) -> dict[str, object]:
+def scanned(
+    engine: Rietx, truth: generate.Truth, time_s: int, seed: int, recipe: counts_limited_recipe.Recipe
+) -> dict[str, object]:
     """One scan, refined: what came out, by name."""
     of = truth.series
     pattern = generate.scan(truth, time_s, seed)
     with tempfile.TemporaryDirectory() as folder:
         refinement = Refinement.begin(engine, series.setup(of, pattern), Path(folder) / "refinement")
-        climbed = matched.climb(refinement, main_phase(of), recipe, limit_s=LIMIT_S)
+        climbed = counts_limited_recipe.climb(refinement, main_phase(of), recipe, limit_s=LIMIT_S)
     fit = climbed.last.fit
     found: dict[str, object] = {
         "ended": climbed.last.ended,
@@ -72,11 +76,11 @@ def numbers(truth: generate.Truth, fit: Fit) -> dict[str, object]:
     return {
         "rwp_percent": fit.rwp.percent,
         "r_expected_percent": fit.r_expected_percent,
-        "misfit_percent": expectation.misfit_percent(fit),
+        "misfit_percent": expected_rwp.misfit_percent(fit),
         "variables": fit.variables,
         "cell_error_ppm": None if cell is None else 1e6 * (cell.value / truth.cell_angstrom - 1),
         "cell_esd_ppm": None if cell is None else 1e6 * (cell.esd_counting or 0.0) / truth.cell_angstrom,
-        "significance": evidence.significance(fit, candidate),
+        "significance": phase_significance.significance(fit, candidate),
         "weight_fraction": share.weight_fraction,
         "weight_fraction_esd": share.weight_fraction_esd,
         "background_mean": float(fit.curves.background.mean()),
@@ -89,9 +93,13 @@ def floors(engine: Rietx, truth: generate.Truth) -> dict[str, object]:
     pattern = generate.expected(truth, FLOOR_S)
     with tempfile.TemporaryDirectory() as folder:
         refinement = Refinement.begin(engine, series.setup(of, pattern), Path(folder) / "refinement")
-        climbed = matched.climb(refinement, main_phase(of), matched.recipe(), limit_s=LIMIT_S)
-        settled = weights.settle(refinement, freedom.request(refinement.current.state, climbed.free, LIMIT_S), "floor")
-    floor = expectation.floor(settled.fit, FLOOR_S)
+        climbed = counts_limited_recipe.climb(
+            refinement, main_phase(of), counts_limited_recipe.recipe(), limit_s=LIMIT_S
+        )
+        settled = weights.settle(
+            refinement, refinable_groups.request(refinement.current.state, climbed.free, LIMIT_S), "floor"
+        )
+    floor = expected_rwp.floor(settled.fit, FLOOR_S)
     return {
         **asdict(floor),
         "percent": floor.percent,
@@ -102,20 +110,22 @@ def floors(engine: Rietx, truth: generate.Truth) -> dict[str, object]:
 
 def counts_needed(engine: Rietx, truth: generate.Truth) -> dict[str, float]:
     """Counts in a pattern from which each rung is supported, everything of the recipe being free."""
-    of, recipe = truth.series, matched.recipe()
+    of, recipe = truth.series, counts_limited_recipe.recipe()
     pattern = generate.expected(truth, FLOOR_S)
     with tempfile.TemporaryDirectory() as folder:
         refinement = Refinement.begin(engine, series.setup(of, pattern), Path(folder) / "refinement")
-        climbed = matched.climb(refinement, main_phase(of), recipe, limit_s=LIMIT_S)
+        climbed = counts_limited_recipe.climb(refinement, main_phase(of), recipe, limit_s=LIMIT_S)
         groups = [
             (group, main_phase(of) if group in recipe.main else None)
             for one in recipe.steps
             for group in one.rung.groups
         ]
         free = [Freed(group, phase) for group, phase in groups]
-        rehearsed = freedom.rehearse(engine, refinement.current.state, climbed.last.fit, free, limit_s=LIMIT_S)
+        rehearsed = refinable_groups.rehearse(engine, refinement.current.state, climbed.last.fit, free, limit_s=LIMIT_S)
     counts = float(pattern.intensity.sum())
-    return {one.rung.name: freedom.counts_needed(rehearsed, one.needs, counts) for one in recipe.steps if one.needs}
+    return {
+        one.rung.name: refinable_groups.counts_needed(rehearsed, one.needs, counts) for one in recipe.steps if one.needs
+    }
 
 
 def measure(work: Path, seeds: range, wanted: list[str]) -> None:
@@ -132,7 +142,7 @@ def measure(work: Path, seeds: range, wanted: list[str]) -> None:
                 path = work / f"{name}-{time_s}-{seed}.json"
                 if path.is_file():
                     continue
-                recipe = matched.recipe() if seed <= 1 else supported(work / f"{name}-{time_s}-1.json")
+                recipe = counts_limited_recipe.recipe() if seed <= 1 else supported(work / f"{name}-{time_s}-1.json")
                 found = scanned(engine, truths[name], time_s, seed, recipe) if seed else floors(engine, truths[name])
                 path.write_text(json.dumps({"series": name, "time_s": time_s, "seed": seed} | found))
                 made += 1
@@ -156,8 +166,8 @@ def biased(engine: Rietx, truth: generate.Truth, time_s: int, seed: int) -> dict
         setup = series.setup(of, generate.scan(truth, time_s, seed))
         refinement = Refinement.begin(engine, setup, Path(folder) / "refinement")
         free: tuple[Freed, ...] = ()
-        for step in matched.recipe().steps[:3]:
-            main = matched.recipe().main
+        for step in counts_limited_recipe.recipe().steps[:3]:
+            main = counts_limited_recipe.recipe().main
             free += tuple(Freed(one, main_phase(of) if one in main else None) for one in step.rung.groups)
             cycle = refinement.refine(Request(free, limit_s=LIMIT_S), step.rung.name)
     return {"ended": cycle.ended, "background_over_truth": background_over_truth(numbers(truth, cycle.fit), time_s)}
@@ -182,7 +192,7 @@ def main() -> int:
         "engine": {"name": "rietx", "version": VERSION},
         "series": found,
         "bounds_from_these_seeds": thresholds(found),
-        "thresholds_in_use": asdict(evidence.thresholds()),
+        "thresholds_in_use": asdict(phase_significance.thresholds()),
         "weights_of_the_counts_themselves": [
             json.loads(path.read_text()) for path in sorted(args.work.glob("raw-*.json"))
         ],

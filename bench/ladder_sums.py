@@ -4,7 +4,7 @@ import json
 import statistics
 from pathlib import Path
 
-from sophron.science.rietveld import evidence, expectation
+from sophron.science.rietveld import expected_rwp, phase_significance
 from sophron.science.rietveld.simulated import series
 
 PICTURE = Path(__file__).parent.parent / "docs" / "images" / "simulated-ladder.png"
@@ -23,7 +23,7 @@ def gathered(work: Path, name: str) -> dict[str, object]:
     floor_path = work / f"{name}-0-0.json"
     if floor_path.is_file():
         floor = json.loads(floor_path.read_text())
-        sums = expectation.Floor(*(floor[key] for key in ("time_s", "misfit", "signal", "variance")))
+        sums = expected_rwp.Floor(*(floor[key] for key in ("time_s", "misfit", "signal", "variance")))
     scans = [json.loads(path.read_text()) for path in work.glob(f"{name}-*.json") if path != floor_path]
     scans.sort(key=lambda one: (one["time_s"], one["seed"]))
     fitted = [one for one in scans if "rwp_percent" in one]  # a wrong phase may come to no fit at all
@@ -76,7 +76,7 @@ def thresholds(found: dict[str, dict[str, object]]) -> dict[str, float]:
 
 def missed(found: dict[str, dict[str, object]]) -> list[str]:
     """What the simulated ladder has to reach and does not, by the thresholds as they stand."""
-    by = evidence.thresholds()
+    by = phase_significance.thresholds()
     said = []
     for name in ("ladder", "control"):
         for one in found[name]["scans"]:
@@ -115,7 +115,7 @@ def draw(result: dict[str, object]) -> None:
                 label="expected",
             )
         right.plot(times, [one["significance"] for one in scans], mark, color=color, ms=4, alpha=0.7, label=label)
-    by = evidence.thresholds()
+    by = phase_significance.thresholds()
     right.axhline(by.claimed_from, color="k", lw=1)
     right.axhline(by.not_claimed_below, color="k", lw=1, ls=":")
     right.annotate("claimed", (90, by.claimed_from + 0.2))

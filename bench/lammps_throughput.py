@@ -21,7 +21,7 @@ from statistics import median
 from kills import campaign
 from record import record
 
-from sophron.science.lammps.find import Lammps, find
+from sophron.science.lammps.executable import Lammps, find
 
 LOOP = re.compile(r"^Loop time of (\S+) on .* for (\d+) steps", re.MULTILINE)
 

@@ -15,12 +15,12 @@ from statistics import median
 
 from record import record
 
-from sophron.agents import models
-from sophron.agents.audit import Audit
-from sophron.agents.budget import Cap, Caps
-from sophron.agents.gateway import Gateway
-from sophron.agents.ledger import FILE, Ledger, OverBudget
-from sophron.agents.redact import Redactor
+from sophron.agents.documents.redact import Redactor
+from sophron.agents.gateway import model_catalogue
+from sophron.agents.gateway.audit import Audit
+from sophron.agents.gateway.budget import Cap, Caps
+from sophron.agents.gateway.gateway import Gateway
+from sophron.agents.gateway.ledger import FILE, Ledger, OverBudget
 from sophron.interfaces.model import Message, Request, Response, Text, Usage
 
 CAP = 2.0
@@ -84,7 +84,7 @@ def replayed(root: Path, calls: int = 500) -> dict[str, float]:
         Request("step", "report", turn, "Be brief.", (Message("user", (Text(f"{turn} " + 4000 * "x"),)),), SCHEMA)
         for turn in range(calls)
     ]
-    catalogue, audit = models.load(root), Audit(root, Redactor())
+    catalogue, audit = model_catalogue.load(root), Audit(root, Redactor())
     response = Response((Text('{"ok": true}' + 2000 * " "),), "end", Usage(1000, 500), "stub", "stub")
     ledger = Ledger(root, UNBOUND)
     for one in asked:

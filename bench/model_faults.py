@@ -18,14 +18,14 @@ from pathlib import Path
 
 from record import record
 
-from sophron.agents import models
-from sophron.agents.audit import Audit, path_of
-from sophron.agents.budget import Cap, Caps
-from sophron.agents.failures import AgentFailure
-from sophron.agents.gateway import Gateway
-from sophron.agents.ledger import FILE, Ledger
-from sophron.agents.models import Catalogue
-from sophron.agents.redact import Redactor
+from sophron.agents.documents.errors import AgentFailure
+from sophron.agents.documents.redact import Redactor
+from sophron.agents.gateway import model_catalogue
+from sophron.agents.gateway.audit import Audit, path_of
+from sophron.agents.gateway.budget import Cap, Caps
+from sophron.agents.gateway.gateway import Gateway
+from sophron.agents.gateway.ledger import FILE, Ledger
+from sophron.agents.gateway.model_catalogue import Catalogue
 from sophron.interfaces.model import Message, Request, Text
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "agents" / "loopback"))
@@ -65,7 +65,7 @@ def closings(root: Path) -> tuple[dict[str, int], Counter[str]]:
 def run(root: Path, peer: Peer, requests: int) -> dict[str, object]:
     """Ask them all; what was lost, and what ledger, audits and service say of it."""
     os.environ |= {"ANTHROPIC_BASE_URL": peer.url, "ANTHROPIC_API_KEY": "loopback-no-real-key"}
-    model = replace(models.load(root).get("claude-haiku"), timeout_s=TIMEOUT_S)
+    model = replace(model_catalogue.load(root).get("claude-haiku"), timeout_s=TIMEOUT_S)
     ledger = Ledger(root, UNBOUND)
     gateway = Gateway(Catalogue((model,)), ledger, Audit(root, Redactor()), sleep=lambda _: None)
     lost = []

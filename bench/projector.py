@@ -14,8 +14,8 @@ from statistics import median, quantiles
 
 from record import record
 
-from sophron.campaign import state
-from sophron.records import events, process
+from sophron.campaign.state import projector
+from sophron.records import events, process_identity
 
 MOST_MS = 15
 STAGE = {"id": "produce", "depends_on": [], "parameters": {"steps": 1000}, "success_criteria": []}
@@ -28,7 +28,12 @@ def fields(number: int) -> dict[str, object]:
 
 def start(root: Path, number: int, attempt: int) -> None:
     """Append the event of a step that starts."""
-    me = {"pid": os.getpid(), "pid_start": process.start_of(os.getpid()), "host": process.host(), "try": attempt}
+    me = {
+        "pid": os.getpid(),
+        "pid_start": process_identity.start_of(os.getpid()),
+        "host": process_identity.host(),
+        "try": attempt,
+    }
     log = f"records/produce-{number}/{attempt}"
     events.append(root, "sophron", "step_started", **fields(number), **me, rule="produce", log=log, digest="d" * 64)
 
@@ -49,7 +54,7 @@ def campaign(root: Path, steps: int) -> float:
         start(root, number, 1)
         end(root, number)
     begun = time.perf_counter()
-    state.project(root)
+    projector.project(root)
     return time.perf_counter() - begun
 
 
@@ -68,11 +73,11 @@ def measure(steps: int, rounds: int) -> dict[str, object]:
             begun = time.perf_counter()
             start(root, number % steps, 2) if number % 2 == 0 else end(root, (number - 1) % steps)
             middle, cpu = time.perf_counter(), time.process_time()
-            state.project(root)
+            projector.project(root)
             cpu_s += time.process_time() - cpu
             appended.append(middle - begun)
             projected.append(time.perf_counter() - middle)
-        size = (root / state.NAME).stat().st_size
+        size = (root / projector.NAME).stat().st_size
     return {
         "steps": steps,
         "append": summary(appended),
@@ -91,7 +96,7 @@ def import_ms(rounds: int) -> float:
             subprocess.run([sys.executable, "-c", code], check=True)
         return 1000 * (sum(os.times()[2:4]) - before) / rounds
 
-    return round(cpu("import json, pathlib, sophron.campaign.state") - cpu("import json, pathlib"), 1)
+    return round(cpu("import json, pathlib, sophron.campaign.state.projector") - cpu("import json, pathlib"), 1)
 
 
 def main() -> int:

@@ -22,11 +22,11 @@ from kills import campaign
 from large_campaign import REPLICAS, spec, steps
 from record import record
 
-from sophron.campaign.spec import load
-from sophron.records.steps import FIELD
+from sophron.campaign.spec.spec import load
+from sophron.records.step_identity import FIELD
 
 MOST_MS = 50
-IMPORTS = "from pathlib import Path; import sophron.cli.stage; import sophron.campaign.steps"
+IMPORTS = "from pathlib import Path; import sophron.cli.stage; import sophron.campaign.execution.run_step"
 CALL = """\
 from pathlib import Path
 from sophron.records.approvals import Claim, require_approved

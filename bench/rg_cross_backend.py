@@ -20,9 +20,10 @@ from pathlib import Path
 import yaml
 from record import record
 
-from sophron.campaign import approve, locks
+from sophron.campaign.approval import approve
+from sophron.campaign.execution import campaign_lock
 from sophron.cli import _probes
-from sophron.records.resources import resource
+from sophron.records.package_data import resource
 
 REPLICAS = "01"
 
@@ -43,7 +44,7 @@ def campaign(root: Path, ways: list[str], steps: int | None) -> None:
     (root / "campaign.yaml").write_text(yaml.safe_dump(spec, sort_keys=False))
     key = root.parent / "key"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
-    with locks.signing(root):
+    with campaign_lock.signing(root):
         approve.sign(approve.propose(root, probe=_probes.of(root)), key, "bench")
 
 

@@ -24,10 +24,11 @@ import numpy as np
 import yaml
 from record import record
 
-from sophron.campaign import approve, locks
+from sophron.campaign.approval import approve
+from sophron.campaign.execution import campaign_lock
 from sophron.cli import _probes
 from sophron.interfaces.rietveld import Background, Freed, Request, Setup
-from sophron.records.resources import resource
+from sophron.records.package_data import resource
 from sophron.science.rietveld import pattern as patterns
 from sophron.science.rietveld.data import packaged
 from sophron.science.rietveld.rietx_engine import Rietx
@@ -87,7 +88,7 @@ def campaign(root: Path, workers: int) -> dict[str, float]:
     """Wall and CPU seconds of the signed campaign, and of its batch alone: from the verdict on the lead to the last."""
     key = root.parent / "key"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
-    with locks.signing(root):
+    with campaign_lock.signing(root):
         approve.sign(approve.propose(root, probe=_probes.of(root)), key, "bench")
     before, begun = cpu(), time.perf_counter()
     command = [sys.executable, "-m", "snakemake", "--cores", str(workers), "--quiet", "all"]

@@ -15,7 +15,7 @@ from pathlib import Path
 from record import record
 
 from sophron.interfaces.rietveld import Background, Instrument, Phase, RietveldEngine, Setup
-from sophron.science.rietveld import pattern, plain, recipe
+from sophron.science.rietveld import engine_messages, pattern, recipe
 from sophron.science.rietveld.gsas2_engine import Gsas2
 from sophron.science.rietveld.refinement import Refinement
 from sophron.science.rietveld.rietx_engine import Rietx
@@ -100,7 +100,10 @@ def trap(engine: RietveldEngine, setup: Setup, refinement: Refinement) -> dict[s
         for group in ("zero", *(group for rung in recipe.LABORATORY for group in rung.groups))
     ]
     request = {"free": free, "equal": [], "values": {}, "background": None, "cycles": 100}
-    asked = {"pattern": plain.pattern(setup.pattern), "state": plain.state(refinement.current.state)}
+    asked = {
+        "pattern": engine_messages.pattern(setup.pattern),
+        "state": engine_messages.state(refinement.current.state),
+    }
     process = engine._make()
     answer = process.ask("refine", {**asked, "request": request}, PATIENCE_S)
     process.close()

@@ -17,10 +17,10 @@ from sophron.interfaces.rietveld import Background, Phase, RietveldEngine, Setup
 from sophron.science.rietveld import pattern, recipe
 from sophron.science.rietveld.gsas2_engine import Gsas2
 from sophron.science.rietveld.instrument_files import read_instrument
+from sophron.science.rietveld.public_patterns import take
 from sophron.science.rietveld.recipe import Rung
 from sophron.science.rietveld.refinement import Refinement
 from sophron.science.rietveld.rietx_engine import Rietx
-from sophron.science.rietveld.sources import take
 
 MOST_RWP = 14.0
 """GSAS-II on X-rays alone."""

@@ -20,10 +20,10 @@ from kills import SNAKEFILE
 from record import record
 from ruamel.yaml import YAML
 
-from sophron.debate import screen_spec
-from sophron.debate.pipeline import Pipeline
+from sophron.debate.pipelines.pipeline import Pipeline
+from sophron.debate.screening import screen_campaign
 from sophron.records.documents import load_yaml
-from sophron.science.host_guest import dimer_pipeline
+from sophron.science.host_guest.pipelines import dimer_pipeline
 
 LIMIT = 1.3
 WINDOWS = 2
@@ -118,7 +118,7 @@ def main() -> int:
             folder.mkdir()
         os.environ["XDG_CONFIG_HOME"], os.environ["XDG_STATE_HOME"] = f"{name}/config", f"{name}/state"
         with (screen / "campaign.yaml").open("w") as stream:
-            YAML().dump(screen_spec.draft(pipeline, library, origin), stream)
+            YAML().dump(screen_campaign.draft(pipeline, library, origin), stream)
         (screen / "Snakefile").write_text(SNAKEFILE)
         services = cost(screen)["jobs"] - args.guests * (4 + WINDOWS) - 2
         (plain / "Snakefile").write_text(PLAIN.format(guests=args.guests, windows=WINDOWS, services=services))

@@ -25,9 +25,9 @@ from loopback_peer import Turn
 from mutations import FAMILIES, mutate
 from record import record
 
-from sophron.agents.heuristics import pipeline_writer
-from sophron.debate.pipeline import Pipeline
-from sophron.science.host_guest import dimer_pipeline
+from sophron.agents.rule_based import pipeline_writer
+from sophron.debate.pipelines.pipeline import Pipeline
+from sophron.science.host_guest.pipelines import dimer_pipeline
 
 AGENTS = "agents: {backend: heuristic, by_name: {pipeline-writer: {backend: anthropic}}}\n"
 LIMITS = "limits: # signed with the plan: the ceilings of all steps must fit in\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sophron.records.resources import resource
+from sophron.records.package_data import resource
 
 RULES = sorted((resource("workflow") / "rules").glob("*.smk"))
 NEEDED = {

@@ -13,7 +13,7 @@ from stub_pipeline import command, make_pipeline, outcome, snakemake
 
 from snakemake_logger_plugin_sophron import LogHandler, LogHandlerSettings
 from snakemake_logger_plugin_sophron.recorder import step_of
-from sophron.campaign import state
+from sophron.campaign.state import projector
 from sophron.records import events
 
 
@@ -84,7 +84,7 @@ def test_a_failing_run_fails_its_step_and_ends(make):
         sentences(root)[-1],
     ]
     assert sentences(root)[-1].endswith("0 of 2 jobs done")
-    now = state.project(root)
+    now = projector.project(root)
     assert list(now["failed_steps"]) == ["accept-produce"]
 
 
@@ -99,17 +99,17 @@ def test_a_killed_driver_leaves_what_it_started(make):
     root = make(outcome("sleeps"))
     driver = subprocess.Popen(**command(root), cwd=root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 30
-    while not (running := state.project(root)["running_process"]) and time.monotonic() < deadline:
+    while not (running := projector.project(root)["running_process"]) and time.monotonic() < deadline:
         time.sleep(0.1)
     driver.send_signal(signal.SIGKILL)
     driver.wait()
     os.kill(running[0]["pid"], signal.SIGKILL)
-    now = state.project(root)
+    now = projector.project(root)
     assert now["run"]["ended_at"] is None
     assert now["run"]["pid"] == driver.pid
     again = snakemake(root, "--rerun-incomplete", "--nolock")
     assert again.returncode == 0, again.stderr
-    now = state.project(root)
+    now = projector.project(root)
     assert (now["run"]["done"], now["running_process"]) == (2, [])
     assert "sophron: produce-sleeps-0 was cut off and started again" in "\n".join(sentences(root))
 

@@ -19,10 +19,10 @@ from toy import campaign as toy_campaign
 
 import sophron
 from snakemake_logger_plugin_sophron import LogHandler, LogHandlerSettings
-from sophron.campaign import driver
+from sophron.campaign.snakefile import onstart
 from sophron.cli import _live, _status
 from sophron.records import documents
-from sophron.records.resources import resource
+from sophron.records.package_data import resource
 
 
 @pytest.fixture(name="campaign")
@@ -42,7 +42,7 @@ def test_a_campaign_whole_one_line_a_step_and_the_next_command(campaign):
     ]
     assert "next: sophron review" in unsigned.stdout
     campaign.sign()
-    driver.tell(campaign.root)
+    onstart.tell(campaign.root)
     lines = campaign.complete().stdout.splitlines()
     assert len(lines) == 24
     assert [line.split()[0] for line in lines[2:-1]] == ["done"] * 21
@@ -82,7 +82,7 @@ def test_a_failed_verdict_names_cause_log_and_next_command(campaign):
 def test_on_a_terminal_steps_scroll_above_a_bar(campaign, monkeypatch):
     monkeypatch.delenv("NO_COLOR", raising=False)
     campaign.sign()
-    driver.tell(campaign.root)
+    onstart.tell(campaign.root)
     exported_before = {"NO_COLOR": "1", "COLUMNS": "80"}
     for columns, environment in ((100, {}), (40, exported_before)):
         command_line = [sys.executable, "-m", "snakemake", "-c1", "results/a/passed"]

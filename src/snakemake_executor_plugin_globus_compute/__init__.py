@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Optional
 from snakemake_interface_common.exceptions import WorkflowError
 from snakemake_interface_executor_plugins.settings import ExecutorSettingsBase
 
-from sophron.jobsteps.executor import COMMON_SETTINGS, StepExecutor
+from sophron.warm_workers.executor import COMMON_SETTINGS, StepExecutor
 
 if TYPE_CHECKING:
     import globus_compute_sdk
@@ -44,7 +44,7 @@ common_settings = COMMON_SETTINGS
 
 def run_order(order: str) -> str:
     """What an endpoint's worker is sent; it has Sophron installed."""
-    from sophron.jobsteps.worker import run
+    from sophron.warm_workers.worker import run
 
     return run(order)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Optional
 
 from snakemake_interface_executor_plugins.settings import ExecutorSettingsBase
 
-from sophron.jobsteps.executor import COMMON_SETTINGS, StepExecutor
+from sophron.warm_workers.executor import COMMON_SETTINGS, StepExecutor
 
 if TYPE_CHECKING:
     from snakemake_executor_plugin_parsl.pool import Pool

@@ -10,8 +10,8 @@ from typing import Any
 from parsl.jobs.states import JobState, JobStatus
 from parsl.providers.base import ExecutionProvider
 
-from sophron.records import lines, process
-from sophron.records.locks import FileLock, LockHeldError
+from sophron.records import jsonl, process_identity
+from sophron.records.file_lock import FileLock, LockHeldError
 
 GONE_S = 60.0  # a scheduler takes its time to end a job: KillWait of Slurm is 30 s
 LOOK_S = 0.5
@@ -27,8 +27,12 @@ class Blocks:
 
     def add(self, provider: str, block: str) -> None:
         """A block was submitted: its job id, or the process id of a local one."""
-        here = {"host": process.host(), "pid_start": process.start_of(int(block))} if provider == "local" else {}
-        lines.append(self.path, {"provider": provider, "block": block, **here})
+        here = (
+            {"host": process_identity.host(), "pid_start": process_identity.start_of(int(block))}
+            if provider == "local"
+            else {}
+        )
+        jsonl.append(self.path, {"provider": provider, "block": block, **here})
 
     def close(self) -> None:
         """All blocks were given back."""
@@ -49,7 +53,7 @@ def give_back(folder: Path, providers: Mapping[str, ExecutionProvider]) -> list[
         except LockHeldError:
             continue  # that driver lives
         with lock:
-            records, _ = lines.read(path)
+            records, _ = jsonl.read(path)
             mine = [one for one in records if one["provider"] in providers]
             for name in {one["provider"] for one in mine}:
                 these = [one for one in mine if one["provider"] == name]
@@ -64,7 +68,7 @@ def _end_local(records: Sequence[Mapping[str, Any]]) -> list[str]:
     ended = []
     for one in records:
         pid = int(one["block"])
-        if process.alive({"pid": pid, **one}):
+        if process_identity.alive({"pid": pid, **one}):
             os.killpg(os.getpgid(pid), signal.SIGKILL)
             ended.append(one["block"])
     return ended

@@ -18,7 +18,7 @@ from snakemake_executor_plugin_parsl import start
 from snakemake_executor_plugin_parsl.leftovers import Blocks, give_back
 from snakemake_executor_plugin_parsl.providers import provider
 from snakemake_executor_plugin_parsl.slots import Block, Slot, slot_of
-from sophron.jobsteps import worker
+from sophron.warm_workers import worker
 
 FOLDER = Path(".snakemake") / "parsl"
 # By the interpreter of this run: nothing needs to be on the PATH.

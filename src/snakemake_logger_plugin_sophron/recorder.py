@@ -9,9 +9,9 @@ from typing import Any
 
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from sophron.campaign import state
-from sophron.records import events, process
-from sophron.records.steps import step_name
+from sophron.campaign.state import projector
+from sophron.records import events, process_identity
+from sophron.records.step_identity import step_name
 
 ACTOR = "snakemake"
 # The shell lines of our rules. A host pipeline may call a rule as it likes, but its line is a part of the plan.
@@ -68,13 +68,13 @@ class Recorder:
         if self._started:
             self._started = False
             events.append(self._root, ACTOR, "run_ended", pid=os.getpid(), host=os.uname().nodename, **self.count)
-            state.project(self._root)
+            projector.project(self._root)
 
     def _append(self, event: str, **fields: Any) -> None:
         if not self._started and event != "run_error":
             self._started = True
             pid = os.getpid()
-            me = {"pid": pid, "pid_start": process.start_of(pid), "host": process.host()}
+            me = {"pid": pid, "pid_start": process_identity.start_of(pid), "host": process_identity.host()}
             events.append(self._root, ACTOR, "run_started", **me, snakemake_version=self._version)
         events.append(self._root, ACTOR, event, **fields)
 
@@ -104,7 +104,7 @@ class Recorder:
         job = self._jobs.pop(values["jobid"], None)
         if job is not None:
             self._append("job_error", **job, exit=self._exit(values.get("shellcmd") or ""))
-            state.project(self._root)
+            projector.project(self._root)
 
     def _exit(self, shellcmd: str) -> str | None:
         """How the job's shell ended, from the exception that was told before."""
@@ -121,7 +121,7 @@ class Recorder:
         if self._started and time.monotonic() - self._counted_at > QUIET_S:
             self._counted_at = time.monotonic()
             self._append("run_progress", **self.count)
-            state.project(self._root)
+            projector.project(self._root)
 
     def _stopped(self, record: LogRecord) -> None:
         reason = record.getMessage().strip()
@@ -130,4 +130,4 @@ class Recorder:
         elif reason and reason != self._last_error and FAREWELL not in reason:
             self._last_error = reason
             self._append("run_error", reason=reason)
-            state.project(self._root)
+            projector.project(self._root)

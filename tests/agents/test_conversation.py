@@ -5,8 +5,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from sophron.agents.conversation import converse, parsed
-from sophron.agents.failures import AgentFailure
+from sophron.agents.documents.errors import AgentFailure
+from sophron.agents.step.conversation import converse, parsed
 from sophron.interfaces.model import Message, Request, Response, Text, Tool, ToolAnswer, ToolCall, Usage
 
 SCHEMA = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}, "additionalProperties": False}

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from sophron.agents import step
-from sophron.agents.failures import AgentFailure
-from sophron.campaign import agent_files
+from sophron.agents.documents.errors import AgentFailure
+from sophron.agents.step import agent_step
+from sophron.campaign.planning import agent_definitions
 from sophron.interfaces.model import Response, Text, ToolCall, Usage
 from sophron.records import documents
 
@@ -31,9 +31,9 @@ Look at {{ sample }}.
 def work(tmp_path):
     (tmp_path / "agents").mkdir()
     (tmp_path / "agents" / "keeper.md").write_text(KEEPER)
-    agent = agent_files.find(tmp_path, "keeper")
+    agent = agent_definitions.find(tmp_path, "keeper")
     answer = tmp_path / "results" / "answer.json"
-    return step.AgentStep(tmp_path, "keeping", agent, "d" * 64, {"sample": 1}, answer, may_fail=True)
+    return agent_step.AgentStep(tmp_path, "keeping", agent, "d" * 64, {"sample": 1}, answer, may_fail=True)
 
 
 def says(text, stop="end"):
@@ -53,12 +53,12 @@ def test_an_answer_that_never_fits_is_a_kept_failure(work):
         asked.append(request)
         return says("I would rather tell a story.")
 
-    step.run(work, ask)
+    agent_step.run(work, ask)
     found, trajectory = left(work)
     assert found["failure"]["kind"] == "invalid_answer"
     assert (found["backend"], found["model"], trajectory) == ("scripted", "stand-in", "")
     assert "answer" not in found
-    step.run(work, ask)
+    agent_step.run(work, ask)
     assert len(asked) == 2  # the answer and its repair; the second run takes what is kept
 
 
@@ -73,14 +73,14 @@ def test_an_answer_that_never_fits_is_a_kept_failure(work):
 )
 def test_whatever_an_agent_does_wrong_is_a_failure_of_its_kind(work, answers, kind):
     left_over = list(answers)
-    step.run(work, lambda _: left_over.pop(0))
+    agent_step.run(work, lambda _: left_over.pop(0))
     assert left(work)[0]["failure"]["kind"] == kind
 
 
 def test_what_tools_wrote_before_it_failed_is_kept(work):
     (work.scratch / "session").mkdir(parents=True)
     (work.scratch / "session" / "trajectory.json").write_text('{"calls": []}')
-    step.run(work, lambda _: says("no", "refusal"))
+    agent_step.run(work, lambda _: says("no", "refusal"))
     assert left(work)[1] == '{"calls": []}'
 
 
@@ -89,7 +89,7 @@ def test_an_agent_that_was_not_reached_did_not_fail(work):
         raise AgentFailure("unavailable", "nobody answers")
 
     with pytest.raises(AgentFailure, match="nobody answers"):
-        step.run(work, away)
+        agent_step.run(work, away)
     assert not work.answer.exists()
 
     def cut_off(request):
@@ -98,10 +98,10 @@ def test_an_agent_that_was_not_reached_did_not_fail(work):
         return says("a story")
 
     with pytest.raises(AgentFailure, match="the cap is reached"):
-        step.run(work, cut_off)
+        agent_step.run(work, cut_off)
     assert not work.answer.exists()
 
 
 def test_elsewhere_a_failure_stays_one(work):
     with pytest.raises(AgentFailure, match="no valid answer"):
-        step.run(replace(work, may_fail=False), lambda _: says("a story"))
+        agent_step.run(replace(work, may_fail=False), lambda _: says("a story"))

@@ -10,13 +10,13 @@ from loopback_anthropic import serve_anthropic
 from loopback_peer import LOST, seeded
 from stub_models import answer, failure, model, request
 
-from sophron.agents import gateway as module
-from sophron.agents.audit import Audit, path_of
-from sophron.agents.budget import Cap, Caps
-from sophron.agents.failures import AgentFailure
-from sophron.agents.ledger import Ledger
-from sophron.agents.models import load
-from sophron.agents.redact import Redactor
+from sophron.agents.documents.errors import AgentFailure
+from sophron.agents.documents.redact import Redactor
+from sophron.agents.gateway import gateway as module
+from sophron.agents.gateway.audit import Audit, path_of
+from sophron.agents.gateway.budget import Cap, Caps
+from sophron.agents.gateway.ledger import Ledger
+from sophron.agents.gateway.model_catalogue import load
 from sophron.interfaces.model import Response, Text, ToolCall, Usage
 
 

@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-from sophron.agents import ledger, sums
-from sophron.agents.budget import Cap, Caps, day_cap
-from sophron.agents.ledger import Ledger, OverBudget
+from sophron.agents.gateway import ledger, ledger_totals
+from sophron.agents.gateway.budget import Cap, Caps, day_cap
+from sophron.agents.gateway.ledger import Ledger, OverBudget
 from sophron.interfaces.model import Usage
 from sophron.records.errors import Refused, UserError
 
@@ -18,8 +18,8 @@ NONE = Cap()
 SPENDER = """
 import sys
 from pathlib import Path
-from sophron.agents.budget import Cap, Caps
-from sophron.agents.ledger import Ledger, OverBudget
+from sophron.agents.gateway.budget import Cap, Caps
+from sophron.agents.gateway.ledger import Ledger, OverBudget
 from sophron.interfaces.model import Usage
 root, name = Path(sys.argv[1]), sys.argv[2]
 ledger = Ledger(root, Caps(Cap(), Cap(calls=None, tokens=None, dollars=1.0), Cap()))
@@ -42,8 +42,8 @@ print(got)
 HOLDER = """
 import sys, time
 from pathlib import Path
-from sophron.agents.budget import Cap, Caps
-from sophron.agents.ledger import Ledger
+from sophron.agents.gateway.budget import Cap, Caps
+from sophron.agents.gateway.ledger import Ledger
 Ledger(Path(sys.argv[1]), Caps(Cap(), Cap(), Cap())).reserve("debug-1", "stub", 900, 0.5)
 print("reserved", flush=True)
 time.sleep(600)
@@ -188,7 +188,7 @@ def test_a_ledger_that_is_cut_under_a_running_step_is_refused(tmp_path):
 
 
 def test_kept_sums_agree_with_the_lines_and_are_dropped_where_a_line_was_edited(tmp_path, monkeypatch):
-    monkeypatch.setattr(sums, "LONGEST_TAIL", 2000)
+    monkeypatch.setattr(ledger_totals, "LONGEST_TAIL", 2000)
     book = Ledger(tmp_path, caps())
     for number in range(40):
         book.settle(book.reserve(f"s-{number % 3}", "stub", 100, 0.001), Usage(number, 1), 0.000123)

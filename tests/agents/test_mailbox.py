@@ -11,9 +11,9 @@ import time
 import pytest
 from stub_models import model, request
 
-from sophron.agents import mailbox
-from sophron.agents.backends.mailbox import Mailbox
-from sophron.agents.redact import Redactor
+from sophron.agents.documents.redact import Redactor
+from sophron.agents.gateway import mailbox
+from sophron.agents.gateway.backends.mailbox import Mailbox
 from sophron.cli import main
 from sophron.interfaces.model import ModelFailure
 from sophron.records.errors import UserError
@@ -134,8 +134,8 @@ def test_the_command_lists_shows_and_answers(tmp_path, capsys, monkeypatch):
 
 def test_the_parts_around_models_import_no_client(tmp_path):
     code = (
-        "import sys, sophron.agents.gateway, sophron.agents.mailbox, sophron.agents.backends.replay, "
-        "sophron.agents.backends.mailbox, sophron.cli.mailbox\n"
+        "import sys, sophron.agents.gateway.gateway, sophron.agents.gateway.mailbox, sophron.agents.gateway.backends.replay, "
+        "sophron.agents.gateway.backends.mailbox, sophron.cli.mailbox\n"
         "print(sorted({'anthropic', 'openai', 'mcp', 'numpy', 'jsonschema', 'yaml', 'httpx2'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from sophron.campaign import agent_files
+from sophron.campaign.planning import agent_definitions
 from sophron.records import documents
-from sophron.records.resources import resource
+from sophron.records.package_data import resource
 
 AGENTS = ["amend", "checkpoint-management", "debug", "design", "plan", "report", "resume", "verify"]
 SKILLS = """using-it experiment-design workflow-planning executing-workflows compute-backend result-verification
@@ -12,14 +12,14 @@ workflow-completion session-resume systematic-debugging checkpoint-management"""
 
 
 def test_the_socratic_agents_are_there():
-    assert set(AGENTS) <= set(agent_files.names(None))
+    assert set(AGENTS) <= set(agent_definitions.names(None))
 
 
 @pytest.mark.parametrize("name", AGENTS)
 def test_definition_is_valid(name):
-    agent = agent_files.find(None, name)
+    agent = agent_definitions.find(None, name)
     assert agent.name == name
-    assert set(agent_files.PLACE.findall(agent.prompt)) == set(agent.front["inputs"])
+    assert set(agent_definitions.PLACE.findall(agent.prompt)) == set(agent.front["inputs"])
     assert agent.schema["additionalProperties"] is False
     assert "data" in agent.prompt
     assert "instruction" in agent.prompt or "tells you what to do" in agent.prompt
@@ -63,4 +63,4 @@ def test_faults_are_named(tmp_path, old, new, message):
     path = tmp_path / "verify.md"
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(Exception, match=message):
-        agent_files.load(path)
+        agent_definitions.load(path)

@@ -7,16 +7,16 @@ import pytest
 import stub_models
 from stub_models import answer, failure, model, request
 
-from sophron.agents import models
-from sophron.agents.audit import Audit, path_of
-from sophron.agents.backends.replay import Replay
-from sophron.agents.budget import Cap, Caps
-from sophron.agents.failures import AgentFailure
-from sophron.agents.gateway import Gateway
-from sophron.agents.ledger import Ledger
-from sophron.agents.redact import Redactor
+from sophron.agents.documents.errors import AgentFailure
+from sophron.agents.documents.redact import Redactor
+from sophron.agents.gateway import model_catalogue
+from sophron.agents.gateway.audit import Audit, path_of
+from sophron.agents.gateway.backends.replay import Replay
+from sophron.agents.gateway.budget import Cap, Caps
+from sophron.agents.gateway.gateway import Gateway
+from sophron.agents.gateway.ledger import Ledger
 from sophron.interfaces.model import Message
-from sophron.records import registry
+from sophron.records import entry_points
 
 NOTHING = Caps(Cap(0, 0, 0), Cap(0, 0, 0), Cap(0, 0, 0))
 
@@ -32,8 +32,8 @@ def record(root, monkeypatch, script, *requests):
 
 
 def replay(root, monkeypatch, *requests, rank=2):
-    monkeypatch.setattr(registry, "load", lambda group, name: {"replay": Replay}[name])
-    made = Gateway(models.load(root), Ledger(root, NOTHING), Audit(root, Redactor()), backend="replay")
+    monkeypatch.setattr(entry_points, "load", lambda group, name: {"replay": Replay}[name])
+    made = Gateway(model_catalogue.load(root), Ledger(root, NOTHING), Audit(root, Redactor()), backend="replay")
     return [made.ask(one, rank=rank, role="control") for one in requests]
 
 

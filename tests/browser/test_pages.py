@@ -9,9 +9,13 @@ import finished_campaign
 import pytest
 import toy
 
-from sophron.campaign import approve, draft, page, report, report_page, review, review_page
-from sophron.campaign.plan import Plan, PlannedStep
-from sophron.campaign.spec import load
+from sophron.campaign.approval import approve
+from sophron.campaign.planning.plan import Plan, PlannedStep
+from sophron.campaign.rendering import html
+from sophron.campaign.report import report, report_page
+from sophron.campaign.review import review, review_page
+from sophron.campaign.spec import amendment_draft
+from sophron.campaign.spec.spec import load
 from sophron.records import approvals
 from sophron.records.atomic import write_text
 
@@ -76,7 +80,9 @@ def pages(tmp_path_factory):
         gathered.__dict__["plots"] = [plot, replace(plot, step="f")]
         write_text(folder / "report.html", report_page.render(gathered, CAVEATS))
         steps = [PlannedStep(name, "sophron", "0" * 64, {"replica": str(n)}) for name in "abcdef" for n in range(50)]
-        drafted = draft.Draft("", 2, ["stages.c.definition.weight: 0.5 -> 0.25"], "because", ["c", "d", "f"], "")
+        drafted = amendment_draft.Draft(
+            "", 2, ["stages.c.definition.weight: 0.5 -> 0.25"], "because", ["c", "d", "f"], ""
+        )
         proposal = approve.Proposal(campaign.root, Plan(spec, tuple(steps)), "{}\n", drafted)
         now = [{"rule": "c", "wildcards": {}, "reason": "Params have changed since last execution: x"}]
         looked = review.Review(proposal, now, [], ["the assumption finite is UNVERIFIED; verify it"])
@@ -154,4 +160,4 @@ def test_another_style_than_the_page_was_made_with_is_refused(chromium, pages, t
 
 
 def test_only_our_own_pictures_pass_unescaped():
-    assert str(page.picture("<svg></svg>")) == "<svg></svg>"
+    assert str(html.picture("<svg></svg>")) == "<svg></svg>"

@@ -7,8 +7,10 @@ import html_page
 import pytest
 import toy
 
-from sophron.agents import budget
-from sophron.campaign import agent_costs, agent_files, plan, review, review_page, review_text, spec
+from sophron.agents.gateway import budget
+from sophron.campaign.planning import agent_costs, agent_definitions, plan
+from sophron.campaign.review import review, review_page, review_text
+from sophron.campaign.spec import spec
 from sophron.records import strict_yaml
 
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "how-to" / "agents.md"
@@ -91,8 +93,8 @@ def test_defaults_of_campaigns_documents_and_a_day_agree(monkeypatch, tmp_path):
     assert day.dollars == default["dollars"]
     assert day.tokens >= default["tokens"]
     assert day.calls >= default["model_calls"]
-    for name in agent_files.names(None):
-        front = agent_files.find(None, name).front
+    for name in agent_definitions.names(None):
+        front = agent_definitions.find(None, name).front
         assert front["limits"]["dollars"] <= day.dollars, name
         assert front["limits"]["tokens"] <= day.tokens, name
         assert all(value <= front["limits"][key] for key, value in front["usual"].items()), name
@@ -100,8 +102,8 @@ def test_defaults_of_campaigns_documents_and_a_day_agree(monkeypatch, tmp_path):
 
 
 def test_what_an_agent_usually_takes_is_no_part_of_what_it_is():
-    agent = agent_files.find(None, "report")
-    other = agent_files.AgentFile(
+    agent = agent_definitions.find(None, "report")
+    other = agent_definitions.AgentFile(
         agent.path, {**agent.front, "usual": {"calls": 2, "tokens": 9, "dollars": 0}}, agent.prompt, agent.skills
     )
     assert other.digest({}) == agent.digest({})

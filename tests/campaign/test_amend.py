@@ -6,7 +6,10 @@ import pytest
 import toy
 import yaml
 
-from sophron.campaign import agent_steps, amend, draft, mechanical, review, spec
+from sophron.campaign.approval import amend
+from sophron.campaign.planning import agent_rules
+from sophron.campaign.review import review
+from sophron.campaign.spec import amendment_draft, spec, stage_resources
 from sophron.cli import main
 from sophron.records.errors import UserError
 
@@ -20,7 +23,7 @@ def campaign(tmp_path, monkeypatch):
 
 
 def load(campaign, version=None):
-    name = draft.DRAFT_SPEC_NAME if version is None else f"log/{version:04d}.campaign.yaml"
+    name = amendment_draft.DRAFT_SPEC_NAME if version is None else f"log/{version:04d}.campaign.yaml"
     return spec.load(campaign.root / "approvals" / name)
 
 
@@ -50,7 +53,7 @@ def test_one_change_is_named_and_invalidates_its_stage_and_what_builds_on_it(cam
     assert said.startswith(change)
     assert drafted.invalidated_stages == list(invalidated)
     assert drafted.version == load(campaign).version == 2
-    assert draft.read(campaign.root).changes == drafted.changes
+    assert amendment_draft.read(campaign.root).changes == drafted.changes
 
 
 def test_an_edited_spec_is_the_draft_and_comments_stay(campaign):
@@ -59,14 +62,14 @@ def test_an_edited_spec_is_the_draft_and_comments_stay(campaign):
     drafted = amend.draft(campaign.root, "because")
     assert drafted.changes == ["stages.d.definition.offset: 100 -> 101"]
     wanted = campaign.spec.read_text().replace("version: 1", "version: 2")
-    assert (campaign.root / "approvals" / draft.DRAFT_SPEC_NAME).read_text() == wanted
+    assert (campaign.root / "approvals" / amendment_draft.DRAFT_SPEC_NAME).read_text() == wanted
 
 
 def test_a_setting_leaves_everything_else_as_it_was(campaign):
     amend.draft(campaign.root, "because", ["stages.c.definition.weight=0.25"])
     before, after = spec.load(campaign.spec).data, load(campaign).data
     assert list(amend.differences(before, after)) == ["stages.c.definition.weight: 0.5 -> 0.25"]
-    assert "# A campaign of plain sums" in (campaign.root / "approvals" / draft.DRAFT_SPEC_NAME).read_text()
+    assert "# A campaign of plain sums" in (campaign.root / "approvals" / amendment_draft.DRAFT_SPEC_NAME).read_text()
 
 
 @pytest.mark.parametrize("value", ["no", "'1e6'", "'12'", "2024-01-01", "'null'", "0x10 units"])
@@ -105,7 +108,7 @@ def test_what_cannot_be_drafted_is_one_sentence_and_leaves_no_trace(campaign, se
     with pytest.raises(UserError, match=words) as caught:
         amend.draft(campaign.root, "", settings)
     assert "\n" not in str(caught.value)
-    assert draft.read(campaign.root).changes == older.changes
+    assert amendment_draft.read(campaign.root).changes == older.changes
 
 
 def test_a_draft_that_waits_is_added_to(campaign):
@@ -127,7 +130,7 @@ def test_a_draft_that_waits_is_added_to(campaign):
     undone = ["stages.c.definition.weight=0.5", "limits.core_hours=100", f"stages.f={json.dumps(block)}"]
     with pytest.raises(UserError, match=r"changes nothing .* to forget the draft that waits: sophron amend --drop"):
         amend.draft(campaign.root, "", undone)
-    assert draft.read(campaign.root).changes == again.changes
+    assert amendment_draft.read(campaign.root).changes == again.changes
 
 
 def test_an_edited_spec_adds_to_the_draft_only_with_all_that_the_draft_changes(campaign):
@@ -141,7 +144,7 @@ def test_an_edited_spec_adds_to_the_draft_only_with_all_that_the_draft_changes(c
     for settings in ([], ["seed=9"]):
         with pytest.raises(UserError, match=r"waits whose changes it lacks \(seed: 7 -> 8\); write them into the file"):
             amend.draft(campaign.root, "lost", settings)
-    assert len(draft.read(campaign.root).changes) == 3
+    assert len(amendment_draft.read(campaign.root).changes) == 3
 
 
 def test_the_verb_says_what_it_adds_to_and_what_keeps_the_gate_closed(campaign, capsys):
@@ -157,12 +160,12 @@ def test_the_verb_says_what_it_adds_to_and_what_keeps_the_gate_closed(campaign, 
 
 def runs(campaign, stage, key):
     block = spec.load(campaign.spec).mechanical_block(stage)
-    return getattr(mechanical.overlaid(block, stage, campaign.root), key)
+    return getattr(stage_resources.overlaid(block, stage, campaign.root), key)
 
 
 def test_a_signed_change_of_a_mechanical_key_ends_its_older_overlays(campaign):
     for stage in "abc":
-        mechanical.add_overlay(campaign.root, stage, "threads", 2, by="debug agent", reason="slow")
+        stage_resources.add_overlay(campaign.root, stage, "threads", 2, by="debug agent", reason="slow")
     drafted = amend.draft(campaign.root, "because", ["stages.a.mechanical.memory_mb=300"])
     drafted = amend.draft(campaign.root, "because", ["stages.b.mechanical.choices={threads: [1]}"])
     drafted = amend.draft(campaign.root, "because", ["stages.c.mechanical.threads=1"])
@@ -179,16 +182,16 @@ def test_a_signed_change_of_a_mechanical_key_ends_its_older_overlays(campaign):
     assert runs(campaign, "a", "memory_mb") == 300
     campaign.amend("stages.c.mechanical.threads=1")
     assert runs(campaign, "c", "threads") == 1  # a withdrawn value does not bring the overlay back
-    log = (campaign.root / mechanical.OVERLAYS_NAME).read_text().splitlines()
+    log = (campaign.root / stage_resources.OVERLAYS_NAME).read_text().splitlines()
     assert len(log) == 6  # nothing is taken out of it
-    mechanical.add_overlay(campaign.root, "c", "threads", 2, by="debug agent", reason="slow again")
+    stage_resources.add_overlay(campaign.root, "c", "threads", 2, by="debug agent", reason="slow again")
     assert runs(campaign, "c", "threads") == 2
     campaign.amend("stages.f.mechanical.memory_mb=300", "stages.d.definition.offset=101")
     assert runs(campaign, "c", "threads") == 2
 
 
 def test_a_stage_that_comes_back_does_not_bring_its_overlays(campaign):
-    mechanical.add_overlay(campaign.root, "f", "threads", 2, by="debug agent", reason="slow")
+    stage_resources.add_overlay(campaign.root, "f", "threads", 2, by="debug agent", reason="slow")
     amend.draft(campaign.root, "because", removed=["stages.f"])
     campaign.sign()
     campaign.amend(withdraw=2)
@@ -258,6 +261,6 @@ def test_line_ends_of_windows_survive_an_amendment(campaign):
 def test_an_approval_from_before_agents_were_signed_names_none_and_a_later_one_does(campaign):
     now = spec.load(campaign.spec)
     assert amend.agents_changed(campaign.root, now, {}) == []
-    signed = {"caveats": agent_steps.digest_of(campaign.root, now, "caveats"), "debug": "0" * 64}
+    signed = {"caveats": agent_rules.digest_of(campaign.root, now, "caveats"), "debug": "0" * 64}
     said = amend.agents_changed(campaign.root, now, {"agents": signed})
     assert said == ["debug"]

@@ -8,8 +8,10 @@ from datetime import datetime
 import pytest
 import toy
 
-from sophron.campaign import amend, approve, locks, review_text, trust
-from sophron.campaign.pitfalls import Pitfall
+from sophron.campaign.approval import amend, approve, known_signers
+from sophron.campaign.execution import campaign_lock
+from sophron.campaign.review import review_text
+from sophron.campaign.spec.pitfalls import Pitfall
 from sophron.cli import main
 from sophron.interfaces.probe import Finding
 from sophron.records import approvals, signatures
@@ -52,8 +54,8 @@ def test_each_approval_holds_the_hash_of_the_one_before(campaign):
     assert again["previous"] == first.hash
     assert again["version"] == 1
     assert again["nonce"] != first.record["nonce"]
-    assert again["trusted"] == trust.fingerprints(campaign.root)
-    assert trust.history(approvals.signed_gate(campaign.root)) == [
+    assert again["trusted"] == known_signers.fingerprints(campaign.root)
+    assert known_signers.history(approvals.signed_gate(campaign.root)) == [
         approvals.signed_gate(campaign.root).hash,
         first.hash,
     ]
@@ -114,7 +116,7 @@ def test_nothing_is_signed_past_the_gate_by_a_caller_of_the_library_either(campa
         (None, "the probes of its pitfalls were not run"),
         (lambda _: [(pitfall, Finding("hit", "water"))], "the pitfall wet was found: water"),
     ):
-        with locks.signing(campaign.root), pytest.raises(Refused, match=words):
+        with campaign_lock.signing(campaign.root), pytest.raises(Refused, match=words):
             approve.sign(approve.propose(campaign.root, probe=probe), campaign.key, "alex")
     assert not campaign.gate.exists()
 
@@ -140,17 +142,17 @@ def test_a_comment_or_another_order_of_keys_needs_no_new_signature(campaign):
 
 
 def test_one_signs_at_a_time(campaign):
-    with locks.signing(campaign.root), pytest.raises(UserError, match="another process works on this campaign"):
+    with campaign_lock.signing(campaign.root), pytest.raises(UserError, match="another process works on this campaign"):
         campaign.sign()
 
 
 def test_this_user_remembers_keys_and_the_last_approval_under_a_lock(campaign):
     campaign.sign()
-    known = trust.known_keys(campaign.root, "arithmetic-toy")
+    known = known_signers.known_keys(campaign.root, "arithmetic-toy")
     assert known == {signatures.public_key(campaign.key)}
-    assert trust.known_keys(campaign.root, "another") is None
+    assert known_signers.known_keys(campaign.root, "another") is None
     campaign.amend("seed=8")
-    trust.check(approvals.signed_gate(campaign.root))
+    known_signers.check(approvals.signed_gate(campaign.root))
 
 
 def log_files(campaign):

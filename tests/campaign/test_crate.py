@@ -9,11 +9,11 @@ import finished_campaign
 import pytest
 from rocrate.rocrate import ROCrate
 
-from sophron.campaign import crate
-from sophron.campaign.crate_graph import Graph
-from sophron.campaign.report import Answer
-from sophron.campaign.spec import load
-from sophron.records.canonical import file_digest
+from sophron.campaign.report import crate
+from sophron.campaign.report.crate_graph import Graph
+from sophron.campaign.report.report import Answer
+from sophron.campaign.spec.spec import load
+from sophron.records.canonical_json import file_digest
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sophron.campaign.criteria import Comparison, CriterionError, check, evaluate
+from sophron.campaign.spec.criteria import Comparison, CriterionError, check, evaluate
 
 SCHEMA = {
     "properties": {

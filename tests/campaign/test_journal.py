@@ -7,7 +7,9 @@ import shutil
 import pytest
 import toy
 
-from sophron.campaign import amend, amendment_journal, approve, draft, locks, trust
+from sophron.campaign.approval import amend, amendment_journal, approve, known_signers
+from sophron.campaign.execution import campaign_lock
+from sophron.campaign.spec import amendment_draft
 from sophron.records import approvals, atomic
 from sophron.records.errors import UserError
 
@@ -34,7 +36,7 @@ def finished(tmp_path_factory):
 def copy_of(finished, folder):
     shutil.copytree(finished.root, folder / "toy", symlinks=True)
     campaign = toy.Campaign(folder / "toy", finished.key)
-    trust.remember(approvals.signed_gate(campaign.root))
+    known_signers.remember(approvals.signed_gate(campaign.root))
     return campaign
 
 
@@ -95,7 +97,7 @@ def test_a_kill_before_any_write_is_finished_by_the_next_call(finished, tmp_path
         assert state_of(campaign) == wanted, number
         assert len(campaign.events("amended")) == 1
         assert len(campaign.events("approved")) == 2
-        trust.check(approvals.valid_approval(campaign.root))
+        known_signers.check(approvals.valid_approval(campaign.root))
         shutil.rmtree(folder)
 
 
@@ -173,8 +175,8 @@ def test_a_journal_waits_for_who_works_on_the_campaign(finished, tmp_path, monke
         die_at(killing, 4)
         with pytest.raises(Killed):
             campaign.sign()
-    with locks.driver_lock(campaign.root):
+    with campaign_lock.driver_lock(campaign.root):
         assert not amendment_journal.finish(campaign.root)
     assert amendment_journal.finish(campaign.root)
-    assert draft.read(campaign.root) is None
+    assert amendment_draft.read(campaign.root) is None
     assert json.loads(approve.propose(campaign.root).statement)["version"] == 2

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from sophron.campaign.pitfalls import Condition, applicable, catalogue, load
+from sophron.campaign.spec.pitfalls import Condition, applicable, catalogue, load
+from sophron.records.entry_points import names
 from sophron.records.errors import UserError
-from sophron.records.registry import names
 
 OWN = """\
 id: {id}

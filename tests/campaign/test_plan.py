@@ -9,9 +9,11 @@ import time
 import pytest
 import toy
 
-from sophron.campaign import amend, draft, plan, spec
+from sophron.campaign.approval import amend
+from sophron.campaign.planning import plan
+from sophron.campaign.spec import amendment_draft, spec
 from sophron.records.errors import UserError
-from sophron.records.steps import identity
+from sophron.records.step_identity import identity
 
 PROFILE = """\
 cores: 7
@@ -148,7 +150,7 @@ def test_a_snakefile_without_our_rules_or_with_a_fault_is_one_sentence(tmp_path,
 
 
 def test_the_cause_of_a_failed_dry_run_is_the_exception_and_not_a_path():
-    frame = '  File "/x/sophron/campaign/dry_run.py", line 42, in shown\n    open(path)\n    ^^^^\n'
+    frame = '  File "/x/sophron/campaign/snakefile/dry_run.py", line 42, in shown\n    open(path)\n    ^^^^\n'
     cause = plan._cause(f"Traceback (most recent call last):\n{frame}WorkflowError:\nno access\n    to: x\n")
     assert cause == "WorkflowError: no access to: x"
     assert plan._cause("warning\nsophron: campaign.yaml:1: is empty\n") == "campaign.yaml:1: is empty"
@@ -161,7 +163,7 @@ def test_planning_a_draft_looks_at_the_draft_and_leaves_the_spec(tmp_path, monke
     campaign.sign()
     text = campaign.spec.read_bytes()
     amend.draft(campaign.root, "because", ["stages.c.definition.replicas=3"])
-    drafted = plan.make(campaign.root, spec.load(campaign.root / "approvals" / draft.DRAFT_SPEC_NAME))
+    drafted = plan.make(campaign.root, spec.load(campaign.root / "approvals" / amendment_draft.DRAFT_SPEC_NAME))
     assert sum(step.rule == "b" for step in drafted.steps) == 3
     assert sum(step.rule == "b" for step in make(campaign).steps) == 2
     assert campaign.spec.read_bytes() == text

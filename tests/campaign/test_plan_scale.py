@@ -7,10 +7,11 @@ import shutil
 import pytest
 import toy
 
-from sophron.campaign import plan, spec
+from sophron.campaign.planning import plan
+from sophron.campaign.spec import spec
 from sophron.records import approvals
 from sophron.records.errors import Refused
-from sophron.records.steps import FIELD, contains, identity
+from sophron.records.step_identity import FIELD, contains, identity
 
 REPLICAS = 60
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sophron.campaign import question
-from sophron.campaign.report import Answer
-from sophron.campaign.spec import Spec, load
+from sophron.campaign.report.report import Answer
+from sophron.campaign.spec import question
+from sophron.campaign.spec.spec import Spec, load
 from sophron.cli import main
 from sophron.records.documents import load_yaml
 from sophron.records.errors import UserError
-from sophron.records.resources import resource
+from sophron.records.package_data import resource
 
 SHIPPED = sorted(path.parent.name for path in resource("campaigns").glob("*/campaign.yaml"))
 
@@ -43,8 +43,8 @@ def test_shipped_campaigns_ask_what_their_kinds_answer(name, tmp_path):
 def test_none_of_them_needs_a_library_of_units():
     """So no step of theirs pays for its import, the report's neither."""
     code = (
-        "import sys; from sophron.campaign import question; from sophron.campaign.spec import load\n"
-        "from sophron.records.resources import resource\n"
+        "import sys; from sophron.campaign.spec import question; from sophron.campaign.spec.spec import load\n"
+        "from sophron.records.package_data import resource\n"
         "for path in resource('campaigns').glob('*/campaign.yaml'): question.check_units(load(path))\n"
         "sys.exit('pint' in sys.modules)"
     )

@@ -9,12 +9,13 @@ import finished_campaign
 import pytest
 from html_page import Page
 
-from sophron.campaign import report, report_page, results
-from sophron.campaign.results import Finished
-from sophron.campaign.spec import load
+from sophron.campaign.execution import outcome_store
+from sophron.campaign.execution.outcome_store import Finished
+from sophron.campaign.report import report, report_page
+from sophron.campaign.spec.spec import load
 from sophron.interfaces.kind import StageKind
 from sophron.records import approvals
-from sophron.records.canonical import file_digest
+from sophron.records.canonical_json import file_digest
 
 EVIL_SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script><circle r="5"/></svg>'
 
@@ -234,5 +235,5 @@ def test_compared_gives_the_span_over_all_steps():
 
 
 def test_a_record_folder_tells_tries_apart_from_other_numbers(campaign):
-    assert results.record_folder(campaign.root, "b-1").is_dir()
+    assert outcome_store.record_folder(campaign.root, "b-1").is_dir()
     assert len({one.step for stage in gathered(campaign).stages for one in stage.all_tries}) == 7

@@ -5,9 +5,10 @@ import json
 import pytest
 import toy
 
-from sophron.campaign import driver, locks
+from sophron.campaign.execution import campaign_lock
+from sophron.campaign.snakefile import onstart
 from sophron.cli import main
-from sophron.records.locks import FileLock
+from sophron.records.file_lock import FileLock
 
 
 @pytest.fixture
@@ -16,7 +17,7 @@ def campaign(tmp_path, monkeypatch):
     campaign = toy.campaign(tmp_path, monkeypatch)
     campaign.edit("{factor: 2}", "{factor: 2, breaks_without: engine.txt}")
     campaign.sign()
-    driver.tell(campaign.root)
+    onstart.tell(campaign.root)
     campaign.run_here("a", "verify-a", "accept-a", "b-0", "b-1", "verify-b")
     return campaign
 
@@ -77,11 +78,11 @@ def test_what_cannot_be_cleared_is_one_sentence(campaign, capsys, name, said):
 
 
 def test_nothing_is_cleared_while_a_driver_or_a_step_is_at_work(campaign, capsys):
-    lock = locks.driver_lock(campaign.root)
+    lock = campaign_lock.driver_lock(campaign.root)
     assert retry(campaign, "b") == 2
     assert "another process works on this campaign" in capsys.readouterr().err
     lock.release()
-    with FileLock(campaign.root / locks.STEPS_LOCK, shared=True):
+    with FileLock(campaign.root / campaign_lock.STEPS_LOCK, shared=True):
         assert retry(campaign, "b") == 2
     assert "steps of this campaign are running; wait until they have ended" in capsys.readouterr().err
     assert campaign.events("cleared") == []

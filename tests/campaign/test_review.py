@@ -9,15 +9,17 @@ import pytest
 import toy
 from html_page import Page
 
-from sophron.campaign import amend, approve, plan, review, review_page, review_text
-from sophron.campaign.draft import Draft
-from sophron.campaign.pitfalls import Pitfall
-from sophron.campaign.spec import Spec, load
+from sophron.campaign.approval import amend, approve
+from sophron.campaign.planning import plan
+from sophron.campaign.review import review, review_page, review_text
+from sophron.campaign.spec.amendment_draft import Draft
+from sophron.campaign.spec.pitfalls import Pitfall
+from sophron.campaign.spec.spec import Spec, load
 from sophron.cli import main
 from sophron.interfaces.probe import Finding
 from sophron.records.documents import load_yaml
 from sophron.records.errors import UserError
-from sophron.records.resources import resource
+from sophron.records.package_data import resource
 
 EVIL = "<img src=x onerror=alert(1)>\x1b[2J\u202e</style><script>1</script>"
 

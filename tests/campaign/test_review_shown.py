@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sophron.campaign import shown
+from sophron.campaign.rendering import display_text
 
 
 @pytest.mark.parametrize(
@@ -28,36 +28,41 @@ from sophron.campaign import shown
     ],
 )
 def test_text(raw, seen):
-    assert shown.text(raw) == seen
+    assert display_text.text(raw) == seen
 
 
 @given(st.text())
 def test_text_is_one_printable_line_whatever_comes_in(raw):
-    seen = shown.text(raw)
-    assert seen == shown.text(seen)
+    seen = display_text.text(raw)
+    assert seen == display_text.text(seen)
     assert all(sign.isprintable() or sign == " " for sign in seen.replace("\u00a0", " "))
     assert len(seen.splitlines()) <= 1
 
 
 def test_lines_keep_their_indent_and_nothing_else_hidden():
-    assert shown.lines("run 5\n  fix\x1b[31m 1\r\n\tx\u202e") == ["run 5", "  fix 1", "    x"]
+    assert display_text.lines("run 5\n  fix\x1b[31m 1\r\n\tx\u202e") == ["run 5", "  fix 1", "    x"]
 
 
 def test_hidden_characters_are_noticed_and_ordinary_layout_is_not():
-    assert not shown.hides({"a": ["two\nlines", {"b": 3.5}], "c": None})
-    assert shown.hides({"a": [{"b": "in\u200bvisible"}]})
-    assert shown.hides({"ke\u202ey": 1})
+    assert not display_text.hides({"a": ["two\nlines", {"b": 3.5}], "c": None})
+    assert display_text.hides({"a": [{"b": "in\u200bvisible"}]})
+    assert display_text.hides({"ke\u202ey": 1})
 
 
 def test_flat_goes_into_mappings_and_lists_of_mappings():
     block = {"model": {"bonds": {"k": 30.0}, "none": {}}, "rates": [0.1, 0.2], "parts": [{"x": 1}, {"x": True}]}
-    assert list(shown.flat(block)) == [
+    assert list(display_text.flat(block)) == [
         ("model.bonds.k", 30.0), ("model.none", {}), ("rates", [0.1, 0.2]), ("parts.0.x", 1), ("parts.1.x", True),
     ]  # fmt: skip
-    assert shown.plain([0.1, "a\u202e"]) == '[0.1, "a"]'
-    assert shown.plain(False) == "false"
+    assert display_text.plain([0.1, "a\u202e"]) == '[0.1, "a"]'
+    assert display_text.plain(False) == "false"
 
 
 def test_numbers_and_hours():
-    assert [shown.number(value) for value in (3.21349, 12, 1.5e-7)] == ["3.213", "12", "1.5e-07"]
-    assert [shown.hours(value) for value in (0.0, 0.0033, 0.25, 1234.5)] == ["0.00", "< 0.01", "0.25", "1,234.50"]
+    assert [display_text.number(value) for value in (3.21349, 12, 1.5e-7)] == ["3.213", "12", "1.5e-07"]
+    assert [display_text.hours(value) for value in (0.0, 0.0033, 0.25, 1234.5)] == [
+        "0.00",
+        "< 0.01",
+        "0.25",
+        "1,234.50",
+    ]

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sophron.campaign import criteria, criteria_review, new, published_value, satisfiability, spec
-from sophron.records.resources import resource
+from sophron.campaign.scaffold import campaign_folder
+from sophron.campaign.spec import criteria, criteria_review, published_value, satisfiability, spec
+from sophron.records.package_data import resource
 
 SCHEMAS = {
     "x": {"type": "number"},
@@ -129,7 +130,7 @@ def test_no_criterion_of_a_shipped_campaign_keeps_its_gate_closed(path):
     "kind", ["viscosity", "conductivity", "chain_conformation", "host_guest", "rietveld", "agent_build"]
 )
 def test_no_criterion_of_a_new_campaign_keeps_its_gate_closed(kind, tmp_path):
-    new.create(kind, tmp_path / "fresh")
+    campaign_folder.create(kind, tmp_path / "fresh")
     made = spec.load(tmp_path / "fresh" / "campaign.yaml")
     assert criteria_review.closed(made) == []
     held_out = {"id": "held_out", "expression": "held_out_passed == question.conditions.held_out"}

@@ -9,9 +9,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sophron.campaign import criteria, spec
+from sophron.campaign.spec import criteria, spec
 from sophron.records.errors import UserError
-from sophron.records.resources import resource
+from sophron.records.package_data import resource
 
 DATA = Path(__file__).parent.parent / "data"
 SMOKE = (DATA / "smoke" / "campaign.yaml").read_text()

@@ -1,8 +1,9 @@
-from sophron.campaign import spec, state
-from sophron.campaign.plan import Plan, PlannedStep
-from sophron.campaign.spec_record import record_spec
+from sophron.campaign.planning.plan import Plan, PlannedStep
+from sophron.campaign.planning.spec_record import record_spec
+from sophron.campaign.spec import spec
+from sophron.campaign.state import projector
 from sophron.records import documents, events
-from sophron.records.resources import resource
+from sophron.records.package_data import resource
 
 
 def test_a_signed_spec_is_recorded_once_with_its_documents(tmp_path):
@@ -17,8 +18,8 @@ def test_a_signed_spec_is_recorded_once_with_its_documents(tmp_path):
         record_spec(tmp_path, melt, plan)
     (event,), _ = events.read(tmp_path)
     documents.validate(documents.Document(event, tmp_path / events.FILE), "event")
-    now = state.project(tmp_path)
-    documents.validate(documents.Document(now, tmp_path / state.NAME), "workflow-state")
+    now = projector.project(tmp_path)
+    documents.validate(documents.Document(now, tmp_path / projector.NAME), "workflow-state")
     assert (now["workflow_id"], now["version"], now["spec_digest"]) == (melt.campaign, melt.version, melt.digest)
     assert {one["id"]: one["depends_on"] for one in now["stages"]} == {
         stage.name: list(stage.depends_on) for stage in melt.stages

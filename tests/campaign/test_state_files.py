@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from state_events import AMENDMENT, HOST, SPEC, begun, built, end, log, project, start, still_clock, tell
 
-from sophron.campaign import state
+from sophron.campaign.state import projector
 from sophron.records import documents, events
 
 # What may happen to the files
@@ -53,7 +53,7 @@ def test_a_lost_file_comes_back_as_it_was(tmp_path, lost):
 def test_a_damaged_state_is_projected_anew(tmp_path, damage):
     scenario(tmp_path)
     before = project(tmp_path), log(tmp_path)
-    (tmp_path / state.NAME).write_bytes(damage)
+    (tmp_path / projector.NAME).write_bytes(damage)
     assert (project(tmp_path), log(tmp_path)) == before
 
 
@@ -71,12 +71,12 @@ def test_a_kill_between_log_and_state_doubles_and_loses_nothing(tmp_path, monkey
     scenario(tmp_path)
     project(tmp_path)
     whole = log(tmp_path)
-    behind = (tmp_path / state.NAME).read_bytes()
+    behind = (tmp_path / projector.NAME).read_bytes()
     tell(tmp_path, "overlay", stage="build", key="threads", value=2)
     project(tmp_path)
     longer = log(tmp_path)
     for length in range(len(whole), len(longer) + 1):  # the kill tore the write of the log at this byte
-        (tmp_path / state.NAME).write_bytes(behind)
+        (tmp_path / projector.NAME).write_bytes(behind)
         (tmp_path / "progress.log").write_text(longer[:length])
         project(tmp_path)
         assert log(tmp_path) == longer
@@ -90,7 +90,7 @@ def test_a_line_from_somebody_else_stays(tmp_path):
     tell(tmp_path, "overlay", stage="build", key="threads", value=2)
     project(tmp_path)
     assert log(tmp_path).splitlines()[-2] == "a note by hand"
-    (tmp_path / state.NAME).unlink()
+    (tmp_path / projector.NAME).unlink()
     before = log(tmp_path)
     project(tmp_path)
     assert log(tmp_path) == before
@@ -101,16 +101,16 @@ def test_lost_events_leave_the_three_files_alone(tmp_path):
     before = project(tmp_path)
     for path in (tmp_path / "records").iterdir():
         path.unlink()
-    assert state.project(tmp_path) == before
+    assert projector.project(tmp_path) == before
     assert not list((tmp_path / "records").iterdir())
 
 
 def test_without_news_nothing_is_written(tmp_path):
     scenario(tmp_path)
     project(tmp_path)
-    before = (tmp_path / state.NAME).stat().st_ino
+    before = (tmp_path / projector.NAME).stat().st_ino
     project(tmp_path)
-    assert (tmp_path / state.NAME).stat().st_ino == before
+    assert (tmp_path / projector.NAME).stat().st_ino == before
 
 
 # Many at once, and kills
@@ -150,7 +150,7 @@ def test_projectors_that_are_killed_at_random_double_and_lose_nothing(tmp_path):
         killed.wait()
     steady.communicate()
     project(tmp_path)
-    incremental = (tmp_path / state.NAME).read_bytes(), log(tmp_path)
+    incremental = (tmp_path / projector.NAME).read_bytes(), log(tmp_path)
     told, _ = events.read(tmp_path)
     overlays = [event for event in told if event["event"] == "overlay"]
     assert len(overlays) > 260
@@ -158,10 +158,10 @@ def test_projectors_that_are_killed_at_random_double_and_lose_nothing(tmp_path):
     assert lines == [
         f"{event['actor']}: stage build: mechanical choice {event['key']} = {event['value']}" for event in overlays
     ]
-    (tmp_path / state.NAME).unlink()
+    (tmp_path / projector.NAME).unlink()
     (tmp_path / "progress.log").unlink()
     project(tmp_path)
-    assert ((tmp_path / state.NAME).read_bytes(), log(tmp_path)) == incremental
+    assert ((tmp_path / projector.NAME).read_bytes(), log(tmp_path)) == incremental
 
 
 STEPS = ["build", "produce-0", "produce-1"]
@@ -246,7 +246,7 @@ def test_in_pieces_or_at_once_the_projection_is_the_same_and_valid(tmp_path_fact
 
 
 def test_the_projector_loads_nothing_heavy():
-    code = "import sys, sophron.campaign.state; print(*sys.modules)"
+    code = "import sys, sophron.campaign.state.projector; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
     heavy = {"numpy", "yaml", "jsonschema", "jinja2", "snakemake", "importlib.metadata"}
     assert heavy.isdisjoint(done.stdout.split())

@@ -5,7 +5,8 @@ import json
 import pytest
 import toy
 
-from sophron.campaign import spec, verdict
+from sophron.campaign.execution import verdict
+from sophron.campaign.spec import spec
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import finished_campaign
 import pytest
 
-from sophron.campaign.report import Answer
+from sophron.campaign.report.report import Answer
 from sophron.cli import main
 from sophron.cli.answer import _about
 

@@ -5,7 +5,7 @@ import io
 import pytest
 import toy
 
-from sophron.campaign import approve
+from sophron.campaign.approval import approve
 from sophron.cli import main
 
 

@@ -15,7 +15,9 @@ import toy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sophron.campaign import agent_steps, amend, plan, spec
+from sophron.campaign.approval import amend
+from sophron.campaign.planning import agent_rules, plan
+from sophron.campaign.spec import spec
 from sophron.cli import main
 
 GATE = ["--gate", "approvals/gate.json"]
@@ -74,7 +76,7 @@ def _remembered(dry_run):
 def _verbs(campaign):
     loaded = spec.load(campaign.spec)
     definition, criteria = loaded.definition_digest("c"), loaded.criteria_digest("c")
-    agent = agent_steps.digest_of(campaign.root, loaded, "caveats")
+    agent = agent_rules.digest_of(campaign.root, loaded, "caveats")
     verdict = ["--verdict", "results/c/verdict.json"]
     shape = ["--cores", "1", "--memory-mb", "200", "--runtime-min", "5"]
     accepted = ["--accepted", "results/c/accepted.json", "--passed", "results/c/passed"]

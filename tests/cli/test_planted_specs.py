@@ -2,12 +2,12 @@
 
 import pytest
 
-from sophron.campaign import approve
-from sophron.campaign.plan import Plan
-from sophron.campaign.spec import load
+from sophron.campaign.approval import approve
+from sophron.campaign.planning.plan import Plan
+from sophron.campaign.spec.spec import load
 from sophron.cli import _probes
 from sophron.records.errors import UserError
-from sophron.records.resources import resource
+from sophron.records.package_data import resource
 
 LIQUID, MELT, SIC = "lj-liquid-viscosity", "kg-melt-viscosity", "sic-conductivity"
 PLACE = '      - id: error\n        expression: "viscosity_relative_error < 0.02"'

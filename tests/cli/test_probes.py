@@ -6,14 +6,14 @@ import shutil
 import pytest
 import toy
 
-from sophron.campaign import approve
-from sophron.campaign.pitfalls import hits
-from sophron.campaign.plan import Plan
-from sophron.campaign.spec import load
+from sophron.campaign.approval import approve
+from sophron.campaign.planning.plan import Plan
+from sophron.campaign.spec.pitfalls import hits
+from sophron.campaign.spec.spec import load
 from sophron.cli import _probes, main
 from sophron.interfaces.probe import Finding
-from sophron.records import registry
-from sophron.records.resources import resource
+from sophron.records import entry_points
+from sophron.records.package_data import resource
 
 PITFALL = """\
 id: {id}
@@ -48,8 +48,8 @@ def test_each_probe_answers_or_is_unknown(tmp_path, monkeypatch, capsys):
     folder.mkdir(parents=True)
     for name in (*PROBES, "missing"):
         (folder / f"{name}.yaml").write_text(PITFALL.format(id=name))
-    real = registry.load
-    monkeypatch.setattr(registry, "load", lambda group, name: PROBES[name] if name in PROBES else real(group, name))
+    real = entry_points.load
+    monkeypatch.setattr(entry_points, "load", lambda group, name: PROBES[name] if name in PROBES else real(group, name))
     spec = load(campaign.spec)
     found = {pitfall.id: finding for pitfall, finding in _probes.findings(campaign.root, spec)}
     assert found["hit"] == Finding("hit", "arithmetic 3")

@@ -3,7 +3,7 @@
 import pytest
 import toy
 
-from sophron.campaign import trust
+from sophron.campaign.approval import known_signers
 from sophron.cli import main
 from sophron.records import approvals, signatures
 from sophron.records.errors import UserError
@@ -30,7 +30,7 @@ def test_a_revocation_is_remembered_and_goes_into_the_next_record(campaign, tmp_
     text = revoked.read_text()
     revoked.unlink()
     with pytest.raises(UserError, match="approvals/revoked_keys lacks a key that you revoked"):
-        trust.check(approvals.valid_approval(campaign.root))
+        known_signers.check(approvals.valid_approval(campaign.root))
     revoked.write_text(text)
     assert campaign.sign()["revoked"] == [signatures.public_key(maria)]
     revoked.unlink()
@@ -43,16 +43,16 @@ def test_a_copy_under_a_key_that_was_never_seen_is_trusted_by_a_word_of_the_user
     copy.root.mkdir()
     for name in ("campaign.yaml", "Snakefile"):
         (copy.root / name).write_bytes((campaign.root / name).read_bytes())
-    known = trust._path().read_text()
+    known = known_signers._path().read_text()
     copy.sign(approver="alex")  # by another account: this one's configuration knows nothing of it
-    trust._path().write_text(known)
+    known_signers._path().write_text(known)
     with pytest.raises(UserError, match=r"under another path, with other keys than .* say so: sophron signer trust"):
-        trust.check(approvals.valid_approval(copy.root))
+        known_signers.check(approvals.valid_approval(copy.root))
     assert signer(copy, "trust") == 0
     assert "You trust these keys for this campaign from now on" in capsys.readouterr().out
-    trust.check(approvals.valid_approval(copy.root))
+    known_signers.check(approvals.valid_approval(copy.root))
 
 
 def test_a_moved_campaign_is_the_one_that_is_known(campaign, tmp_path):
     campaign.root.rename(tmp_path / "moved")
-    trust.check(approvals.valid_approval(tmp_path / "moved"))
+    known_signers.check(approvals.valid_approval(tmp_path / "moved"))

@@ -9,12 +9,14 @@ from argparse import ArgumentParser
 
 import pytest
 
-from sophron.campaign import results, spec, state
+from sophron.campaign.execution import outcome_store
+from sophron.campaign.spec import spec
+from sophron.campaign.state import projector
 from sophron.cli import status
-from sophron.records import documents, events, process
+from sophron.records import documents, events, process_identity
 from sophron.records.errors import UserError
-from sophron.records.resources import resource
-from sophron.science.lammps import find
+from sophron.records.package_data import resource
+from sophron.science.lammps import executable
 
 STAGES = [
     {"id": "build", "depends_on": [], "parameters": {}, "success_criteria": [], "steps": 1},
@@ -57,7 +59,7 @@ def live(root, capsys):
 
 
 def entry(pid):
-    return {"pid": pid, "pid_start": process.start_of(pid), "host": process.host()}
+    return {"pid": pid, "pid_start": process_identity.start_of(pid), "host": process_identity.host()}
 
 
 def begin(root):
@@ -90,7 +92,7 @@ def _lmp():
     running = []
 
     def begin_run(folder):
-        found = find.find()
+        found = executable.find()
         (folder / "in.lj").write_text(INPUT)
         command = [found.program, "-in", "in.lj", "-log", "log.lammps", "-screen", "none"]
         env = {**os.environ, **found.environment, "OMP_NUM_THREADS": "1"}
@@ -127,7 +129,7 @@ def test_a_live_lammps_run_its_death_and_the_way_on(tmp_path, capsys, lmp):
     engine.wait()
     text = page(tmp_path, capsys)
     assert "produce-0        lost; run snakemake again (" in text
-    tell(tmp_path, "run_ended", pid=os.getpid(), host=process.host(), done=3, total=21)
+    tell(tmp_path, "run_ended", pid=os.getpid(), host=process_identity.host(), done=3, total=21)
     text = page(tmp_path, capsys)
     assert "3 of 21 jobs done" in text
     assert text.endswith("Next: snakemake\n")
@@ -165,7 +167,7 @@ def test_a_copy_of_the_three_files(tmp_path, capsys):
     begin(whole)
     run_of(whole, dead())
     start(whole, "0", dead())
-    state.project(whole)
+    projector.project(whole)
     for name in ("workflow-state.json", "progress.log", "init.sh"):
         shutil.copy(whole / name, copy)
     copy.chmod(0o555)
@@ -233,7 +235,7 @@ def test_an_edited_spec_and_results_of_another_definition(tmp_path, capsys):
         outcome = tmp_path / "results" / "produce" / replica / "outcome.json"
         outcome.parent.mkdir(parents=True)
         outcome.write_text(json.dumps({"definition_digest": digest}))
-        results.publish(tmp_path, f"produce-{replica}", outcome)
+        outcome_store.publish(tmp_path, f"produce-{replica}", outcome)
     told = live(tmp_path, capsys)["live"]
     assert (told["edited"], told["stale"], told["next"]) == (False, {"produce": 1}, "snakemake")
     text = path.read_text()
@@ -259,7 +261,7 @@ def test_faults_are_one_sentence(tmp_path):
     with pytest.raises(UserError, match="is damaged"):
         status.run(shown(tmp_path))
     begin(tmp_path)
-    now = state.project(tmp_path)
+    now = projector.project(tmp_path)
     for path in (tmp_path / "records").iterdir():
         path.unlink()
     (tmp_path / "workflow-state.json").write_text(json.dumps(now | {"version": "two"}))
@@ -269,7 +271,7 @@ def test_faults_are_one_sentence(tmp_path):
 
 def test_colour_for_people_only(tmp_path):
     begin(tmp_path)
-    state.project(tmp_path)
+    projector.project(tmp_path)
     code = "import sys; from sophron.cli import status; from argparse import Namespace\n"
     code += "status.run(Namespace(campaign=sys.argv[1], json=False))"
     start(tmp_path, "0", entry(os.getpid()))
@@ -299,7 +301,7 @@ def test_all_stages_accepted_and_the_driver_killed_is_not_completed(tmp_path, ca
     assert text.startswith("Campaign my-melt, version 1: all stages accepted, the rest is not done\n")
     assert "lost; run snakemake again" in text
     assert text.endswith("Next: snakemake\n")
-    now = state.project(tmp_path)["run"]
+    now = projector.project(tmp_path)["run"]
     tell(tmp_path, "run_ended", pid=now["pid"], host=now["host"], done=21, total=21)
     tell(tmp_path, "refused", step="snakemake", reason="the rules changed")
     assert page(tmp_path, capsys).startswith("Campaign my-melt, version 1: completed\n")

@@ -13,11 +13,11 @@ import pytest
 import toy
 import yaml
 
-from sophron.campaign.spec import load
+from sophron.campaign.spec.spec import load
 from sophron.interfaces.kind import EngineFailure
 from sophron.records.errors import UserError
-from sophron.records.resources import resource
-from sophron.science.lammps.find import find
+from sophron.records.package_data import resource
+from sophron.science.lammps.executable import find
 
 SMALL = {
     "build": {"chains": 8, "chain_length": 10, "density": 0.05},

@@ -2,10 +2,10 @@
 
 import re
 
-from sophron.debate.execution import Work, run
-from sophron.debate.pipeline import PRODUCTION, STAGES, Pipeline
+from sophron.debate.pipelines.pipeline import PRODUCTION, STAGES, Pipeline
+from sophron.debate.trials.stage_sandbox import Work, run
 from sophron.sandbox.choose import choose
-from sophron.science.host_guest.dimer_pipeline import Shape, files
+from sophron.science.host_guest.pipelines.dimer_pipeline import Shape, files
 
 RATIONALE = "Attach-pull-release fits a guest with one way out (10.1021/acs.jctc.5b00405); MBAR (10.1063/1.2978177)."
 

@@ -8,7 +8,7 @@ import ast
 import random
 import re
 
-from sophron.debate.pipeline import STAGES, Pipeline
+from sophron.debate.pipelines.pipeline import STAGES, Pipeline
 
 FAMILIES = ("does_not_run", "sign_of_release", "overlap_lost")
 

@@ -3,7 +3,7 @@
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from sophron.debate.votes import Concern, Focus, Label, Severity, Vote
+from sophron.debate.panel.votes import Concern, Focus, Label, Severity, Vote
 
 BRIEF = settings(max_examples=40, deadline=None)  # the first example loads a schema
 EXPERTS = ("analysis", "force-field", "sampling")

@@ -7,18 +7,20 @@ import hashlib
 import json
 from pathlib import Path
 
-from sophron.agents import ledger
-from sophron.agents.heuristics import experts, pipeline_writer
-from sophron.campaign import new, results, spec
-from sophron.debate import panel_steps
-from sophron.debate.aggregate import Mode, aggregate
-from sophron.debate.pipeline import Pipeline
-from sophron.debate.scores import compare
-from sophron.debate.trials import Bounds, Guest, Trial, standing
-from sophron.debate.votes import Label, Vote
-from sophron.records import atomic, documents, lines
-from sophron.records.resources import resource
-from sophron.records.steps import step_name
+from sophron.agents.gateway import ledger
+from sophron.agents.rule_based import experts, pipeline_writer
+from sophron.campaign.execution import outcome_store
+from sophron.campaign.scaffold import campaign_folder
+from sophron.campaign.spec import spec
+from sophron.debate.panel.aggregate import Mode, aggregate
+from sophron.debate.panel.votes import Label, Vote
+from sophron.debate.pipelines.pipeline import Pipeline
+from sophron.debate.trials import panel_stages
+from sophron.debate.trials.scores import compare
+from sophron.debate.trials.trial_loop import Bounds, Guest, Trial, standing
+from sophron.records import atomic, documents, jsonl
+from sophron.records.package_data import resource
+from sophron.records.step_identity import step_name
 
 TRAINING = ("weak", "middle", "strong")
 REFERENCES = {"weak": -1.0, "middle": -2.0, "strong": -3.0}
@@ -37,7 +39,7 @@ def campaign(root, method="full"):
     if method != "full":
         del data["stages"]["discussion"]
         data["stages"]["trials"]["depends_on"] = ["tasks", "references"]
-    new.from_draft(root, data)
+    campaign_folder.from_draft(root, data)
     return spec.load(root / "campaign.yaml")
 
 
@@ -56,7 +58,7 @@ def put(root, loaded, name, wildcards, /, result, **files):
     digest = {"definition_digest": loaded.definition_digest(name)}
     outcome = {**about, **digest, "result": result, "files": entries, "tools": {"sophron": "0"}}
     atomic.write_json(folder / "outcome.json", outcome)
-    results.publish(root, step_name(name, wildcards), folder / "outcome.json")
+    outcome_store.publish(root, step_name(name, wildcards), folder / "outcome.json")
 
 
 def analysis(windows, overlap, value):
@@ -128,7 +130,7 @@ def close(root, loaded, trials):
         "successes": now.successes,
         "end": now.end.value if now.end else None,
         "deployed": now.deployed,
-        "failures": panel_steps._counted(trials),
+        "failures": panel_stages._counted(trials),
         "refused": 0,
         "predictions": 3,
         "training": None,
@@ -146,4 +148,4 @@ def spend(root, *amounts):
     for number, (step, tokens, dollars) in enumerate(amounts):
         amount = {"calls": 1, "tokens": tokens, "dollars": dollars}
         reserved = {"event": "reserve", "id": str(number), "step": step, **amount}
-        lines.append(root / ledger.FILE, reserved, sync=False)
+        jsonl.append(root / ledger.FILE, reserved, sync=False)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from sophron.debate.aggregate import NO_CONFIDENCE, SCORES, Mode, aggregate, panel_label
-from sophron.debate.votes import Focus, Label
-from sophron.records.canonical import canonical_bytes
+from sophron.debate.panel.aggregate import NO_CONFIDENCE, SCORES, Mode, aggregate, panel_label
+from sophron.debate.panel.votes import Focus, Label
+from sophron.records.canonical_json import canonical_bytes
 from sophron.records.documents import Document, schema, validate
 
 from .panels import BRIEF, CONFIDENCES, EXPERTS, LABELS, REPUTATIONS, ROUNDS, STANDINGS, vote

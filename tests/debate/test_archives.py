@@ -5,7 +5,7 @@ import tarfile
 
 import pytest
 
-from sophron.debate import archives
+from sophron.debate.pipelines import archives
 from sophron.records.errors import UserError
 
 

@@ -1,8 +1,8 @@
 """Remarks on the data of guests, as the report tells them."""
 
-from sophron.campaign import report
-from sophron.debate import data_remarks
+from sophron.campaign.report import report
 from sophron.interfaces.kind import StageKind
+from sophron.kinds.host_guest import data_remarks
 
 
 def whole(tmp_path, remarks):

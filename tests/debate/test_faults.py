@@ -7,11 +7,12 @@ import ast
 
 import pytest
 
-from sophron.agents.heuristics import experts, pipeline_engineer, pipeline_writer
+from sophron.agents.rule_based import experts, pipeline_engineer, pipeline_writer
 from sophron.agents.tools import literature
-from sophron.debate import engineering, layer1
-from sophron.debate.pipeline import Pipeline
-from sophron.debate.votes import Vote
+from sophron.debate.panel.votes import Vote
+from sophron.debate.pipelines.edits import mechanical_edits
+from sophron.debate.pipelines.pipeline import Pipeline
+from sophron.debate.pipelines.static_check import layer1
 
 from . import dimers, mutations
 
@@ -109,7 +110,7 @@ def test_what_does_not_run_is_mended_by_mechanical_edits_or_given_up(tmp_path, s
     if answer["action"] == "give_up":
         assert not answer["edits"]
         return
-    mended = engineering.apply(made, engineering.read(answer))
+    mended = mechanical_edits.apply(made, mechanical_edits.read(answer))
     assert isinstance(mended, Pipeline), mended
     assert {ast.dump(ast.parse(mended.files[name])) for name in mended.files} >= {
         ast.dump(ast.parse(sound().files[name])) for name in sound().files if name != file

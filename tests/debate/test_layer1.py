@@ -1,6 +1,8 @@
 """Layer-1 on the real pipeline of the dimer, and on what an author might do to it."""
 
+import importlib
 import importlib.util
+import pkgutil
 import re
 import subprocess
 import sys
@@ -8,11 +10,12 @@ import sys
 import pytest
 
 from sophron.agents.tools import literature
-from sophron.debate import layer1, source_reach
-from sophron.debate.pipeline import Pipeline
-from sophron.debate.votes import Label
+from sophron.debate.panel.votes import Label
+from sophron.debate.pipelines.pipeline import Pipeline
+from sophron.debate.pipelines.static_check import import_policy, layer1
 from sophron.records.documents import Document, validate
-from sophron.science.host_guest import complex_pipeline, systems
+from sophron.science.host_guest.pipelines import complex_pipeline
+from sophron.science.host_guest.systems import systems
 
 from . import dimers
 
@@ -50,8 +53,8 @@ def test_our_pipelines_for_molecules_pass_and_know_no_guest(draft):
         ("03_production.py", r"ns_per_window\(\)", "0.01", "contract", "SOPHRON_NS_PER_WINDOW"),
         ("01_prep.py", r"from pathlib", "import socket\nfrom pathlib", "imports", "socket"),
         ("01_prep.py", r"from pathlib", "from sophron.campaign import spec\nfrom pathlib", "imports", "sophron.campaign"),
-        ("01_prep.py", r"\bpotentials import LennardJones", "exact import binding", "imports", "exact answers"),
-        ("01_prep.py", r"from sophron\.science\.host_guest\.potentials", "from sophron.science.host_guest import exact\nfrom sophron.science.host_guest.potentials", "imports", "exact answers"),
+        ("01_prep.py", r"\bsampling\.potentials import LennardJones", "systems.exact_reference import binding", "imports", "exact answers"),
+        ("01_prep.py", r"from sophron\.science\.host_guest\.sampling\.potentials", "from sophron.science.host_guest.systems import exact_reference\nfrom sophron.science.host_guest.sampling.potentials", "imports", "exact answers"),
         ("02_equilibrate.py", r"kinetic = \[\]", "kinetic = eval('[]')", "calls", "eval"),
         ("02_equilibrate.py", r"kinetic = \[\]", "kinetic = subprocess.run('ls', shell=True)", "calls", "shell"),
         ("02_equilibrate.py", r"kinetic = \[\]", "kinetic = []\n        generator = random.Random(7)", "calls", "seed"),
@@ -107,18 +110,18 @@ def test_what_an_author_may_not_do(file, pattern, new, check, said):
         ('from os import environ as e, putenv\n\nputenv("A", "9")', {"imports", "calls"}, "os.putenv"),
         # answers and references
         ("from sophron.science.host_guest import systems", {"imports"}, "host_guest.systems"),
-        ("from sophron.science.host_guest.systems import exact", {"imports"}, "host_guest.systems"),
-        ("import sophron.science.host_guest.systems as s\n\nANSWER = s.exact.binding", {"imports"}, "host_guest.systems"),
-        ("from sophron.science.host_guest import lj_dimer\n\nANSWER = lj_dimer.exact", {"imports"}, "host_guest.exact"),
-        ("from sophron.science.host_guest.exact import sample", {"imports"}, "exact answers"),
+        ("from sophron.science.host_guest.systems.systems import exact_reference", {"imports"}, "host_guest.systems"),
+        ("import sophron.science.host_guest.systems.systems as s\n\nANSWER = s.exact_reference.binding", {"imports"}, "host_guest.systems"),
+        ("from sophron.science.host_guest.protocols import lj_dimer\n\nANSWER = lj_dimer.exact_reference", {"imports"}, "host_guest.systems.exact_reference"),
+        ("from sophron.science.host_guest.systems.exact_reference import sample", {"imports"}, "exact answers"),
         ("from sophron.science import host_guest", {"imports"}, "sophron.science.host_guest"),
-        ("from sophron.science.host_guest import data", {"imports"}, "host_guest.data"),
-        ("from sophron.science.host_guest.sampl_system import SAMPL", {"imports"}, "sampl_system"),
+        ("from sophron.science.host_guest.systems import data", {"imports"}, "host_guest.systems"),
+        ("from sophron.science.host_guest.systems.sampl_system import SAMPL", {"imports"}, "sampl_system"),
         # chemistry
         ("def turned():\n    return -0.41068", {"chemistry"}, "RT ln\\(2\\) at 298.15 K"),
         ("def turned():\n    import math\n    portals = 2\n    return math.log(portals)", {"chemistry"}, "log\\(2\\)"),
         ("def sour():\n    acidity = 7.4\n    return acidity", {"chemistry"}, "acidity has"),
-        ("from sophron.science.estimators import corrections\n\ndef of():\n    return corrections.protonation(7.4, 9.3, 298.0, simulated_protonated=True)", {"chemistry"}, "ph has"),
+        ("from sophron.science.estimators import binding_corrections\n\ndef of():\n    return binding_corrections.protonation(7.4, 9.3, 298.0, simulated_protonated=True)", {"chemistry"}, "ph has"),
         ('WORDS = "antechamber -nc 1 -i guest.mol2".split()', {"chemistry"}, "-nc"),
         # guests
         ("def f(mol):\n    return -1.5 if len(mol) == 31 else 0.0", {"names"}, "picks out a guest"),
@@ -152,7 +155,7 @@ def test_what_an_author_may_not_hide(written, check, said):
         "def f(item):\n    return getattr(item, 'value')",
         "def f(table):\n    return table.data, table.update(a=1)",
         "import math\n\ndef f(x):\n    return math.log(x)",
-        "from sophron.science.estimators import autocorrelation, statistics\nfrom sophron.science.host_guest import forces, geometry",
+        "from sophron.science.estimators import autocorrelation, statistics\nfrom sophron.science.host_guest.preparation import geometry\nfrom sophron.science.host_guest.protocols import restrained_system",
     ],
 )  # fmt: skip
 def test_what_is_usual_is_no_fault(written):
@@ -163,13 +166,15 @@ def test_what_is_usual_is_no_fault(written):
 
 def test_no_module_that_a_pipeline_may_import_brings_an_answer_with_it():
     """What the list permits is imported in a process of its own; no module of answers is then there."""
-    listed = sorted(source_reach.OWN_MODULES)
+    packages = [importlib.import_module(name) for name in import_policy.OWN_PACKAGES]
+    inner = [one.name for each in packages for one in pkgutil.iter_modules(each.__path__, f"{each.__name__}.")]
+    listed = sorted([*import_policy.OWN_MODULES, *inner])
     assert all(importlib.util.find_spec(name) for name in listed)
     program = (
         "import importlib, sys\n"
         f"for name in {listed}: importlib.import_module(name)\n"
         "print([name for name in sys.modules if name.rpartition('.')[2] in "
-        "('exact', 'systems', 'data', 'sampl_system', 'tasks')  and name.startswith('sophron')])"
+        "('exact_reference', 'systems', 'data', 'sampl_system', 'tasks') and name.startswith('sophron')])"
     )
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert said.strip() == "[]"

@@ -1,6 +1,6 @@
 import pytest
 
-from sophron.debate.pipeline import ContractBroken, Pipeline
+from sophron.debate.pipelines.pipeline import ContractBroken, Pipeline
 
 CODE = 'x = """\nRATIONALE\nENTRY\n"""\n'
 GOOD = Pipeline(

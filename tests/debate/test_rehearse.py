@@ -4,8 +4,9 @@ import time
 
 import pytest
 
-from sophron.debate import engineering, steps
-from sophron.debate.pipeline import Pipeline
+from sophron.debate.pipelines.edits import mechanical_edits
+from sophron.debate.pipelines.pipeline import Pipeline
+from sophron.debate.trials import trial_setup
 from sophron.interfaces.kind import StepContext, UpstreamStep
 from sophron.records.documents import Document, validate
 
@@ -43,13 +44,13 @@ def rehearsed(tmp_path):
 
         tasks = []
         for guest in DEFINITION["training"]:
-            told = steps.tasks(context(f"tasks-{guest}", {"guest": guest}, {}))
+            told = trial_setup.tasks(context(f"tasks-{guest}", {"guest": guest}, {}))
             tasks.append(UpstreamStep("tasks", {"guest": guest}, told.result, told.files))
         reply = tmp_path / "looked.txt"
         reply.write_text(pipeline.reply)
         looked = UpstreamStep("layer1", {}, {"label": label}, {"pipeline": reply})
         upstream = {"layer1": [looked], "engineer": list(fixes), "tasks": tasks}
-        step = steps.rehearse(context("rehearse", {"trial": "0", "attempt": str(attempt)}, upstream))
+        step = trial_setup.rehearse(context("rehearse", {"trial": "0", "attempt": str(attempt)}, upstream))
         validate(Document(step.result, tmp_path), "host_guest/rehearse", "result")
         return step
 
@@ -116,8 +117,8 @@ def test_more_windows_than_were_signed_end_the_trial(rehearsed):
 
 def test_attempts_share_the_session(rehearsed, monkeypatch):
     """Of an hour for four attempts each has a quarter; here of twelve seconds."""
-    assert engineering.SESSION_S == 3600.0
-    monkeypatch.setattr(engineering, "SESSION_S", 12.0)
+    assert mechanical_edits.SESSION_S == 3600.0
+    monkeypatch.setattr(mechanical_edits, "SESSION_S", 12.0)
     begun = time.monotonic()
     step = rehearsed(
         broken("01_prep.py", "    with reporting(1)", "    while True:\n        pass\n    with reporting(1)")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sophron.debate.reputation import Outcome, Reputation, as_document, means, observed, thompson, trajectory
-from sophron.debate.votes import Label
+from sophron.debate.panel.reputation import Outcome, Reputation, as_document, means, observed, thompson, trajectory
+from sophron.debate.panel.votes import Label
 from sophron.records.documents import Document, validate
 
 from .panels import BRIEF, EXPERTS, LABELS

@@ -6,17 +6,20 @@ from itertools import combinations
 import pytest
 import toy
 
-from sophron.campaign import new, plan, spec
+from sophron.campaign.planning import plan
+from sophron.campaign.scaffold import campaign_folder
+from sophron.campaign.spec import spec
 from sophron.cli import main
-from sophron.debate import ladder, screen_figure, screen_spec, screening
-from sophron.debate.ablation import METHODS
-from sophron.debate.pipeline import STAGES
+from sophron.debate.pipelines.pipeline import STAGES
+from sophron.debate.screening import ranking, ranking_figure, screen_campaign
+from sophron.debate.trials import ablation_campaigns
+from sophron.debate.trials.methods import METHODS
 from sophron.interfaces.kind import StepContext, UpstreamStep
 from sophron.records.documents import Document, load_yaml, validate
 from sophron.records.errors import UserError
-from sophron.records.resources import resource
-from sophron.science.host_guest import tasks
-from sophron.science.host_guest.mol2 import Atom, Molecule
+from sophron.records.package_data import resource
+from sophron.science.host_guest.preparation.mol2 import Atom, Molecule
+from sophron.science.host_guest.systems import tasks
 
 from . import dimers
 
@@ -37,8 +40,8 @@ def here(tmp_path, monkeypatch):
 
 
 def test_every_step_of_a_screen_is_known_and_fits_its_limits(here):
-    made = screen_spec.draft(dimers.pipeline(4), LIBRARY, load_yaml(ORIGIN / "campaign.yaml").data)
-    new.from_draft(here / "screen", made)
+    made = screen_campaign.draft(dimers.pipeline(4), LIBRARY, load_yaml(ORIGIN / "campaign.yaml").data)
+    campaign_folder.from_draft(here / "screen", made)
     loaded = spec.load(here / "screen" / "campaign.yaml")
     planned = plan.make(here / "screen", loaded)
     rules = [step.rule for step in planned.steps]
@@ -53,14 +56,14 @@ def test_every_step_of_a_screen_is_known_and_fits_its_limits(here):
 
 def test_an_edited_analysis_invalidates_no_production():
     origin = load_yaml(ORIGIN / "campaign.yaml").data
-    sound = screen_spec.draft(dimers.pipeline(4), LIBRARY, origin)["stages"]
+    sound = screen_campaign.draft(dimers.pipeline(4), LIBRARY, origin)["stages"]
     edited = dimers.edited(dimers.pipeline(4), STAGES[3].file, "Write the standard", "Print the standard")
-    changed = screen_spec.draft(edited, LIBRARY, origin)["stages"]
+    changed = screen_campaign.draft(edited, LIBRARY, origin)["stages"]
     assert [name for name in sound if sound[name] != changed[name]] == ["analyse"]
 
 
 def test_a_ladder_has_a_campaign_for_each_method(here):
-    folders = ladder.make(ORIGIN, here / "ladder")
+    folders = ablation_campaigns.make(ORIGIN, here / "ladder")
     loaded = [spec.load(folder / "campaign.yaml") for folder in folders]
     assert [one.definition("trials")["method"] for one in loaded] == list(METHODS)
     for one, method in zip(loaded, METHODS.values(), strict=True):
@@ -89,7 +92,7 @@ def test_the_ranking_has_those_with_a_number(tmp_path):
         analysed(tmp_path, "broken", "skipped", None),
     ]
     ctx = StepContext("rank", {}, {}, {"analyse": found}, tmp_path, tmp_path, 1)
-    made = screening.rank(ctx)
+    made = ranking.rank(ctx)
     validate(Document(made.result, tmp_path), "screen/rank", "result")
     assert made.result == {
         "strongest": "strong",
@@ -107,7 +110,7 @@ def test_the_ranking_has_those_with_a_number(tmp_path):
 
 def test_a_library_without_a_number_says_so(tmp_path):
     found = [analysed(tmp_path, "mute", "refused", None), analysed(tmp_path, "broken", "skipped", None)]
-    made = screening.rank(StepContext("rank", {}, {}, {"analyse": found}, tmp_path, tmp_path, 1))
+    made = ranking.rank(StepContext("rank", {}, {}, {"analyse": found}, tmp_path, tmp_path, 1))
     validate(Document(made.result, tmp_path), "screen/rank", "result")
     assert made.result["refusal"] == "no guest has one: 1 were refused, 1 failed"
     assert "no guest has a number" in made.files["ranking_plot"].read_text()
@@ -115,7 +118,7 @@ def test_a_library_without_a_number_says_so(tmp_path):
 
 def test_many_guests_are_one_image_in_a_small_picture(tmp_path):
     rows = [(f"g{number}", -0.001 * number, 0.1, 0.2) for number in range(3000)]
-    screen_figure.ranked(rows, tmp_path / "ranking.svg")
+    ranking_figure.ranked(rows, tmp_path / "ranking.svg")
     assert (tmp_path / "ranking.svg").stat().st_size < 300_000
 
 
@@ -138,7 +141,9 @@ def library(tmp_path):
 
 @pytest.mark.parametrize("way", ["folder", "file"])
 def test_a_library_of_files_becomes_a_campaign(here, library, monkeypatch, capsys, way):
-    monkeypatch.setattr(screen_spec, "_deployed", lambda root, spec: dimers.pipeline(4))  # stands for finished trials
+    monkeypatch.setattr(
+        screen_campaign, "_deployed", lambda root, spec: dimers.pipeline(4)
+    )  # stands for finished trials
     path = library
     if way == "file":
         path = here / "guests.yaml"
@@ -163,4 +168,4 @@ def test_a_library_of_files_becomes_a_campaign(here, library, monkeypatch, capsy
 
 def test_molecules_are_not_screened_by_a_pipeline_for_particles(library):
     with pytest.raises(UserError, match="its guests are molecules, and the deployed pipeline is for particles"):
-        screen_spec.defined(library, "dimers")
+        screen_campaign.defined(library, "dimers")

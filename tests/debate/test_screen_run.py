@@ -7,13 +7,14 @@ import finished_campaign
 import pytest
 import toy
 
-from sophron.campaign import new, spec
+from sophron.campaign.scaffold import campaign_folder
+from sophron.campaign.spec import spec
 from sophron.cli import main
-from sophron.debate import screen_spec
-from sophron.debate.stage_steps import PARTS
+from sophron.debate.screening import screen_campaign
+from sophron.debate.trials.execute_stage_file import PARTS
 from sophron.records.documents import load_yaml
-from sophron.records.resources import resource
-from sophron.science.host_guest import systems
+from sophron.records.package_data import resource
+from sophron.science.host_guest.systems import systems
 
 from . import dimers
 
@@ -38,7 +39,7 @@ def screened(tmp_path_factory):
         origin["stages"]["trials"]["definition"]["ns_per_window"] = 1.5
         pipeline = dimers.pipeline(8, spring=0.5, strengths=(0.0, 0.1), interval=40)
         root = folder / "my-screen"
-        new.from_draft(root, screen_spec.draft(pipeline, LIBRARY, origin))
+        campaign_folder.from_draft(root, screen_campaign.draft(pipeline, LIBRARY, origin))
         campaign = toy.Campaign(root, toy.make_key(folder / "key"))
         campaign.edit("UNVERIFIED", "verified")
         patch.chdir(root)

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from sophron.debate.votes import Focus, Label, Severity, Vote
+from sophron.debate.panel.votes import Focus, Label, Severity, Vote
 from sophron.records.documents import Document, schema, validate
 from sophron.records.errors import UserError
 

@@ -41,7 +41,7 @@ LEFT_OUT = {
     r".*\b(snakemake|run)\b.* --profile (slurm|pbs|lsf|dpdispatcher|parsl|globus)": "needs a queue",
     r"sophron trials (ladder|run|show)": "takes minutes; tests/debate/test_ladder.py runs it",
     r"sophron (rietveld|build) serve": "serves until it is ended",
-    r"sophron build (rehearse|status|trail|release|token|retune)": "takes minutes; tests/build runs it",
+    r"sophron build (rehearse|status|trail|release|token|retune)": "takes minutes; tests/agentbuild runs it",
     r"sophron mailbox (show|answer) ID": "needs a request that waits; tests/agents/test_mailbox.py answers one",
     r"sophron design": "asks back; tests/cli/test_design.py leads the dialogue",
     r"sophron screen": "needs a finished campaign; tests/debate/test_screen_run.py runs it",

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from sophron.records.resources import resource
+from sophron.records.package_data import resource
 
 
 @pytest.mark.parametrize("profile", ["pbs", "lsf"])

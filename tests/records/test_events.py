@@ -9,7 +9,7 @@ from datetime import datetime
 import pytest
 from jsonschema import Draft202012Validator
 
-from sophron.records import documents, events, process
+from sophron.records import documents, events, process_identity
 
 PROCESS = {"pid": 7, "pid_start": "boot/1", "host": "node1"}
 STEP = {"step": "produce-3", "stage": "produce"}
@@ -182,17 +182,17 @@ def test_many_writers_some_of_them_killed_lose_and_tear_nothing(tmp_path):
 
 
 def test_a_process_is_known_by_its_start(tmp_path):
-    me = {"pid": os.getpid(), "pid_start": process.start_of(os.getpid()), "host": process.host()}
-    assert process.alive(me) is True
-    assert process.alive(me | {"pid_start": "boot/1"}) is False
-    assert process.alive(me | {"host": "elsewhere"}) is None
+    me = {"pid": os.getpid(), "pid_start": process_identity.start_of(os.getpid()), "host": process_identity.host()}
+    assert process_identity.alive(me) is True
+    assert process_identity.alive(me | {"pid_start": "boot/1"}) is False
+    assert process_identity.alive(me | {"host": "elsewhere"}) is None
     child = subprocess.Popen(["sleep", "60"])
-    entry = {"pid": child.pid, "pid_start": process.start_of(child.pid), "host": process.host()}
-    assert process.alive(entry) is True
+    entry = {"pid": child.pid, "pid_start": process_identity.start_of(child.pid), "host": process_identity.host()}
+    assert process_identity.alive(entry) is True
     child.kill()
     deadline = time.monotonic() + 5
-    while process.alive(entry) and time.monotonic() < deadline:
+    while process_identity.alive(entry) and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert process.alive(entry) is False  # dead, though its parent has not collected it yet
+    assert process_identity.alive(entry) is False  # dead, though its parent has not collected it yet
     child.wait()
-    assert process.start_of(child.pid) is None
+    assert process_identity.start_of(child.pid) is None

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from sophron.interfaces.sandbox import Ended, Grant
+from sophron.records.entry_points import load
 from sophron.records.errors import UserError
-from sophron.records.registry import load
 from sophron.sandbox import process_limit
 from sophron.sandbox.bubblewrap import Bubblewrap
 
@@ -324,8 +324,8 @@ except OSError as error:
 _BOMBED = """
 import sys
 from pathlib import Path
-from sophron.sandbox import watch
-watch._PERIOD_S = 60.0  # nobody looks: what holds is the kernel's
+from sophron.sandbox import limit_monitor
+limit_monitor._PERIOD_S = 60.0  # nobody looks: what holds is the kernel's
 from sophron.interfaces.sandbox import Grant
 from sophron.sandbox.bubblewrap import Bubblewrap
 work = Path(sys.argv[1])
@@ -491,7 +491,7 @@ def test_without_user_namespaces(work, monkeypatch, said):
 
 
 def test_lammps_cannot_reach_out_through_its_shell_command(work):
-    lammps = pytest.importorskip("sophron.science.lammps.find")
+    lammps = pytest.importorskip("sophron.science.lammps.executable")
     program = lammps.find()
     secret = work.parent / "secret"
     secret.write_text("secret")

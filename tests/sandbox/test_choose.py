@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from sophron.interfaces.sandbox import Ended, Grant
-from sophron.records import registry
+from sophron.records import entry_points
 from sophron.records.documents import Document
 from sophron.records.errors import UserError
-from sophron.sandbox import apptainer, bubblewrap, choose, grants, mounts, syscalls
+from sophron.sandbox import apptainer, bubblewrap, choose, grants, mounts, seccomp
 from sophron.sandbox.apptainer import IMAGE, Apptainer
-from sophron.sandbox.none import Unconfined
+from sophron.sandbox.unconfined import Unconfined
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_none_only_with_a_flag():
     with pytest.raises(UserError, match="explicit flag"):
         choose.choose("none")
     assert isinstance(choose.choose("none", allow_none=True), Unconfined)
-    assert "none" not in registry.names(choose.GROUP)  # who looks through the registry must not come upon it
+    assert "none" not in entry_points.names(choose.GROUP)  # who looks through the registry must not come upon it
     with pytest.raises(UserError, match="is not installed in the registry"):
         choose.choose("non", allow_none=True)
 
@@ -209,13 +209,13 @@ def test_only_accelerators_are_granted_as_devices(work):
 
 def test_the_filter_is_whole_on_each_processor_it_knows():
     for machine in ("x86_64", "aarch64"):
-        steps = [syscalls.program(machine)[at : at + 8] for at in range(0, len(syscalls.program(machine)), 8)]
+        steps = [seccomp.program(machine)[at : at + 8] for at in range(0, len(seccomp.program(machine)), 8)]
         assert len(steps) < 256  # jumps are one byte
         for at, step in enumerate(steps):
             if step[0] in (0x15, 0x35, 0x45):
                 assert at + 1 + max(step[2], step[3]) < len(steps)
         assert steps[-1] == (6).to_bytes(4, sys.byteorder) + (0x7FFF0000).to_bytes(4, sys.byteorder)
-    assert syscalls.program("pdp11") is None
+    assert seccomp.program("pdp11") is None
 
 
 def test_a_mount_of_the_campaign_that_leads_out_of_it_is_refused(tmp_path):

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import yaml
 
-from sophron.campaign import offer
+from sophron.campaign.scaffold import kind_catalogue
 from sophron.records import documents
-from sophron.records.resources import resource
+from sophron.records.package_data import resource
 
-KINDS = {"viscosity": offer.kinds()["viscosity"]}
-PITFALLS = offer.pitfalls(Path("/nonexistent"))
+KINDS = {"viscosity": kind_catalogue.kinds()["viscosity"]}
+PITFALLS = kind_catalogue.pitfalls(Path("/nonexistent"))
 MELT = yaml.safe_load(resource("campaigns", "kg-melt-viscosity", "campaign.yaml").read_text())
 LIQUID = yaml.safe_load(resource("campaigns", "lj-liquid-viscosity", "campaign.yaml").read_text())
 
@@ -33,7 +33,7 @@ def melt(**changes):
 
 
 def judged(criterion, text, left, right, *, passed, expression=None, step="s-1"):
-    """A criterion as `sophron.campaign.verdict.judge` leaves it, with one comparison in one step."""
+    """A criterion as `sophron.campaign.execution.verdict.judge` leaves it, with one comparison in one step."""
     comparison = {"text": text, "left": left, "right": right}
     one = {
         "step": step,

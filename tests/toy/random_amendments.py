@@ -14,7 +14,8 @@ import yaml
 from hypothesis import strategies as st
 from toy import Campaign
 
-from sophron.campaign import amend, draft
+from sophron.campaign.approval import amend
+from sophron.campaign.spec import amendment_draft
 from sophron.records.errors import UserError
 
 PARENTS = {"a": "", "b": "a", "c": "b", "d": "c", "e": "a", "f": "ce", "g": "ce"}
@@ -315,7 +316,7 @@ def _draft_and_sign(campaign: Campaign, model: Model, drafts: list[Part], signed
         with pytest.raises(UserError, match=said):
             amend.draft(campaign.root, "because", part.written, removed=part.removed)
         if part.after == model.settings and drafted is not None:  # what waits was taken back, so a person forgets it
-            draft.drop(campaign.root)
+            amendment_draft.drop(campaign.root)
             pending, drafted, added = model.settings, None, 0
     if drafted is not None:
         what = _what(model.settings, pending) + ["added to a waiting draft"] * bool(added)
@@ -323,7 +324,7 @@ def _draft_and_sign(campaign: Campaign, model: Model, drafts: list[Part], signed
         signed.append("+".join(what))
 
 
-def _sign(campaign: Campaign, model: Model, settings: dict, drafted: draft.Draft) -> None:
+def _sign(campaign: Campaign, model: Model, settings: dict, drafted: amendment_draft.Draft) -> None:
     old = set(model.stages)
     closure = model.amend(settings)
     campaign.sign()

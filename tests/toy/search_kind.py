@@ -6,8 +6,8 @@ to fail.
 
 from pathlib import Path
 
-from sophron.campaign.report import Report
-from sophron.campaign.sections import Section, Table
+from sophron.campaign.report.report import Report
+from sophron.campaign.report.report_sections import Section, Table
 from sophron.interfaces.kind import AgentRule, EngineFailure, Kind, Part, StageKind, StepContext, StepResult
 
 HERE = Path(__file__).parent

@@ -2,7 +2,7 @@
 
 import json
 
-from sophron.campaign import state
+from sophron.campaign.state import projector
 from sophron.records import clock, documents, events
 
 HOST = {"pid": 4711, "pid_start": "boot/1", "host": "node1"}
@@ -63,9 +63,9 @@ def job_error(root, step, stage, rule):
 
 def project(root):
     """The state, after it was checked against its schema and against the file."""
-    now = state.project(root)
-    assert json.loads((root / state.NAME).read_bytes()) == now
-    documents.validate(documents.Document(now, root / state.NAME), "workflow-state")
+    now = projector.project(root)
+    assert json.loads((root / projector.NAME).read_bytes()) == now
+    documents.validate(documents.Document(now, root / projector.NAME), "workflow-state")
     return now
 
 

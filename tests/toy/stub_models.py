@@ -1,13 +1,13 @@
 """Stand-ins for tests of the gateway and its parts: a request, and a stub backend that follows a script."""
 
-from sophron.agents.audit import Audit
-from sophron.agents.budget import Cap, Caps
-from sophron.agents.gateway import Gateway
-from sophron.agents.ledger import Ledger
-from sophron.agents.models import Catalogue
-from sophron.agents.redact import Redactor
+from sophron.agents.documents.redact import Redactor
+from sophron.agents.gateway.audit import Audit
+from sophron.agents.gateway.budget import Cap, Caps
+from sophron.agents.gateway.gateway import Gateway
+from sophron.agents.gateway.ledger import Ledger
+from sophron.agents.gateway.model_catalogue import Catalogue
 from sophron.interfaces.model import Message, Model, ModelBackend, ModelFailure, Request, Response, Text, Usage
-from sophron.records import registry
+from sophron.records import entry_points
 
 SCHEMA = {
     "type": "object",
@@ -66,9 +66,9 @@ UNBOUND = Caps(Cap(), Cap(), Cap())
 def gateway(root, monkeypatch, script, models, *, caps=UNBOUND, lacks=(), **more):
     """A gateway over a stub backend; `.stub` and `.slept` tell what it did."""
     stub, slept = StubBackend(script, lacks), []
-    real = registry.load
+    real = entry_points.load
     monkeypatch.setattr(
-        registry, "load", lambda group, name: (lambda: stub) if name in ("stub", "other") else real(group, name)
+        entry_points, "load", lambda group, name: (lambda: stub) if name in ("stub", "other") else real(group, name)
     )
     made = Gateway(Catalogue(tuple(models)), Ledger(root, caps), Audit(root, Redactor()), sleep=slept.append, **more)
     made.stub, made.slept = stub, slept

@@ -8,8 +8,8 @@ import sys
 STEP = """#!{python}
 import os, signal, sys, time
 from pathlib import Path
-from sophron.campaign import state
-from sophron.records import events, process
+from sophron.campaign.state import projector
+from sophron.records import events, process_identity
 root, words = Path({root!r}), sys.argv[1:]
 if words[0] != "stage":
     sys.exit(1)
@@ -19,16 +19,16 @@ number = len(list((root / "records").glob(step + "/*"))) + 1
 log = root / "records" / step / str(number)
 log.mkdir(parents=True)
 about = dict(step=step, stage=words[1], wildcards=wildcards)
-me = dict(pid=os.getpid(), pid_start=process.start_of(os.getpid()), host=process.host())
+me = dict(pid=os.getpid(), pid_start=process_identity.start_of(os.getpid()), host=process_identity.host())
 events.append(root, "sophron", "step_started", **about, **me, rule=words[1], log=str(log), digest="d", **{{"try": number}})
-state.project(root)
+projector.project(root)
 if wildcards["how"] == "dies" and number == 1:
     os.kill(os.getpid(), signal.SIGKILL)
 if wildcards["how"] == "sleeps" and number == 1:
     time.sleep(60)
 status = "retry" if wildcards["how"] == "retries" and number == 1 else "done"
 events.append(root, "sophron", "step_ended", **about, status=status, reason="out of memory")
-state.project(root)
+projector.project(root)
 Path(words[words.index("--outcome") + 1]).write_text("")
 sys.exit(status == "retry")
 """

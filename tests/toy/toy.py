@@ -14,9 +14,13 @@ from pathlib import Path
 import warm_snakemake
 
 from sophron import cli
-from sophron.campaign import amend, approve, draft, dry_run, locks, plan, spec
-from sophron.records import code, events
-from sophron.records.steps import FIELD
+from sophron.campaign.approval import amend, approve
+from sophron.campaign.execution import campaign_lock
+from sophron.campaign.planning import plan
+from sophron.campaign.snakefile import dry_run
+from sophron.campaign.spec import amendment_draft, spec
+from sophron.records import code_digest, events
+from sophron.records.step_identity import FIELD
 
 HERE = Path(__file__).parent
 DATA = HERE.parent / "data"
@@ -48,7 +52,7 @@ class Campaign:
 
     def sign(self, key: Path | None = None, approver: str | None = "alex") -> dict:
         """Propose and sign; the record."""
-        with locks.signing(self.root):
+        with campaign_lock.signing(self.root):
             return dict(approve.sign(approve.propose(self.root, probe=lambda _: []), key or self.key, approver))
 
     def amend(self, *settings: str, withdraw: int | None = None) -> amend.Draft:
@@ -148,23 +152,25 @@ def _dry_run_here(root: Path, snakefile: Path, *, forced: bool, drafted: str = "
     before = Path.cwd()
     os.chdir(root)
     if drafted:
-        os.environ[draft.VARIABLE] = drafted
+        os.environ[amendment_draft.VARIABLE] = drafted
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             return plan.DryRun(**dry_run.shown(snakefile, forced=forced))
     finally:
         os.chdir(before)
-        os.environ.pop(draft.VARIABLE, None)
+        os.environ.pop(amendment_draft.VARIABLE, None)
 
 
 def copy_library(folder: Path, monkeypatch) -> Path:
     """A copy of the library and its plugins, whose files are those that are compared from now on."""
-    for plugin in code.PLUGINS:
-        shutil.copytree(code.PACKAGE.parent / plugin, folder / plugin, ignore=shutil.ignore_patterns("__pycache__"))
-    left_out = shutil.ignore_patterns(*code.OUTSIDE)
-    shutil.copytree(code.PACKAGE, folder / "sophron", ignore=left_out)
-    monkeypatch.setattr(code, "PACKAGE", folder / "sophron")
-    monkeypatch.setattr(code, "library", code.read_library)
+    for plugin in code_digest.PLUGINS:
+        shutil.copytree(
+            code_digest.PACKAGE.parent / plugin, folder / plugin, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    left_out = shutil.ignore_patterns(*code_digest.OUTSIDE)
+    shutil.copytree(code_digest.PACKAGE, folder / "sophron", ignore=left_out)
+    monkeypatch.setattr(code_digest, "PACKAGE", folder / "sophron")
+    monkeypatch.setattr(code_digest, "library", code_digest.read_library)
     return folder / "sophron"
 
 

@@ -4,9 +4,9 @@ import json
 import shutil
 from pathlib import Path
 
-from sophron.build.release import aud, gather
-from sophron.build.release.gather import Source
-from sophron.records.canonical import digest, file_digest
+from sophron.agentbuild.release import packaged_agent, trail_entry
+from sophron.agentbuild.release.trail_entry import Source
+from sophron.records.canonical_json import digest, file_digest
 
 AGENT = """\
 ---
@@ -63,7 +63,7 @@ COURSE = (
 
 def make(folder: Path) -> Path:
     """A trail in `folder` whose only entry is a build that passed; the folder."""
-    gather.begin(folder, source(folder.with_name(f"{folder.name}-records")))
+    trail_entry.begin(folder, source(folder.with_name(f"{folder.name}-records")))
     return folder
 
 
@@ -83,7 +83,7 @@ def source(home: Path, *, models: dict = MODELS, course=COURSE, agent: dict = AU
 def _iteration(home: Path, number: int, scores: dict, agent: dict) -> None:
     place = home / "build" / "iterations" / str(number)
     _write(place / "aud", agent)
-    judged = aud.load(place / "aud", {}).digest
+    judged = packaged_agent.load(place / "aud", {}).digest
     parent = number - 1 or None
     change = {"agent": judged, "parent": parent, "refusal": "", "rationale": "sums came out twice too large"}
     cards = {f"judge/{case}.json": json.dumps(_card(case, found)) for case, found in scores.items()}

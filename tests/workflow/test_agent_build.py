@@ -7,9 +7,10 @@ import shutil
 import pytest
 import toy
 
-from sophron.build import contract
-from sophron.campaign import plan, spec
-from sophron.records.resources import resource
+from sophron.agentbuild import contract
+from sophron.campaign.planning import plan
+from sophron.campaign.spec import spec
+from sophron.records.package_data import resource
 
 CASES = "cases: [pbso4, fluorapatite, llzo-1min, llzo-30min, llzo-4h, mixture-30min, wrong-phase-30min, llzo-3min, llzo-10min, llzo-1h]"
 

@@ -7,9 +7,10 @@ import socket
 import pytest
 import toy
 
-from sophron.agents import loop, remembering
+from sophron.agents.memory import debug_memory
+from sophron.agents.supervisor import supervisor
 from sophron.records.errors import UserError
-from sophron.records.resources import resource
+from sophron.records.package_data import resource
 
 
 @pytest.fixture
@@ -96,7 +97,7 @@ def test_a_step_beyond_the_bound_of_its_template_is_refused(campaign):
     for attempt in (5, 6):
         content = {"version": 1, "kind": "dead", "reasons": {"a": "oom-kill"}, "verdict": None, "tries": [], "log": ""}
         (failures / f"a-{attempt}.json").write_text(json.dumps(content))
-        remembering.take(campaign.root, "a", attempt)
+        debug_memory.take(campaign.root, "a", attempt)
     assert campaign.snakemake("results/a/debug-5.json").returncode == 0
     refused = campaign.snakemake("results/a/debug-6.json")
     assert refused.returncode != 0
@@ -117,14 +118,16 @@ def test_a_stranger_model_cannot_stand_in_for_the_signed_one(campaign, capsys):
 
 def drive(campaign, **settings):
     said = []
-    ending = loop.Loop(campaign.root, loop.Settings(**{"options": toy.BASICS} | settings), said.append).run()
+    ending = supervisor.Loop(
+        campaign.root, supervisor.Settings(**{"options": toy.BASICS} | settings), said.append
+    ).run()
     return ending, "\n".join(said)
 
 
 def test_sophron_run_ends_a_sound_campaign_stage_by_stage(campaign):
     campaign.sign()
     ending, _ = drive(campaign, stagewise=True)
-    assert ending is loop.Ending.DONE
+    assert ending is supervisor.Ending.DONE
     assert (campaign.root / "results" / "report.html").is_file()
     assert len(list((campaign.root / ".snakemake" / "log").glob("*.log"))) == 7, (
         "a process for each stage, and the last"
@@ -140,16 +143,16 @@ def test_memory_that_the_retries_do_not_reach_is_chosen_from_the_signed_choices(
     campaign.spec.write_text(f"{head}  b:\n{b}  c:\n{rest}")
     campaign.sign()
     ending, said = drive(campaign)
-    assert ending is loop.Ending.DONE, said
+    assert ending is supervisor.Ending.DONE, said
     (overlay,) = campaign.events("overlay")
     assert (overlay["stage"], overlay["key"], overlay["value"]) == ("b", "memory_mb", 600)
     log = (campaign.root / "progress.log").read_text()
     assert "mechanical choice memory_mb = 600" in log
     assert "debug-b-1" in log
-    told = remembering.told(campaign.root, "b", 1)
+    told = debug_memory.told(campaign.root, "b", 1)
     assert told == {"memory": "(nothing yet)", "history": []}, "the snapshot is of the moment before the attempt"
-    remembering.take(campaign.root, "b", 2)
-    told = remembering.told(campaign.root, "b", 2)
+    debug_memory.take(campaign.root, "b", 2)
+    told = debug_memory.told(campaign.root, "b", 2)
     assert [one["status"] for one in told["history"]] == ["started", "pass"]
     assert told["memory"].count("memory_mb = 600 cured b") == 2, "in this campaign, and for the user's others"
 
@@ -159,7 +162,7 @@ def test_a_definitional_fault_changes_nothing_and_waits_for_a_person(campaign):
     campaign.sign()
     signed = campaign.spec.read_bytes()
     ending, said = drive(campaign)
-    assert ending in (loop.Ending.ESCALATED, loop.Ending.SIGNATURE)
+    assert ending in (supervisor.Ending.ESCALATED, supervisor.Ending.SIGNATURE)
     assert campaign.spec.read_bytes() == signed
     assert not (campaign.root / "mechanical.yaml").exists()
     assert campaign.events("overlay") == []
@@ -176,13 +179,13 @@ def test_a_definitional_fault_changes_nothing_and_waits_for_a_person(campaign):
 def test_a_pause_file_stops_before_the_next_process(campaign):
     campaign.sign()
     (campaign.root / "PAUSE").touch()
-    assert drive(campaign)[0] is loop.Ending.PAUSED
+    assert drive(campaign)[0] is supervisor.Ending.PAUSED
     assert campaign.tries() == {}
 
 
 def test_three_rapid_deaths_halt_and_so_does_the_cap_on_processes(campaign):
     campaign.sign()
     ending, said = drive(campaign, options=["--no-such-option"])
-    assert ending is loop.Ending.HALTED
+    assert ending is supervisor.Ending.HALTED
     assert "3 processes died within a minute" in said
-    assert drive(campaign, processes=1, options=["--no-such-option"])[0] is loop.Ending.HALTED
+    assert drive(campaign, processes=1, options=["--no-such-option"])[0] is supervisor.Ending.HALTED

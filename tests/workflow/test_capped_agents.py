@@ -7,7 +7,7 @@ import toy
 from loopback_anthropic import serve_anthropic
 from loopback_peer import Turn, queue
 
-from sophron.agents import availability
+from sophron.agents.step import availability
 from sophron.cli import _status
 
 pytest.importorskip("anthropic")
@@ -58,7 +58,7 @@ def test_at_the_cap_the_report_goes_without_caveats_says_so_and_gets_them_later(
 
 def test_a_key_and_an_address_are_looked_for_before_the_first_step(asking, monkeypatch, capsys):
     with (asking.root / "Snakefile").open("a") as snakefile:
-        snakefile.write("\n\nfrom sophron.campaign.driver import begin\n\n\nonstart:\n    begin('.')\n")
+        snakefile.write("\n\nfrom sophron.campaign.snakefile.onstart import begin\n\n\nonstart:\n    begin('.')\n")
     asking.sign()
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     refused = asking.snakemake()

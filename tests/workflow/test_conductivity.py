@@ -7,13 +7,14 @@ from pathlib import Path
 import toy
 import yaml
 
-from sophron.agents import loop
-from sophron.campaign import amend, draft
-from sophron.campaign.approve import propose
-from sophron.campaign.pitfalls import catalogue, hits
-from sophron.campaign.spec import load
+from sophron.agents.supervisor import supervisor
+from sophron.campaign.approval import amend
+from sophron.campaign.approval.approve import propose
+from sophron.campaign.spec import amendment_draft
+from sophron.campaign.spec.pitfalls import catalogue, hits
+from sophron.campaign.spec.spec import load
 from sophron.cli import _probes, main
-from sophron.records.resources import resource
+from sophron.records.package_data import resource
 
 PITFALL = "many-body-heat-flux"
 SMALL = {
@@ -159,13 +160,13 @@ def test_debug_declines_to_change_the_method_and_a_drafted_amendment_waits_for_a
     switch_the_probe_off(campaign)
     assert approve(campaign) == 0
     signed, said = campaign.spec.read_bytes(), []
-    ending = loop.Loop(campaign.root, loop.Settings(options=toy.BASICS), said.append).run()
-    assert ending is loop.Ending.SIGNATURE, said
+    ending = supervisor.Loop(campaign.root, supervisor.Settings(options=toy.BASICS), said.append).run()
+    assert ending is supervisor.Ending.SIGNATURE, said
     answer = json.loads((campaign.root / "results" / "green_kubo_flux" / "debug-1.json").read_text())["answer"]
     assert (answer["class"], answer["action"], answer["overlay"]) == ("definitional", "escalate", None)
     assert campaign.spec.read_bytes() == signed
     assert not (campaign.root / "mechanical.yaml").exists()
-    drafted = draft.read(campaign.root)
+    drafted = amendment_draft.read(campaign.root)
     assert drafted.version == 2
     assert drafted.invalidated_stages == ["green_kubo_flux", "green_kubo"]
     assert "mueller_plathe" in yaml.safe_load(drafted.text)["stages"]

@@ -13,13 +13,15 @@ from loopback_crossref import serve_crossref, work
 from loopback_peer import Turn
 
 from sophron import cli
-from sophron.campaign import agent_steps, plan, results, spec
-from sophron.debate import gathering
-from sophron.debate.ablation import EXPERTS
-from sophron.debate.pipeline import Pipeline
+from sophron.campaign.execution import outcome_store
+from sophron.campaign.planning import agent_rules, plan
+from sophron.campaign.spec import spec
+from sophron.debate.pipelines.pipeline import Pipeline
+from sophron.debate.trials.methods import EXPERTS
+from sophron.kinds.host_guest import agent_inputs
 from sophron.records.errors import Refused
-from sophron.records.resources import resource
-from sophron.science.host_guest import dimer_pipeline
+from sophron.records.package_data import resource
+from sophron.science.host_guest.pipelines import dimer_pipeline
 
 pytest.importorskip("anthropic", reason="anthropic is not installed: pip install 'sophron[agents]'")
 AGENTS = """
@@ -143,13 +145,15 @@ def test_what_the_campaign_found_may_be_cited_and_what_a_text_says_may_not(campa
     assert write(campaign) == (0, 1)
     loaded = spec.load(campaign.spec)
     # The author was told what the expert found, and both are beside its answer, which has the digest of the file.
-    assert [one["doi"] for one in gathering.write(campaign.root, loaded, {"trial": "0"})["found_works"]] == [BY_EXPERT]
-    (written,) = results.of_loop(campaign.root, loaded, "write", {"trial": "0"})
+    assert [one["doi"] for one in agent_inputs.write(campaign.root, loaded, {"trial": "0"})["found_works"]] == [
+        BY_EXPERT
+    ]
+    (written,) = outcome_store.of_loop(campaign.root, loaded, "write", {"trial": "0"})
     kept = written.files["found_works"]
     assert kept.parent == written.path.parent
     assert [one["doi"] for one in json.loads(kept.read_text())["works"]] == [BY_EXPERT, BY_AUTHOR]
     # Whoever comes after the author is told of both.
-    told = gathering.criticise(campaign.root, loaded, {"trial": "0"})["found_works"]
+    told = agent_inputs.criticise(campaign.root, loaded, {"trial": "0"})["found_works"]
     assert [one["doi"] for one in told] == [BY_EXPERT, BY_AUTHOR]
     # No service is there any more: Layer-1 asks nobody, and says the same again.
     assert campaign.layer1()["faults"] == []
@@ -167,7 +171,7 @@ def test_what_the_campaign_found_may_be_cited_and_what_a_text_says_may_not(campa
 
     kept.write_text(kept.read_text().replace(BY_AUTHOR, PLANTED))
     with pytest.raises(Refused, match="is not what its outcome speaks of"):
-        results.of_loop(campaign.root, loaded, "write", {"trial": "0"})
+        outcome_store.of_loop(campaign.root, loaded, "write", {"trial": "0"})
 
 
 @pytest.mark.parametrize("doi", [PLANTED, "10.1000/made.up"])
@@ -191,10 +195,10 @@ def test_a_try_after_one_that_died_does_not_search_again(campaign, model):
 
 def test_a_grant_that_was_edited_after_the_signature_is_refused(campaign, capsys):
     discuss(campaign)
-    signed = agent_steps.digest_of(campaign.root, spec.load(campaign.spec), "write")
+    signed = agent_rules.digest_of(campaign.root, spec.load(campaign.spec), "write")
     path = campaign.root / "agents" / "pipeline-writer.md"
     path.write_text(path.read_text().replace("127.0.0.1", "127.0.0.1, example.org"))
-    assert agent_steps.digest_of(campaign.root, spec.load(campaign.spec), "write") != signed
+    assert agent_rules.digest_of(campaign.root, spec.load(campaign.spec), "write") != signed
     assert write(campaign) == (cli.EXIT_USER, 0)
     assert (
         "the agent behind write has another digest than the signed one (agents/pipeline-writer.md changed)"

@@ -12,11 +12,14 @@ import pytest
 import toy
 from toy import Campaign
 
-from sophron.campaign import amend, amendment_journal, approve, driver, locks, mechanical, results, spec, steps, trust
-from sophron.records import approvals, code, signatures
+from sophron.campaign.approval import amend, amendment_journal, approve, known_signers
+from sophron.campaign.execution import campaign_lock, outcome_store, run_step
+from sophron.campaign.snakefile import onstart
+from sophron.campaign.spec import spec, stage_resources
+from sophron.records import approvals, code_digest, signatures
 from sophron.records.errors import UserError
-from sophron.records.resources import resource
-from sophron.science.lammps import check
+from sophron.records.package_data import resource
+from sophron.science.lammps import input_checker
 
 NEW_SNAKEFILE = resource("campaign", "templates", "new", "Snakefile")
 
@@ -38,7 +41,7 @@ def campaign(finished, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     shutil.copytree(finished.root, tmp_path / "toy", symlinks=True)
     copy = Campaign(tmp_path / "toy", finished.key)
-    trust.remember(approvals.signed_gate(copy.root))
+    known_signers.remember(approvals.signed_gate(copy.root))
     return copy
 
 
@@ -58,10 +61,10 @@ def step(campaign: Campaign) -> None:
 def start(campaign: Campaign) -> None:
     """The check at the start of a workflow, which knows this user's own configuration too."""
     try:
-        driver.take(campaign.root)
+        onstart.take(campaign.root)
     finally:
-        while driver._held:
-            driver._held.pop().release()
+        while onstart._held:
+            onstart._held.pop().release()
 
 
 def sign(campaign: Campaign) -> None:
@@ -153,13 +156,13 @@ def revoked_key(campaign):
 def forgotten_revocation(campaign):
     """A key is revoked, then its line is gone again: this user's own configuration knows better."""
     revoked_key(campaign)
-    trust.remember_keys(campaign.root, "arithmetic-toy")  # as `sophron signer revoke` does
+    known_signers.remember_keys(campaign.root, "arithmetic-toy")  # as `sophron signer revoke` does
     (campaign.root / "approvals" / "revoked_keys").unlink()
 
 
 def revoke_again(campaign, _):
     """The key of this campaign was revoked for good: another folder of the same campaign is signed with another."""
-    trust._path().unlink()
+    known_signers._path().unlink()
 
 
 def forgotten_by_the_campaign(campaign):
@@ -178,9 +181,9 @@ def restore_revoked(campaign, _):
 def copied_and_signed_by_another(campaign):
     """A copy of the folder, in which everything is consistent under a key that the user never saw."""
     added_signer(campaign)
-    content = json.loads(trust._path().read_text())
+    content = json.loads(known_signers._path().read_text())
     moved = {key.replace("/toy", "/the-original"): entry for key, entry in content.items()}
-    trust._path().write_text(json.dumps(moved))
+    known_signers._path().write_text(json.dumps(moved))
 
 
 def unrevoke(campaign, _):
@@ -341,7 +344,7 @@ def overlay_never_signed(campaign):
 
 
 def overlaid(campaign):
-    mechanical.overlaid(spec.load(campaign.spec).data["stages"]["c"]["mechanical"], "c", campaign.root)
+    stage_resources.overlaid(spec.load(campaign.spec).data["stages"]["c"]["mechanical"], "c", campaign.root)
 
 
 def remove_overlay(campaign, _):
@@ -368,7 +371,7 @@ def gate_elsewhere(campaign):
     away = campaign.root / "results" / "gate.json"
     shutil.copy(campaign.gate, away)
     try:
-        steps.execute(steps.Order(claim(campaign), away, campaign.root / "results" / "c" / "outcome.json"), None)
+        run_step.execute(run_step.Order(claim(campaign), away, campaign.root / "results" / "c" / "outcome.json"), None)
     finally:
         away.unlink()
 
@@ -376,7 +379,7 @@ def gate_elsewhere(campaign):
 def upstream_of(stage):
     def attempt(campaign):
         loaded = spec.load(campaign.spec)
-        results.upstream(campaign.root, loaded, loaded.stage(stage), {})
+        outcome_store.upstream(campaign.root, loaded, loaded.stage(stage), {})
 
     return attempt
 
@@ -399,17 +402,17 @@ def own_models(campaign):
 
 
 def second_driver(campaign):
-    with locks.driver_lock(campaign.root):
+    with campaign_lock.driver_lock(campaign.root):
         start(campaign)
 
 
 def sign_while_it_runs(campaign):
-    with locks.driver_lock(campaign.root):
+    with campaign_lock.driver_lock(campaign.root):
         campaign.sign()
 
 
 def sign_while_a_step_runs(campaign):
-    with locks.FileLock(campaign.root / locks.STEPS_LOCK, shared=True):
+    with campaign_lock.FileLock(campaign.root / campaign_lock.STEPS_LOCK, shared=True):
         campaign.sign()
 
 
@@ -545,7 +548,9 @@ def test_an_expired_key_cannot_sign_and_one_that_expires_later_stays_good(tmp_pa
     step(campaign)
 
 
-@pytest.mark.parametrize("part", ["workflow/rules/verdict.smk", "schemas/campaign.schema.yaml", "campaign/steps.py"])
+@pytest.mark.parametrize(
+    "part", ["workflow/rules/verdict.smk", "schemas/campaign.schema.yaml", "campaign/execution/run_step.py"]
+)
 def test_an_edited_rule_schema_or_module_of_sophron_is_refused(part, campaign, tmp_path, monkeypatch):
     package = toy.copy_library(tmp_path / "copy", monkeypatch)
     step(campaign)
@@ -564,10 +569,10 @@ def test_an_edited_rule_of_another_distributions_kind_is_refused(campaign, tmp_p
     record = record_of(campaign)
     folder = tmp_path / "copy" / Path(record["kind_folder"]).name
     shutil.copytree(record["kind_folder"], folder, ignore=shutil.ignore_patterns("__pycache__"))
-    assert code.digests(code.read(campaign.root, str(folder))) == record["code"]
+    assert code_digest.digests(code_digest.read(campaign.root, str(folder))) == record["code"]
     with (folder / "arithmetic.smk").open("a") as stream:
         stream.write("# a comment\n")
-    assert code.digests(code.read(campaign.root, str(folder)))["science"] != record["code"]["science"]
+    assert code_digest.digests(code_digest.read(campaign.root, str(folder)))["science"] != record["code"]["science"]
 
 
 def test_a_spec_that_changes_between_the_look_and_the_signature_is_not_signed(campaign):
@@ -575,7 +580,7 @@ def test_a_spec_that_changes_between_the_look_and_the_signature_is_not_signed(ca
     proposal = approve.propose(campaign.root, probe=lambda _: [])
     campaign.edit("weight: 0.5", "weight: 0.6")
     gate = campaign.gate.read_bytes()
-    with locks.signing(campaign.root), pytest.raises(UserError, match="was changed meanwhile; look again"):
+    with campaign_lock.signing(campaign.root), pytest.raises(UserError, match="was changed meanwhile; look again"):
         approve.sign(proposal, campaign.key)
     assert campaign.gate.read_bytes() == gate
 
@@ -590,7 +595,7 @@ def test_signers_of_another_campaign_sign_nothing_here(campaign, tmp_path):
 
 
 def test_an_input_that_calls_a_shell_is_found():
-    (finding,) = check.check("units lj\nshell rm -rf /\nrun 0\n")
+    (finding,) = input_checker.check("units lj\nshell rm -rf /\nrun 0\n")
     assert finding.line == 2
     assert "starts programs" in finding.reason
 
@@ -620,7 +625,7 @@ def test_after_a_revocation_another_trusted_key_signs(campaign, tmp_path):
     signers.write_text(
         signers.read_text() + approve.signer_line("maria", signatures.public_key(maria), "arithmetic-toy")
     )
-    trust.remember_keys(campaign.root, "arithmetic-toy")  # as `sophron signer add` does
+    known_signers.remember_keys(campaign.root, "arithmetic-toy")  # as `sophron signer add` does
     with pytest.raises(UserError, match="maria: was not trusted when the last approval was signed"):
         campaign.sign(maria, "maria")
     campaign.sign()
@@ -648,16 +653,16 @@ def test_a_step_of_the_workflow_cannot_sign(campaign):
 
 def driven(campaign):
     """A driver that has checked the campaign, as long as this test."""
-    driver.take(campaign.root)
-    return json.loads((campaign.root / locks.DRIVER_LOCK).read_text())
+    onstart.take(campaign.root)
+    return json.loads((campaign.root / campaign_lock.DRIVER_LOCK).read_text())
 
 
 @pytest.fixture
 def no_driver():
     """No driver is left when the test is over."""
     yield
-    while driver._held:
-        driver._held.pop().release()
+    while onstart._held:
+        onstart._held.pop().release()
 
 
 def test_a_step_of_a_driver_that_has_checked_reads_neither_signature_nor_library(campaign, monkeypatch, no_driver):
@@ -687,7 +692,7 @@ def test_a_step_of_a_driver_that_has_checked_reads_neither_signature_nor_library
 )
 def test_a_step_without_a_fresh_note_of_its_driver_checks_everything(change, campaign, no_driver, monkeypatch):
     note = driven(campaign)
-    (campaign.root / locks.DRIVER_LOCK).write_text(json.dumps(note | change))
+    (campaign.root / campaign_lock.DRIVER_LOCK).write_text(json.dumps(note | change))
     asked = []
     valid = approvals.valid_approval
     monkeypatch.setattr(approvals, "valid_approval", lambda root: asked.append(root) or valid(root))
@@ -700,7 +705,7 @@ def test_a_note_is_gone_with_its_driver_and_a_revocation_counts_at_once(campaign
     revoked_key(campaign)
     with pytest.raises(UserError, match="the key of alex is revoked"):
         step(campaign)
-    driver._held.pop().release()
+    onstart._held.pop().release()
     edited_snakefile(campaign)
     unrevoke(campaign, None)
     with pytest.raises(UserError, match="science: Snakefile"):

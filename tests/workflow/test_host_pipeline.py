@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from sophron.campaign.plan import Plan, make
-from sophron.campaign.spec import load
+from sophron.campaign.planning.plan import Plan, make
+from sophron.campaign.spec.spec import load
 from sophron.cli import main
 from sophron.records.errors import UserError
 

@@ -8,10 +8,13 @@ import random_amendments
 import toy
 from html_page import Page
 
-from sophron.campaign import agent_files, plan, report, results, spec
+from sophron.campaign.execution import outcome_store
+from sophron.campaign.planning import agent_definitions, plan
+from sophron.campaign.report import report
+from sophron.campaign.spec import spec
 from sophron.records import approvals
 from sophron.records.errors import Refused, UserError
-from sophron.records.steps import FIELD
+from sophron.records.step_identity import FIELD
 
 
 @pytest.fixture
@@ -156,7 +159,7 @@ def test_an_amendment_of_the_stage_or_of_its_agent_sets_the_whole_loop_aside(fin
     assert outcome(finished)["result"]["rounds"] == 2
     own = finished.root / "agents" / "checkpoint-management.md"
     own.parent.mkdir(exist_ok=True)
-    text = agent_files.find(None, "checkpoint-management").path.read_text()
+    text = agent_definitions.find(None, "checkpoint-management").path.read_text()
     own.write_text(text + "\nBe brief.\n")
     assert finished.amend().invalidated_stages == ["search"]
     assert not list((finished.root / "results" / "search").rglob("outcome.json"))
@@ -166,7 +169,7 @@ def test_steps_that_an_earlier_course_of_the_loop_left_are_not_taken_up(finished
     stale = finished.root / "results" / "search" / "weigh" / "2" / "outcome.json"
     text = finished.root / "results" / "search" / "guess" / "2" / "0" / "outcome.json"
     loaded = spec.load(finished.spec)
-    assert len(results.of_loop(finished.root, loaded, "weigh", {})) == 3
+    assert len(outcome_store.of_loop(finished.root, loaded, "weigh", {})) == 3
     text.write_text(text.read_text().replace('"seed"', ' "seed"'))
     assert stale.is_file()
-    assert len(results.of_loop(finished.root, loaded, "weigh", {})) == 2
+    assert len(outcome_store.of_loop(finished.root, loaded, "weigh", {})) == 2

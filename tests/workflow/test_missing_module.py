@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import toy
 
-from sophron.agents import loop
-from sophron.science.lammps.find import find
+from sophron.agents.supervisor import supervisor
+from sophron.science.lammps.executable import find
 
 HAS_MODULES = subprocess.run(["bash", "-lc", "command -v module"], capture_output=True, check=False).returncode == 0
 pytestmark = pytest.mark.skipif(not HAS_MODULES, reason="environment-modules is not installed")
@@ -51,14 +51,14 @@ def campaign(tmp_path, monkeypatch):
 
 def drive(campaign):
     said = []
-    ending = loop.Loop(campaign.root, loop.Settings(options=toy.BASICS), said.append).run()
+    ending = supervisor.Loop(campaign.root, supervisor.Settings(options=toy.BASICS), said.append).run()
     return ending, "\n".join(said)
 
 
 def test_debug_finds_the_missing_module_in_the_log_and_the_third_try_passes(campaign):
     campaign.sign()
     ending, said = drive(campaign)
-    assert ending is loop.Ending.DONE, said
+    assert ending is supervisor.Ending.DONE, said
     overlays = [(one["stage"], one["key"], one["value"]) for one in campaign.events("overlay")]
     assert overlays == [("relax", "modules", ["mpich/3.4"]), ("relax", "modules", ["mpich/4.2"])]
     assert campaign.tries()["relax-0"] == 3
@@ -72,6 +72,6 @@ def test_with_a_definitional_fault_instead_it_changes_nothing(campaign):
     campaign.edit("modules: [], choices", "modules: [mpich/4.2], choices")
     campaign.sign()
     ending, _ = drive(campaign)
-    assert ending in (loop.Ending.ESCALATED, loop.Ending.SIGNATURE)
+    assert ending in (supervisor.Ending.ESCALATED, supervisor.Ending.SIGNATURE)
     assert campaign.events("overlay") == []
     assert not (campaign.root / "mechanical.yaml").exists()

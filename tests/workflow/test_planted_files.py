@@ -5,9 +5,9 @@ import subprocess
 import pytest
 import toy
 
-from sophron.agents import loop
-from sophron.campaign import plan
-from sophron.records.resources import resource
+from sophron.agents.supervisor import supervisor
+from sophron.campaign.planning import plan
+from sophron.records.package_data import resource
 
 PLANTED = "from pathlib import Path\nPath({mark!r}).write_text('ran')\nraise ImportError('planted')\n"
 
@@ -32,7 +32,7 @@ def test_a_planted_module_is_not_imported_by_the_dry_run_of_a_review(campaign, m
 
 
 def test_a_planted_module_is_not_imported_by_the_driver_of_the_loop(campaign, mark):
-    assert loop.snakemake(campaign.root, loop.Settings(["-n", "--quiet"]), []).code == 0
+    assert supervisor.snakemake(campaign.root, supervisor.Settings(["-n", "--quiet"]), []).code == 0
     assert not mark.exists()
 
 

@@ -5,7 +5,8 @@ import os
 import pytest
 import toy
 
-from sophron.campaign import approve, locks
+from sophron.campaign.approval import approve
+from sophron.campaign.execution import campaign_lock
 from sophron.cli import main
 from sophron.records import approvals
 
@@ -41,18 +42,19 @@ def renew(campaign, capsys):
 
 def test_an_upgrade_of_the_harness_is_renewed_and_nothing_finished_runs_again(campaign, capsys):
     campaign.complete(*ONE)
-    edit(campaign, "sophron/campaign/report.py")
+    edit(campaign, "sophron/campaign/report/report.py")
     edit(campaign, "snakemake_logger_plugin_sophron/__init__.py")
     refused = campaign.snakemake("--quiet", "--", "results/e/outcome.json")
     assert refused.returncode != 0
-    named = "(snakemake_logger_plugin_sophron/__init__.py, sophron/campaign/report.py)"
+    named = "(snakemake_logger_plugin_sophron/__init__.py, sophron/campaign/report/report.py)"
     assert f"in the harness alone {named}; see that the plan is the same" in refused.stdout
     assert renew(campaign, capsys) == 0
     said = capsys.readouterr().out
     assert "The same as in version 1, signed by alex:\n  definitions, criteria and assumptions\n" in said
     assert said.count("envelope") == 1
     assert (
-        "Changed in the harness:\n  snakemake_logger_plugin_sophron/__init__.py\n  sophron/campaign/report.py" in said
+        "Changed in the harness:\n  snakemake_logger_plugin_sophron/__init__.py\n  sophron/campaign/report/report.py"
+        in said
     )
     assert approvals.newest(campaign.root).record["version"] == 1
     campaign.complete(*ONE)
@@ -65,14 +67,14 @@ def test_an_upgrade_of_the_harness_is_renewed_and_nothing_finished_runs_again(ca
     [("sophron/science/lammps/run.py", "science"), ("sophron/config/models.yaml", "agents")],
 )
 def test_more_than_the_harness_is_looked_at_as_a_whole(campaign, name, part, capsys):
-    edit(campaign, "sophron/campaign/report.py")
+    edit(campaign, "sophron/campaign/report/report.py")
     edit(campaign, name)
     assert renew(campaign, capsys) == 2
     assert f"--renew: more than the harness changed ({part}); look at it and sign" in capsys.readouterr().err
     assert main(["review", str(campaign.root)]) == 0
     said = capsys.readouterr().out
     assert f"the {part} code changed since it was signed: {name}" in said
-    assert "the harness code changed since it was signed: sophron/campaign/report.py" in said
+    assert "the harness code changed since it was signed: sophron/campaign/report/report.py" in said
 
 
 def test_there_is_something_to_renew_only_after_an_approval(tmp_path, monkeypatch, capsys):
@@ -107,5 +109,5 @@ def test_an_approval_of_an_earlier_sophron_asks_for_another_signature(campaign, 
     monkeypatch.undo()
     with pytest.raises(approvals.Refused, match="the approval is an earlier Sophron's, which signed less; sign again"):
         approvals.valid_approval(campaign.root)
-    with locks.signing(campaign.root):
+    with campaign_lock.signing(campaign.root):
         pass

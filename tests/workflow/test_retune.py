@@ -9,13 +9,14 @@ from loopback_openai import serve_openai
 from loopback_peer import Turn
 from scripted import ScriptedWays, toy_contract
 
-from sophron.build import contract, loop
-from sophron.build.release import gather, of_campaign, package, rerun, retune, trail
-from sophron.campaign import spec
+from sophron.agentbuild import build_loop, contract
+from sophron.agentbuild.release import package, trail, trail_entry
+from sophron.campaign.spec import spec
 from sophron.cli import main
-from sophron.records import approvals, lines
+from sophron.kinds.agent_build import campaign_adapter, rerun, retune
+from sophron.records import approvals, jsonl
 from sophron.records.errors import UserError
-from sophron.records.resources import resource
+from sophron.records.package_data import resource
 
 NEW = {"backend": "openai", "model": "toy-new"}
 MODELS = """\
@@ -75,9 +76,9 @@ def made(tmp_path):
 @pytest.fixture
 def agent(made, tmp_path):
     """The trail of a rehearsal that passed, in a folder that knows the new model."""
-    build = loop.begin(tmp_path / "build", made, 3)
-    assert loop.drive(build, ScriptedWays([5]))["saturated"]
-    gather.begin(tmp_path / "agent", gather.Source(build.folder, made.folder, build.folder))
+    build = build_loop.begin(tmp_path / "build", made, 3)
+    assert build_loop.drive(build, ScriptedWays([5]))["saturated"]
+    trail_entry.begin(tmp_path / "agent", trail_entry.Source(build.folder, made.folder, build.folder))
     (tmp_path / "agent" / "config").mkdir()
     (tmp_path / "agent" / "config" / "models.yaml").write_text(MODELS)
     return tmp_path / "agent"
@@ -122,7 +123,7 @@ def test_a_retune_is_proposed_signed_run_and_one_entry(agent, made, tmp_path, mo
     assert ran.returncode != 0  # accept: what was held out did not pass
     built = json.loads((campaign.root / "results/build/outcome.json").read_text())["result"]
     assert (built["saturated"], built["held_out"]) == (True, {"kept": False})
-    tried = lines.read(campaign.root / "records/try_case-1-one/audit.jsonl")[0]
+    tried = jsonl.read(campaign.root / "records/try_case-1-one/audit.jsonl")[0]
     assert 'there is no tool \\"read_file\\"' in json.dumps(tried[-1]["request"]["messages"])
     card = json.loads((campaign.root / "results/build/card/2/kept/card.json").read_text())
     assert "gave no valid answer" in card["screening"]["reasons"][0]
@@ -170,18 +171,18 @@ def test_another_contract_is_no_retune(agent, made, tmp_path):
 
 def test_a_stand_in_on_the_command_line_is_not_the_model_that_was_named(tmp_path):
     path = tmp_path / "audit.jsonl"
-    lines.append(path, {"response": {}, "provider": "openai", "handle": "toy-new"})
-    of_campaign._check_answered(path, NEW)
-    of_campaign._check_answered(path, {"backend": "ranked"})
-    lines.append(path, {"response": {}, "provider": "heuristic", "handle": "heuristic"})
+    jsonl.append(path, {"response": {}, "provider": "openai", "handle": "toy-new"})
+    campaign_adapter._check_answered(path, NEW)
+    campaign_adapter._check_answered(path, {"backend": "ranked"})
+    jsonl.append(path, {"response": {}, "provider": "heuristic", "handle": "heuristic"})
     with pytest.raises(UserError, match="heuristic heuristic answered, and the campaign names openai toy-new"):
-        of_campaign._check_answered(path, NEW)
+        campaign_adapter._check_answered(path, NEW)
 
 
 def test_a_campaign_of_another_kind_has_no_trail(tmp_path, monkeypatch):
     campaign = toy.Campaign(tmp_path / "other", tmp_path / "key")
     monkeypatch.setattr(approvals, "valid_approval", lambda root: root)
     other = spec.load(resource("campaigns", "rietveld-fluorapatite", "campaign.yaml"))
-    monkeypatch.setattr(of_campaign, "load_signed", lambda _: other)
+    monkeypatch.setattr(campaign_adapter, "load_signed", lambda _: other)
     with pytest.raises(UserError, match="is a campaign of the kind rietveld"):
-        of_campaign.lay_out(campaign.root, tmp_path / "target")
+        campaign_adapter.lay_out(campaign.root, tmp_path / "target")

@@ -9,10 +9,11 @@ import time
 import pytest
 import toy
 
-from sophron.agents import loop, processes
-from sophron.campaign import amend, environment, locks
+from sophron.agents.supervisor import snakemake_process, supervisor
+from sophron.campaign.approval import amend
+from sophron.campaign.execution import campaign_lock, environment_faults
 from sophron.records.errors import Refused
-from sophron.records.locks import FileLock
+from sophron.records.file_lock import FileLock
 
 
 @pytest.fixture
@@ -22,12 +23,14 @@ def campaign(tmp_path, monkeypatch):
 
 @pytest.fixture
 def no_snakemake(monkeypatch):
-    monkeypatch.setattr(loop, "snakemake", lambda *_: pytest.fail("Snakemake was started"))
+    monkeypatch.setattr(supervisor, "snakemake", lambda *_: pytest.fail("Snakemake was started"))
 
 
 def drive(campaign, **settings):
     said = []
-    ending = loop.Loop(campaign.root, loop.Settings(**{"options": toy.BASICS} | settings), said.append).run()
+    ending = supervisor.Loop(
+        campaign.root, supervisor.Settings(**{"options": toy.BASICS} | settings), said.append
+    ).run()
     return ending, "\n".join(said)
 
 
@@ -35,25 +38,25 @@ def test_what_the_machine_lacks_is_said_without_an_agent_and_once_repaired_the_s
     campaign.edit("{first: 1, terms: 4}", "{first: 1, terms: 4, wants: engine.txt}")
     campaign.sign()
     ending, said = drive(campaign)
-    assert ending is loop.Ending.REPAIR, said
+    assert ending is supervisor.Ending.REPAIR, said
     assert "a: engine.txt is not there, which a needs; put it there" in said
     assert said.endswith("Repair the machine, then: sophron run again.")
     assert campaign.events("agent_answered", "agent_asked", "drafted") == []
 
     (campaign.root / "engine.txt").touch()
-    assert drive(campaign)[0] is loop.Ending.DONE
+    assert drive(campaign)[0] is supervisor.Ending.DONE
 
     with monkeypatch.context() as idle:
-        idle.setattr(loop, "snakemake", lambda *_: pytest.fail("Snakemake was started"))
+        idle.setattr(supervisor, "snakemake", lambda *_: pytest.fail("Snakemake was started"))
         begun = time.monotonic()
         ending, said = drive(campaign)
         assert (ending, said) == (
-            loop.Ending.DONE,
+            supervisor.Ending.DONE,
             "Nothing is left to do: all stages passed, and nothing changed since.",
         )
         assert time.monotonic() - begun < 5
     (campaign.root / "results" / "report.html").unlink()
-    assert drive(campaign)[0] is loop.Ending.DONE
+    assert drive(campaign)[0] is supervisor.Ending.DONE
     assert (campaign.root / "results" / "report.html").is_file(), "what was lost is made again"
 
 
@@ -63,7 +66,7 @@ def test_a_draft_that_waits_ends_it_at_once(campaign, monkeypatch):
     campaign.sign()
     amend.draft(campaign.root, "more terms", ["stages.a.definition.terms=5"])
     ending, said = drive(campaign)
-    assert ending is loop.Ending.SIGNATURE
+    assert ending is supervisor.Ending.SIGNATURE
     assert said.startswith("Version 2 is drafted and waits for a signature: more terms")
 
 
@@ -75,24 +78,25 @@ def test_what_is_not_signed_is_refused_at_once(campaign):
 
 @pytest.mark.usefixtures("no_snakemake")
 @pytest.mark.parametrize(
-    ("lock", "said"), [(loop.RUN_LOCK, "Another sophron run"), (locks.DRIVER_LOCK, "another process works on this")]
+    ("lock", "said"),
+    [(supervisor.RUN_LOCK, "Another sophron run"), (campaign_lock.DRIVER_LOCK, "another process works on this")],
 )
 def test_a_second_one_leaves_the_first_alone(campaign, lock, said):
     with FileLock(campaign.root / lock):
         ending, told = drive(campaign)
-    assert ending is loop.Ending.BUSY
+    assert ending is supervisor.Ending.BUSY
     assert said in told
 
 
 def test_an_agent_that_is_not_to_be_had_twice_halts_it_whatever_time_that_took(campaign, monkeypatch):
-    monkeypatch.setattr(loop, "RAPID_S", 0.0)
+    monkeypatch.setattr(supervisor, "RAPID_S", 0.0)
     campaign.edit("{first: 1, terms: 4}", "{first: 1, terms: 4, breaks: true}")
     campaign.sign()
     begun = []
-    whole = loop.snakemake
-    monkeypatch.setattr(loop, "snakemake", lambda *details: (begun.append(details[2]), whole(*details))[1])
+    whole = supervisor.snakemake
+    monkeypatch.setattr(supervisor, "snakemake", lambda *details: (begun.append(details[2]), whole(*details))[1])
     ending, said = drive(campaign, environment={"SOPHRON_AGENTS": "replay"})
-    assert ending is loop.Ending.HALTED, said
+    assert ending is supervisor.Ending.HALTED, said
     assert "the agent debug gave no answer twice" in said
     assert [targets[0] if targets else "all" for targets in begun] == [
         "all",
@@ -103,7 +107,7 @@ def test_an_agent_that_is_not_to_be_had_twice_halts_it_whatever_time_that_took(c
 
 
 def died(told=(), code=1, elapsed_s=3600.0):
-    return processes.Ended(code, elapsed_s, list(told))
+    return snakemake_process.Ended(code, elapsed_s, list(told))
 
 
 @pytest.mark.parametrize(
@@ -120,7 +124,7 @@ def died(told=(), code=1, elapsed_s=3600.0):
 )
 def test_a_process_that_dies_slowly_is_not_repeated_for_ever(campaign, monkeypatch, ended, ending, said):
     campaign.sign()
-    monkeypatch.setattr(loop, "snakemake", lambda *_: ended)
+    monkeypatch.setattr(supervisor, "snakemake", lambda *_: ended)
     assert drive(campaign)[0] == ending
     assert said in drive(campaign)[1]
 
@@ -128,19 +132,19 @@ def test_a_process_that_dies_slowly_is_not_repeated_for_ever(campaign, monkeypat
 def test_a_full_disk_is_a_sentence(campaign, monkeypatch):
     campaign.sign()
     with monkeypatch.context() as full:
-        full.setattr(loop, "snakemake", lambda *_: died())
-        full.setattr(environment, "unwritable", lambda _: "No space left on device (records)")
+        full.setattr(supervisor, "snakemake", lambda *_: died())
+        full.setattr(environment_faults, "unwritable", lambda _: "No space left on device (records)")
         assert drive(campaign) == (
-            loop.Ending.REPAIR,
+            supervisor.Ending.REPAIR,
             "No space left on device (records): make room, then: sophron run again.",
         )
 
     def fails(*_):
         raise OSError(28, os.strerror(28), "records/events.jsonl")
 
-    monkeypatch.setattr(loop, "snakemake", fails)
+    monkeypatch.setattr(supervisor, "snakemake", fails)
     ending, said = drive(campaign)
-    assert ending is loop.Ending.REPAIR
+    assert ending is supervisor.Ending.REPAIR
     assert said.startswith("Halted: records/events.jsonl: ")
 
 
@@ -158,6 +162,6 @@ def test_a_signal_ends_what_it_started_and_is_said(campaign, number):
     said = running.communicate(timeout=120)[0]
     assert running.returncode == 128 + number
     assert f"Stopped by {number.name}: what ran was ended." in said
-    assert not (processes.Path("/proc") / str(started["pid"])).exists()
-    with locks.driver_lock(campaign.root):
+    assert not (snakemake_process.Path("/proc") / str(started["pid"])).exists()
+    with campaign_lock.driver_lock(campaign.root):
         pass

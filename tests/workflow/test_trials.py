@@ -8,15 +8,18 @@ import toy
 from html_page import Page
 
 from sophron import cli
-from sophron.campaign import agent_files, plan, spec
-from sophron.debate import gathering, ladder, mending
-from sophron.debate.ablation import EXPERTS, METHODS
-from sophron.debate.pipeline import Pipeline
+from sophron.campaign.planning import agent_definitions, plan
+from sophron.campaign.spec import spec
+from sophron.debate.pipelines.pipeline import Pipeline
+from sophron.debate.trials import ablation_campaigns, repaired_failure
+from sophron.debate.trials.methods import EXPERTS, METHODS
+from sophron.kinds.host_guest import agent_inputs
 from sophron.records.documents import load_yaml
 from sophron.records.errors import UserError
-from sophron.records.resources import resource
-from sophron.science.host_guest import exact, lj_dimer
-from sophron.science.host_guest.potentials import LennardJones
+from sophron.records.package_data import resource
+from sophron.science.host_guest.protocols import lj_dimer
+from sophron.science.host_guest.sampling.potentials import LennardJones
+from sophron.science.host_guest.systems import exact_reference
 
 SMALL = {
     "guests: [weak, middle, strong, between_low, between_high]": "guests: [weak, strong, between]",
@@ -77,7 +80,7 @@ RUNGS = {
 @pytest.mark.parametrize("method", METHODS)
 def test_a_method_has_the_rules_that_it_needs_and_no_others(dimers, monkeypatch, tmp_path, method):
     toy.plan_here(monkeypatch)
-    ladder.make(dimers.root, tmp_path / "ladder")
+    ablation_campaigns.make(dimers.root, tmp_path / "ladder")
     root = tmp_path / "ladder" / f"lj-dimer-apr-{method.replace('_', '-')}"
     made = plan.make(root, spec.load(root / "campaign.yaml"))
     has = {step.rule for step in made.steps} | {template.rule for template in made.templates}
@@ -94,7 +97,7 @@ def test_a_discussion_without_a_panel_is_refused(dimers):
 
 def test_no_agent_of_a_debate_may_read_folders(dimers):
     for name in ("force-field", "sampling", "analysis", "pipeline-writer", "pipeline-critic", "pipeline-engineer"):
-        agent = agent_files.find(dimers.root, name)
+        agent = agent_definitions.find(dimers.root, name)
         assert {about["kind"] for about in agent.front["inputs"].values()} <= {"json", "text"}
         assert agent.front["tools"] == ([] if name == "pipeline-engineer" else ["literature"])
 
@@ -117,7 +120,7 @@ def test_a_whole_loop_of_trials(dimers):
     assert result["deployed"] is not None
     assert result["training"]["kendall"] == 1.0
     Pipeline.parse((folder / "pipeline.txt").read_text())
-    answer = exact.binding(LennardJones(1.0, 3.4), lj_dimer.WALL, 298.15)
+    answer = exact_reference.binding(LennardJones(1.0, 3.4), lj_dimer.WALL, 298.15)
     assert result["predicted"]["between"] == pytest.approx(answer, abs=0.5)
     assert len(list(folder.glob("pre_*/0/*/answer.json"))) == 6
     _check_nobody_was_told(dimers.root, answer)
@@ -130,7 +133,7 @@ def _check_reported(root):
     page = Page((root / "results" / "report.html").read_text())
     words = " ".join(page.words.split())
     assert "rules of thumb answered for all agents, which costs nothing" in words
-    assert mending.NONE in words
+    assert repaired_failure.NONE in words
     assert "trial how it ended panel numbers reward Kendall tau calls tokens dollars 0 clean pass" in words
     assert "trial agents of layer1 layer1 rehearse agents of screen screen prepare equilibrate produce analyse" in words
     windows = len(list((root / "results" / "trials" / "produce").glob("*/*/*/outcome.json")))
@@ -144,7 +147,7 @@ def test_the_whole_ladder_by_one_command(dimers, tmp_path, capsys):
     """Eight loops of rules of thumb on the dimers: what was asked, what the author was told, and the table."""
     pytest.importorskip("openmm", reason="OpenMM is not installed: pip install 'sophron[chem]'")
     dimers.edit("successes: 2", "successes: 1")
-    folders = ladder.make(dimers.root, tmp_path / "ladder")
+    folders = ablation_campaigns.make(dimers.root, tmp_path / "ladder")
     for folder in folders:
         toy.Campaign(folder, dimers.key).sign()
     figure = tmp_path / "ladder.svg"
@@ -154,7 +157,7 @@ def test_the_whole_ladder_by_one_command(dimers, tmp_path, capsys):
     assert [row[0] for row in rows if row and row[0] in RUNGS] == list(METHODS)
     assert figure.stat().st_size > 10_000
     for name, folder in zip(METHODS, folders, strict=True):
-        assert mending.NONE in Page((folder / "results" / "report.html").read_text()).words
+        assert repaired_failure.NONE in Page((folder / "results" / "report.html").read_text()).words
         _check_asked(folder, RUNGS[name])
         _check_told(folder, METHODS[name])
 
@@ -187,17 +190,17 @@ def _check_looked_up(root):
 def _check_told(root, method):
     """What the author of the next trial is told, and what an expert is shown of this one."""
     loaded = spec.load(root / "campaign.yaml")
-    told = gathering.write(root, loaded, {"trial": "1"})
+    told = agent_inputs.write(root, loaded, {"trial": "1"})
     assert bool(told["pipeline"]) == bool(told["history"]) == method.memory
     critiques = told["critiques"]
     assert bool(critiques.get("post")) == bool(critiques.get("pre")) == method.panel
     assert set(critiques.get("single", {})) == ({"weak", "strong"} if method.each_guest else set())
-    seen = gathering.post(root, loaded, {"trial": "0", "turn": "1"})["results"]
+    seen = agent_inputs.post(root, loaded, {"trial": "0", "turn": "1"})["results"]
     assert ("diagnostics" in seen["guests"]["weak"]["stages"]["4"]) == method.diagnostics
     if method.memory and not method.panel:
         assert ("overlap" in json.dumps(critiques["executed"])) == method.diagnostics
     if method.each_guest:
-        alone = gathering.single(root, loaded, {"trial": "0", "guest": "weak", "turn": "2"})
+        alone = agent_inputs.single(root, loaded, {"trial": "0", "guest": "weak", "turn": "2"})
         assert (set(alone["results"]["guests"]), alone["results"]["scores"]) == ({"weak"}, None)
         assert len(alone["votes"]) == len(EXPERTS)
 
@@ -218,7 +221,7 @@ def _check_nobody_was_told(root, answer):
     """No request to an agent, and no input of a stage file, holds a reference value."""
     definition = load_yaml(root / "campaign.yaml").data["stages"]["references"]["definition"]
     values = [
-        exact.binding(LennardJones(epsilon, 3.4), lj_dimer.WALL, 298.15)
+        exact_reference.binding(LennardJones(epsilon, 3.4), lj_dimer.WALL, 298.15)
         for epsilon in definition["settings"]["epsilon_kcal_per_mol"].values()
     ]
     assert answer in values

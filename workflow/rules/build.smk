@@ -1,5 +1,5 @@
 # An agent is built from a contract: in each round a candidate is run on every active case, judged, and changed, until
-# the last tier has passed and what was held out was tried, or no round is left. What the rules do is in sophron.build.
+# the last tier has passed and what was held out was tried, or no round is left. What the rules do is in sophron.agentbuild.
 
 
 wildcard_constraints:

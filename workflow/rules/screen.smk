@@ -1,5 +1,5 @@
 # One pipeline over a library of guests. Every step is known before anything runs; what they do is in
-# sophron.debate.screening.
+# sophron.debate.screening.ranking.
 
 
 wildcard_constraints:

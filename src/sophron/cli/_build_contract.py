@@ -42,16 +42,16 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _helpers(args: argparse.Namespace) -> int:
-    from sophron.build import helping
+    from sophron.agentbuild import helper_server
 
-    helping.serve(args.agent)
+    helper_server.serve(args.agent)
     return 0
 
 
 def _new(args: argparse.Namespace) -> int:
-    from sophron.build import scaffold
+    from sophron.agentbuild import contract_scaffold
 
-    made = scaffold.create(args.folder, args.domain, args.author or getpass.getuser())
+    made = contract_scaffold.create(args.folder, args.domain, args.author or getpass.getuser())
     print(f"{args.folder} holds {len(made)} files.")
     print(f"""Next, in {args.folder}:
   rubric.yaml, curriculum.yaml, references/, knowledge/     yours to write: they are the scientific claim
@@ -60,12 +60,12 @@ def _new(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
-    from sophron.build import aud, confined, contract
+    from sophron.agentbuild import aud, contract, sandboxed_apply
 
     found = contract.load(contract.named(str(args.folder)))
     aud.check(found.blank, found)
     helpers = [path for name, path in aud.files(found.blank).items() if name.endswith(".py")]
-    fault = confined.imported(helpers, found.blank)
+    fault = sandboxed_apply.imported(helpers, found.blank)
     if fault:
         from sophron.records.errors import UserError
 
@@ -84,21 +84,21 @@ def _check(args: argparse.Namespace) -> int:
 
 def _rehearse(args: argparse.Namespace) -> int:
     """Exit code 0 where the last tier passed and so did every case held out, else 1."""
-    from sophron.build import contract, loop, ways
-    from sophron.build.state import Action
+    from sophron.agentbuild import build_loop, contract, rehearsal
+    from sophron.agentbuild.next_action import Action
     from sophron.records.errors import UserError
 
     if args.iterations < 1:
         raise UserError(f"--iterations {args.iterations}: a build has at least one")
     found = contract.load(contract.named(args.contract))
     folder = args.folder.absolute()
-    build = loop.begin(folder, found, args.iterations)
+    build = build_loop.begin(folder, found, args.iterations)
 
     def tell(action: Action) -> None:
         words = [action.doing, str(action.iteration or ""), action.case, action.reason]
         print(" ".join(word for word in words if word), flush=True)
 
-    result = loop.drive(build, ways.Rehearsal(folder, found), tell)
+    result = build_loop.drive(build, rehearsal.Rehearsal(folder, found), tell)
     print(_told(folder))
     return 0 if result["saturated"] and all(result["held_out"].values()) else 1
 
@@ -112,15 +112,15 @@ def _told(folder: Path) -> str:
     """A line an iteration: tiers, thresholds met, what was missed, what was changed and why."""
     from tabulate import tabulate
 
-    from sophron.build import records
+    from sophron.agentbuild import build_store
     from sophron.records.errors import UserError
 
-    found = records.Records(folder)
-    if not (folder / records.BUILD).is_file():
+    found = build_store.Records(folder)
+    if not (folder / build_store.BUILD).is_file():
         raise UserError(f"{folder}: holds no build; make one with: sophron build rehearse CONTRACT {folder}")
     rows = []
     for verdict in found.verdicts():
-        change = found.document(verdict["iteration"], records.CHANGE) or {}
+        change = found.document(verdict["iteration"], build_store.CHANGE) or {}
         missed = ", ".join(f"{one['case']} {one['code']}" for one in verdict["misses"]) or "nothing"
         how = "P-strict" if verdict["p_strict"] else verdict["skipped"] or f"missed: {missed}"
         met = f"{verdict['met']}/{verdict['wanted']}"

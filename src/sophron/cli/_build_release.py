@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sophron.build.release.gather import Source
+    from sophron.agentbuild.release.trail_entry import Source
 
 EXAMPLES = """\
   sophron build trail my-agent --campaign DIR                       keep what a finished build rested on and did
@@ -65,9 +65,9 @@ def run(args: argparse.Namespace) -> int:
 @contextmanager
 def _source(args: argparse.Namespace) -> "Iterator[Source]":
     """The records of the build: as a rehearsal left them, or those of a campaign, laid out for as long as it takes."""
-    from sophron.build import contract
-    from sophron.build.release import of_campaign
-    from sophron.build.release.gather import Source
+    from sophron.agentbuild import contract
+    from sophron.agentbuild.release.trail_entry import Source
+    from sophron.kinds.agent_build import campaign_adapter
     from sophron.records.errors import UserError
 
     if args.campaign is None:
@@ -76,14 +76,14 @@ def _source(args: argparse.Namespace) -> "Iterator[Source]":
         yield Source(args.build, contract.named(args.contract), args.build)
         return
     with TemporaryDirectory(prefix="sophron-trail-") as place:
-        yield of_campaign.lay_out(args.campaign.absolute(), Path(place))
+        yield campaign_adapter.lay_out(args.campaign.absolute(), Path(place))
 
 
 def _trail(args: argparse.Namespace) -> int:
-    from sophron.build.release import gather
+    from sophron.agentbuild.release import trail_entry
 
     with _source(args) as source:
-        found = gather.begin(args.folder, source)
+        found = trail_entry.begin(args.folder, source)
     print(f"{args.folder} holds the trail of {found.data['agent']}: {len(found.entries[-1]['iterations'])} iterations.")
     print(f"Next: sophron build release {args.folder} --tag v1.0")
     return 0
@@ -91,12 +91,13 @@ def _trail(args: argparse.Namespace) -> int:
 
 def _retune(args: argparse.Namespace) -> int:
     """The campaign is made, and nothing runs before a person signed it; once it has come to its end, it is an entry."""
-    from sophron.agents import models
-    from sophron.build import contract
-    from sophron.build.release import rerun, retune, trail
-    from sophron.campaign.spec import SPEC_NAME
+    from sophron.agentbuild import contract
+    from sophron.agentbuild.release import trail
+    from sophron.agents.gateway import model_catalogue
+    from sophron.campaign.spec.spec import SPEC_NAME
+    from sophron.kinds.agent_build import rerun, retune
 
-    model = models.load(args.folder).get(args.model)
+    model = model_catalogue.load(args.folder).get(args.model)
     agent = {"backend": model.provider, "model": model.handle}
     before = trail.load(args.folder)
     handles = retune.handles_with(before, agent)
@@ -114,7 +115,7 @@ def _retune(args: argparse.Namespace) -> int:
 
 
 def _release(args: argparse.Namespace) -> int:
-    from sophron.build.release import package, trail, trail_crate
+    from sophron.agentbuild.release import package, trail, trail_crate
 
     made = package.release(args.folder, args.tag)
     crate = trail_crate.write(trail.load(args.folder), made)
@@ -125,26 +126,26 @@ def _release(args: argparse.Namespace) -> int:
 
 
 def _token(args: argparse.Namespace) -> int:
-    from sophron.build.release import tokens
+    from sophron.agentbuild.release import bearer_tokens
 
-    print(tokens.add(args.tokens, args.name))
+    print(bearer_tokens.add(args.tokens, args.name))
     return 0
 
 
 def _serve(args: argparse.Namespace) -> int:
-    from sophron.build.release import package, tokens
+    from sophron.agentbuild.release import bearer_tokens, package
     from sophron.records.errors import UserError
 
-    found, tenants = package.load(args.package), tokens.load(args.tokens)
+    found, tenants = package.load(args.package), bearer_tokens.load(args.tokens)
     if args.running < 1:
         raise UserError(f"--running {args.running}: at least one task runs; give 1 or more")
     try:
-        from sophron.build.release import server
-        from sophron.build.release.executor import Bounds
+        from sophron.agentbuild.release import a2a_server
+        from sophron.agentbuild.release.a2a_executor import Bounds
     except ImportError as error:
         raise UserError(f'serving needs {error.name}; install sophron with its extra "a2a"') from None
     address = (args.url or f"http://{args.host}:{args.port}").rstrip("/")
     state = (args.state or found.folder.with_name(f"{found.folder.name}.state")).absolute()
-    serving = server.Serving(found, tenants, state, address, Bounds(running=args.running))
-    print(f"{found.name} for {len(tenants.digests)} tenants: {address}{server.CARD}", flush=True)
-    return server.serve(serving, args.host, args.port)
+    serving = a2a_server.Serving(found, tenants, state, address, Bounds(running=args.running))
+    print(f"{found.name} for {len(tenants.digests)} tenants: {address}{a2a_server.CARD}", flush=True)
+    return a2a_server.serve(serving, args.host, args.port)

@@ -10,9 +10,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from sophron.campaign import shown
-from sophron.campaign import state as states
-from sophron.campaign.state_log import plain
+from sophron.campaign.rendering import display_text
+from sophron.campaign.state import projector as states
+from sophron.campaign.state.progress_log import plain
 from sophron.records import events
 
 TAIL_BYTES = 65_536
@@ -64,7 +64,7 @@ def _duration(seconds: float | None) -> str:
     if seconds is None:
         return ""
     digits = 0 if seconds >= 10 or seconds == int(seconds) else 1
-    return shown.duration(seconds) if seconds >= LONG_S else f"{seconds:.{digits}f} s"
+    return display_text.duration(seconds) if seconds >= LONG_S else f"{seconds:.{digits}f} s"
 
 
 def _memory(memory_mb: float | None) -> str:
@@ -155,7 +155,7 @@ class EventLines:
         return Line("gate", text=f"version {event['version']} is drafted and {waits}")
 
     def _on_approved(self, event: Mapping[str, Any]) -> Line:
-        return Line("gate", text=f"version {event['version']} is signed by {shown.text(event['approver'])}")
+        return Line("gate", text=f"version {event['version']} is signed by {display_text.text(event['approver'])}")
 
     def _on_run_ended(self, event: Mapping[str, Any]) -> Line:
         state = states.stored(self._root)
@@ -165,7 +165,7 @@ class EventLines:
 
 def _following(status: str | None) -> str:
     """What comes after a try that left no outcome."""
-    from sophron.campaign.steps import NEXT  # a tenth of a second, which failures alone need
+    from sophron.campaign.execution.run_step import NEXT  # a tenth of a second, which failures alone need
 
     return f"; {NEXT[status]}" if status in NEXT else ""
 

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from sophron.campaign.pitfalls import Pitfall, ProbeSpec, applicable, catalogue
-from sophron.campaign.spec import Spec
+from sophron.campaign.spec.pitfalls import Pitfall, ProbeSpec, applicable, catalogue
+from sophron.campaign.spec.spec import Spec
 from sophron.interfaces.probe import Finding
-from sophron.records import registry
+from sophron.records import entry_points
 from sophron.records.errors import UserError
 
 GROUP = "sophron.probes"
@@ -25,7 +25,7 @@ def of(root: Path) -> ProbeSpec:
 def _look(pitfall: Pitfall, spec: Spec) -> Finding:
     """Run one probe. A probe that fails, for whatever reason, has found out nothing: that is what is shown."""
     try:
-        finding = registry.load(GROUP, pitfall.probe)(spec.data, pitfall.parameters)
+        finding = entry_points.load(GROUP, pitfall.probe)(spec.data, pitfall.parameters)
     except UserError as error:
         return Finding("unknown", str(error))
     except Exception as error:  # noqa: BLE001 - a probe is somebody's plugin, and a review must not end in its traceback

@@ -9,15 +9,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sophron.agents import spending
-from sophron.campaign import state as states
-from sophron.campaign import time_left
-from sophron.campaign.state_shape import Record, fresh
-from sophron.records import approvals, documents, events, process
+from sophron.agents.gateway import spending
+from sophron.campaign.state import projector as states
+from sophron.campaign.state import time_left
+from sophron.campaign.state.model import Record, fresh
+from sophron.records import approvals, documents, events, process_identity
 from sophron.records.errors import UserError
 
 if TYPE_CHECKING:
-    from sophron.campaign import spec
+    from sophron.campaign.spec import spec
 
 SPEC_NAME = "campaign.yaml"
 COMPLETED = "nothing: the campaign is completed"
@@ -93,7 +93,7 @@ def _running(state: Record) -> Iterator[tuple[str | None, Record]]:
 
 
 def _fate(entry: Mapping[str, Any]) -> str:
-    alive = process.alive(entry)
+    alive = process_identity.alive(entry)
     return "elsewhere" if alive is None else "running" if alive else "lost"
 
 
@@ -159,20 +159,22 @@ def _current(root: Path) -> "spec.Spec | None":
 @lru_cache(maxsize=8)
 def _loaded(path: Path, mtime_ns: int, size: int) -> "spec.Spec":
     """The spec in a file, parsed once as long as the file stays as it is."""
-    from sophron.campaign import spec
+    from sophron.campaign.spec import spec
 
     del mtime_ns, size
     return spec.load(path)
 
 
 def _stale(root: Path, current: "spec.Spec") -> dict[str, int]:
-    from sophron.campaign import results
-    from sophron.records.steps import step_name
+    from sophron.campaign.execution import outcome_store
+    from sophron.records.step_identity import step_name
 
     stale: dict[str, int] = {}
     for stage in current.stages:
         digest = current.definition_digest(stage.name)
-        paths = (results.published(root, step_name(stage.name, wildcards)) for wildcards in current.steps(stage.name))
+        paths = (
+            outcome_store.published(root, step_name(stage.name, wildcards)) for wildcards in current.steps(stage.name)
+        )
         foreign = sum(documents.load_record(path).get("definition_digest") != digest for path in paths if path)
         if foreign:
             stale[stage.name] = foreign
@@ -180,9 +182,9 @@ def _stale(root: Path, current: "spec.Spec") -> dict[str, int]:
 
 
 def _with_what_lacks(root: Path, advice: str) -> str:
-    from sophron.campaign import results
+    from sophron.campaign.execution import outcome_store
 
-    lack = results.without_caveats(root) if advice == COMPLETED else None
+    lack = outcome_store.without_caveats(root) if advice == COMPLETED else None
     return f"{advice}; {lack}" if lack else advice
 
 

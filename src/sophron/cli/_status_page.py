@@ -4,10 +4,10 @@ import os
 import sys
 from collections.abc import Iterator
 
-from sophron.agents import spending
-from sophron.campaign.spec import SPEC_NAME
-from sophron.campaign.state_log import plain
-from sophron.campaign.state_shape import Record, cut_short
+from sophron.agents.gateway import spending
+from sophron.campaign.spec.spec import SPEC_NAME
+from sophron.campaign.state.model import Record, cut_short
+from sophron.campaign.state.progress_log import plain
 
 COLOURS = {"completed": 32, "pass": 32, "in_progress": 36, "failed": 31, "fail": 31, "lost": 31, "invalidated": 35}
 MOST_NAMED = 6

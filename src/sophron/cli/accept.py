@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Accept, or raise with what failed and what to do."""
-    from sophron.campaign import verdict
+    from sophron.campaign.execution import verdict
 
     claim = _step.claim(args, "accept", args.stage, {"stage": args.stage})
     verdict.accept(claim, args.gate, args.verdict, args.accepted, args.passed)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sophron.cli import _step
 
 if TYPE_CHECKING:
-    from sophron.agents import step
+    from sophron.agents.step.agent_step import AgentStep
 
 HELP = "list, show and check agents; run one agent step; ask again"
 EXAMPLES = """\
@@ -20,7 +20,7 @@ examples:
   sophron agent reask caveats my-melt       set its answer aside; the next snakemake asks again
 """
 BACKEND_VARIABLE = "SOPHRON_AGENTS"
-"""The same as in `agents/availability.py`, which costs too much to import here."""
+"""The same as in `agents/step/availability.py`, which costs too much to import here."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,9 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Do it. A step that a driver started is given the keys that the driver keeps from jobs."""
-    from sophron.records import keys
+    from sophron.records import secret_environment
 
-    keys.recall()
+    secret_environment.recall()
     actions = {"list": _list, "show": _show, "adopt": _adopt, "check": _check}
     steps = {"ask": _ask, "run": _run, "reask": _reask}
     return (actions | steps)[args.action](args)
@@ -66,7 +66,7 @@ def _root(args: argparse.Namespace) -> Path | None:
 
 
 def _spec_data(root: Path | None) -> dict[str, Any]:
-    from sophron.campaign.spec import SPEC_NAME, load
+    from sophron.campaign.spec.spec import SPEC_NAME, load
 
     return dict(load(root / SPEC_NAME).data) if root else {}
 
@@ -74,14 +74,14 @@ def _spec_data(root: Path | None) -> dict[str, Any]:
 def _list(args: argparse.Namespace) -> int:
     from tabulate import tabulate
 
-    from sophron.campaign import agent_files
+    from sophron.campaign.planning import agent_definitions
 
     root = _root(args)
     data = _spec_data(root)
     rows = []
-    for name in agent_files.names(root):
-        agent = agent_files.find(root, name)
-        chosen = agent_files.chosen(data, name)
+    for name in agent_definitions.names(root):
+        agent = agent_definitions.find(root, name)
+        chosen = agent_definitions.chosen(data, name)
         who = chosen["backend"] + (f" ({chosen['model']})" if "model" in chosen else "")
         rank = chosen.get("rank", agent.front["rank"])
         rows.append([name, agent.front["role"], rank, who, ", ".join(agent.front.get("tools", [])), agent.path])
@@ -92,11 +92,11 @@ def _list(args: argparse.Namespace) -> int:
 def _show(args: argparse.Namespace) -> int:
     import json
 
-    from sophron.campaign import agent_files
+    from sophron.campaign.planning import agent_definitions
 
     root = _root(args)
-    agent = agent_files.find(root, args.name)
-    chosen = agent_files.chosen(_spec_data(root), args.name)
+    agent = agent_definitions.find(root, args.name)
+    chosen = agent_definitions.chosen(_spec_data(root), args.name)
     print(agent.path.read_text(encoding="utf-8"))
     print(f"Answers fit schemas/agents/{agent.front['output']}.schema.yaml:")
     print(json.dumps(agent.schema, indent=2))
@@ -105,29 +105,31 @@ def _show(args: argparse.Namespace) -> int:
 
 
 def _adopt(args: argparse.Namespace) -> int:
-    from sophron.campaign import agent_files
+    from sophron.campaign.planning import agent_definitions
     from sophron.records.atomic import write_bytes
     from sophron.records.errors import UserError
 
     root = args.campaign.absolute()
-    target = root / agent_files.FOLDER / f"{args.name}.md"
+    target = root / agent_definitions.FOLDER / f"{args.name}.md"
     if target.exists():
         raise UserError(f"{target}: is there already; edit it")
-    write_bytes(target, agent_files.find(None, args.name).path.read_bytes())
+    write_bytes(target, agent_definitions.find(None, args.name).path.read_bytes())
     print(f"{target} is this campaign's own now. After an edit: sophron amend --rationale 'why', sophron approve")
     return 0
 
 
 def _check(args: argparse.Namespace) -> int:
-    from sophron.agents import asking
-    from sophron.campaign import agent_files
+    from sophron.agents.step import step_wiring
+    from sophron.campaign.planning import agent_definitions
     from sophron.records.errors import UserError
 
     root = _root(args)
     data, faults = _spec_data(root), 0
-    for name in agent_files.names(root):
+    for name in agent_definitions.names(root):
         try:
-            missing = asking.missing(root, agent_files.find(root, name), agent_files.chosen(data, name))
+            missing = step_wiring.missing(
+                root, agent_definitions.find(root, name), agent_definitions.chosen(data, name)
+            )
         except UserError as error:
             missing = str(error)
         faults += missing is not None
@@ -136,11 +138,11 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def _reask(args: argparse.Namespace) -> int:
-    from sophron.agents import step
-    from sophron.campaign.state import project
+    from sophron.agents.step import agent_step
+    from sophron.campaign.state.projector import project
 
     root = args.campaign.absolute()
-    number = step.reask(root, args.name)
+    number = agent_step.reask(root, args.name)
     project(root)
     print(f"The answer of {args.name} is kept as number {number}; run snakemake to ask again.")
     return 0
@@ -148,27 +150,28 @@ def _reask(args: argparse.Namespace) -> int:
 
 def _ask(args: argparse.Namespace) -> int:
     """One step of an agent that makes a spec or speaks about one before it is signed."""
-    from sophron.agents import dialogue, exempt, gather
+    from sophron.agents.step import agent_inputs, unapproved_step
+    from sophron.agents.supervisor import design_dialogue
 
     root = args.campaign.absolute()
-    inputs = dialogue.inputs(root) if args.name == "design" else gather.for_plan(root)
-    step = f"design-{len(dialogue.turns(root)) + 1}" if args.name == "design" else "plan"
+    inputs = design_dialogue.inputs(root) if args.name == "design" else agent_inputs.for_plan(root)
+    step = f"design-{len(design_dialogue.turns(root)) + 1}" if args.name == "design" else "plan"
     override = args.agents or os.environ.get(BACKEND_VARIABLE)
-    exempt.run(root, args.name, inputs, step_name=step, answer=Path.cwd() / args.answer, override=override)
+    unapproved_step.run(root, args.name, inputs, step_name=step, answer=Path.cwd() / args.answer, override=override)
     _step.finish_log(args, f"{step}: {args.answer}")
     return 0
 
 
 def _run(args: argparse.Namespace) -> int:
     """One agent step. What its agent is told is gathered from results and records; it decides nothing."""
-    from sophron.agents import asking, gather, step
-    from sophron.agents.failures import AgentFailure
-    from sophron.campaign import agent_files, agent_steps
-    from sophron.campaign.spec import load_signed
-    from sophron.campaign.state import project
+    from sophron.agents.documents.errors import AgentFailure
+    from sophron.agents.step import agent_inputs, agent_step, step_wiring
+    from sophron.campaign.planning import agent_definitions, agent_rules
+    from sophron.campaign.spec.spec import load_signed
+    from sophron.campaign.state.projector import project
     from sophron.records import approvals, events
     from sophron.records.errors import Refused, UserError
-    from sophron.records.steps import step_name
+    from sophron.records.step_identity import step_name
 
     wildcards = _step.wildcards(args.wildcard)
     root, name = approvals.campaign_root(args.gate), step_name(args.rule, wildcards)
@@ -178,22 +181,24 @@ def _run(args: argparse.Namespace) -> int:
         events.append(root, "sophron", "refused", step=name, reason=str(error))
         raise
     spec = load_signed(approval)
-    agent = agent_files.find(root, agent_steps.agent_of(spec, args.rule))
-    if agent.digest(agent_files.chosen(spec.data, agent.name)) != args.digest:
+    agent = agent_definitions.find(root, agent_rules.agent_of(spec, args.rule))
+    if agent.digest(agent_definitions.chosen(spec.data, agent.name)) != args.digest:
         raise Refused(f"{name}: the agent {agent.name} is not the one that the rule names; use the rule as it is")
-    override = asking.allowed_override(args.agents or os.environ.get(BACKEND_VARIABLE))
-    inputs = gather.for_rule(root, spec, args.rule, wildcards)
-    files = gather.folders(root, agent) | gather.files(agent, inputs)
+    override = step_wiring.allowed_override(args.agents or os.environ.get(BACKEND_VARIABLE))
+    inputs = agent_inputs.for_rule(root, spec, args.rule, wildcards)
+    files = agent_inputs.folders(root, agent) | agent_inputs.files(agent, inputs)
     asked = spec.agent_rules.get(args.rule)
     may_fail = asked is not None and asked.may_fail
-    web = asking.web(root, name, agent, spec.data, override)
+    web = step_wiring.web(root, name, agent, spec.data, override)
     answer = Path.cwd() / args.answer
-    dispensable = asking.dispensable(args.rule, agent.name, spec.data, override)
-    work = step.AgentStep(root, name, agent, args.digest, inputs | files, answer, files, may_fail, dispensable, web)
-    ask = asking.gateway(work, approval.record["envelope"], spec.data, override)
+    dispensable = step_wiring.dispensable(args.rule, agent.name, spec.data, override)
+    work = agent_step.AgentStep(
+        root, name, agent, args.digest, inputs | files, answer, files, may_fail, dispensable, web
+    )
+    ask = step_wiring.gateway(work, approval.record["envelope"], spec.data, override)
     try:
-        with asking.toolbox(work) as tools:
-            step.run(work, ask, tools=tools, again=override == "replay")
+        with step_wiring.toolbox(work) as tools:
+            agent_step.run(work, ask, tools=tools, again=override == "replay")
     except AgentFailure as failure:
         raise UserError(f"{name}: {failure.reason} ({failure.kind})") from None
     finally:
@@ -204,7 +209,7 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _say_what_lacks(work: "step.AgentStep") -> None:
+def _say_what_lacks(work: "AgentStep") -> None:
     """One sentence where the report goes without this answer."""
     from sophron.records import documents, terminal
 

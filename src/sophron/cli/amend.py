@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sophron.campaign.draft import Draft
-    from sophron.campaign.plan import Plan
+    from sophron.campaign.planning.plan import Plan
+    from sophron.campaign.spec.amendment_draft import Draft
 
 HELP = "draft an amendment of a signed spec"
 EXAMPLES = """\
@@ -32,16 +32,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Draft, and show what it invalidates and costs."""
-    from sophron.campaign import amend, amendment_journal, draft, locks
-    from sophron.campaign.state import project
+    from sophron.campaign.approval import amend, amendment_journal
+    from sophron.campaign.execution import campaign_lock
+    from sophron.campaign.spec import amendment_draft
+    from sophron.campaign.state.projector import project
     from sophron.records import events
 
     root = args.campaign.absolute()
-    with locks.signing(root):
+    with campaign_lock.signing(root):
         amendment_journal.finish_locked(root)
         if args.drop:
             return _drop(root)
-        before = draft.read(root)
+        before = amendment_draft.read(root)
         drafted = amend.draft(root, args.rationale, args.settings, args.withdraw, removed=args.remove)
         about = {"rationale": drafted.rationale, "invalidated_stages": drafted.invalidated_stages}
         events.append(root, "sophron", "drafted", version=drafted.version, **about)
@@ -53,15 +55,15 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _drop(root: Path) -> int:
-    from sophron.campaign import draft
-    from sophron.campaign.state import project
+    from sophron.campaign.spec import amendment_draft
+    from sophron.campaign.state.projector import project
     from sophron.records import events
 
-    drafted = draft.read(root)
+    drafted = amendment_draft.read(root)
     if drafted is None:
         print("There is no draft.")
         return 0
-    draft.drop(root)
+    amendment_draft.drop(root)
     events.append(root, "sophron", "draft_dropped", version=drafted.version)
     project(root)
     print(f"The draft of version {drafted.version} is forgotten.")
@@ -81,7 +83,7 @@ def _compare(before: "Draft", drafted: "Draft") -> None:
 
 def _show(root: Path, drafted: "Draft", snakefile: Path | None) -> None:
     """Print what the draft changes, what that invalidates, what runs again at most, and why it could not be signed."""
-    from sophron.campaign import approve
+    from sophron.campaign.approval import approve
     from sophron.cli import _probes
 
     print(f"Version {drafted.version} is drafted:")

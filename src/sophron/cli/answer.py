@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sophron.campaign.report import Answer, Report
+    from sophron.campaign.report.report import Answer, Report
 
 HELP = "show the number that answers the question, its uncertainty, the verdicts and the report"
 REPORT_NAME = "report.html"
@@ -19,15 +19,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the answer of a finished campaign."""
-    from sophron.agents import spending
-    from sophron.campaign import report, results
-    from sophron.campaign.spec import SPEC_NAME, load
+    from sophron.agents.gateway import spending
+    from sophron.campaign.execution import outcome_store
+    from sophron.campaign.report import report
+    from sophron.campaign.spec.spec import SPEC_NAME, load
     from sophron.records import approvals
 
     root = args.campaign.absolute()
     gathered = report.collect(root, load(root / SPEC_NAME), approvals.signed_gate(root))
     print("\n".join(_lines(gathered)))
-    if lack := results.without_caveats(root):
+    if lack := outcome_store.without_caveats(root):
         print(lack)
     if cost := spending.beside_the_caps(root):
         print(spending.sentence(cost))
@@ -48,8 +49,8 @@ def _held(passed: Sequence[bool]) -> str:
 
 
 def _about(answer: "Answer", question: Mapping[str, Any]) -> Iterator[str]:
-    from sophron.campaign.report import comparison
-    from sophron.campaign.shown import interval, text, with_error
+    from sophron.campaign.rendering.display_text import interval, text, with_error
+    from sophron.campaign.report.report import comparison
 
     if answer.value is None:
         yield f"{text(question['quantity'])}: no number, because {text(answer.refusal or 'the stage gave none')}"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sophron.campaign.approve import Proposal
+    from sophron.campaign.approval.approve import Proposal
 
 HELP = "sign the plan, or a drafted amendment"
 EXAMPLES = """\
@@ -34,15 +34,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Sign what `sophron review` shows."""
-    from sophron.campaign import amendment_journal, approve, driver, locks, renewal, review, review_text
+    from sophron.campaign.approval import amendment_journal, approve, renewal
+    from sophron.campaign.execution import campaign_lock
+    from sophron.campaign.review import review, review_text
+    from sophron.campaign.snakefile import onstart
     from sophron.cli import _probes
     from sophron.records.errors import UserError
 
     root = args.campaign.absolute()
     snakefile = args.snakefile.absolute() if args.snakefile else None
-    with locks.signing(root):
+    with campaign_lock.signing(root):
         if amendment_journal.finish_locked(root):
-            driver.tell(root)
+            onstart.tell(root)
             print("An approval that was signed before, but not yet in force, is in force now.")
             return 0
         looked = review.collect(root, snakefile, _probes.of(root))
@@ -55,20 +58,20 @@ def run(args: argparse.Namespace) -> int:
         summary = renewal.summary(looked.proposal) if args.renew else ""
         _confirm(looked.proposal, args.digest, summary)
         record = approve.sign(looked.proposal, args.key, args.approver)
-        driver.tell(root, looked.proposal.plan)
+        onstart.tell(root, looked.proposal.plan)
     print(f"Version {record['version']} of {record['campaign']} is approved by {record['approver']}. Next: snakemake")
     return 0
 
 
 def _remembered(root: Path) -> Mapping[str, Any] | None:
     """The approval in force, if it is also the last one that this user knows: signing it again would say nothing."""
-    from sophron.campaign import trust
+    from sophron.campaign.approval import known_signers
     from sophron.records import approvals
     from sophron.records.errors import Refused
 
     approval = approvals.signed_gate(root)
     try:
-        trust.check(approval)
+        known_signers.check(approval)
     except Refused:
         return None
     return approval.record
@@ -79,8 +82,8 @@ def _confirm(proposal: "Proposal", digest: str | None, summary: str = "") -> Non
 
     summary: shown in any case, last.
     """
-    from sophron.campaign.approve import SHOWN_DIGITS
-    from sophron.campaign.shown import lines
+    from sophron.campaign.approval.approve import SHOWN_DIGITS
+    from sophron.campaign.rendering.display_text import lines
     from sophron.records.errors import UserError
 
     if digest is None and not sys.stdin.isatty():

@@ -39,14 +39,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Take turns until there is a draft, a refusal, or nobody to answer."""
-    from sophron.agents import dialogue
+    from sophron.agents.supervisor import design_dialogue
     from sophron.records.files import read_text
 
     root = args.campaign.absolute()
-    if not (root / dialogue.FOLDER / dialogue.REQUEST_NAME).is_file() or args.source:
-        dialogue.begin(root, read_text(args.source) if args.source else _ask("What is to be computed?"))
+    if not (root / design_dialogue.FOLDER / design_dialogue.REQUEST_NAME).is_file() or args.source:
+        design_dialogue.begin(root, read_text(args.source) if args.source else _ask("What is to be computed?"))
     reply, back = args.answer, False
-    while len(dialogue.turns(root)) < dialogue.MOST_TURNS:
+    while len(design_dialogue.turns(root)) < design_dialogue.MOST_TURNS:
         turn = None if reply is None else _open_question(root)
         if turn is None:
             _announce(root, _backend(root, args.agents), back=back)
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
             return 1
         if turn["status"] == "draft":
             faults = _tried(root, turn["draft"], args.agents)
-            if faults and dialogue.refused(root, faults):
+            if faults and design_dialogue.refused(root, faults):
                 _say_faults("The draft cannot be signed; it goes back once:", faults)
                 back = True
                 continue
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
         if not said:
             print(f"The question waits: sophron design {args.campaign} --answer '...'")
             return 0
-        dialogue.answered(root, turn["question"], turn["text"], said)
+        design_dialogue.answered(root, turn["question"], turn["text"], said)
         reply = None
     print("Twenty turns gave no draft; write campaign.yaml by hand: sophron new")
     return 1
@@ -82,42 +82,44 @@ def _ask(prompt: str) -> str:
 
 
 def _turn(root: Path, agents: str | None) -> Mapping[str, Any]:
-    from sophron.agents import dialogue, exempt
+    from sophron.agents.step import unapproved_step
+    from sophron.agents.supervisor import design_dialogue
     from sophron.records import documents
 
-    number = len(dialogue.turns(root)) + 1
-    target = dialogue.answer_path(root, number)
+    number = len(design_dialogue.turns(root)) + 1
+    target = design_dialogue.answer_path(root, number)
     override = _backend(root, agents)
-    inputs, name = dialogue.inputs(root), f"design-{number}"
-    exempt.run(root, "design", inputs, step_name=name, answer=target, override=override)
+    inputs, name = design_dialogue.inputs(root), f"design-{number}"
+    unapproved_step.run(root, "design", inputs, step_name=name, answer=target, override=override)
     answer: Mapping[str, Any] = documents.load_json(target)["answer"]
     return answer
 
 
 def _open_question(root: Path) -> Mapping[str, Any] | None:
     """The question that was put and shown by an earlier command, if there is one."""
-    from sophron.agents import dialogue
+    from sophron.agents.supervisor import design_dialogue
     from sophron.records import documents
 
-    path = dialogue.answer_path(root, len(dialogue.turns(root)) + 1)
+    path = design_dialogue.answer_path(root, len(design_dialogue.turns(root)) + 1)
     kept = documents.load_json(path)["answer"] if path.is_file() else None
     return kept if kept and kept["status"] == "ask" else None
 
 
 def _backend(root: Path, agents: str | None) -> str | None:
     """Who leads: the one named now, the one that campaign.yaml names, or who led so far."""
-    from sophron.agents import dialogue, exempt
+    from sophron.agents.step import unapproved_step
+    from sophron.agents.supervisor import design_dialogue
     from sophron.cli.agent import BACKEND_VARIABLE
 
     named = agents or os.environ.get(BACKEND_VARIABLE)
-    return named or (None if "agents" in exempt.whom(root, None)[0] else dialogue.leader(root))
+    return named or (None if "agents" in unapproved_step.whom(root, None)[0] else design_dialogue.leader(root))
 
 
 def _leaders(root: Path, agents: str | None) -> Mapping[str, Any] | None:
     """Who answers for the agents of the draft, unless it says so itself: whoever leads, if that is a language model."""
-    from sophron.agents import exempt
+    from sophron.agents.step import unapproved_step
 
-    return exempt.whom(root, _backend(root, agents))[0].get("agents")
+    return unapproved_step.whom(root, _backend(root, agents))[0].get("agents")
 
 
 def _announce(root: Path, override: str | None, *, back: bool) -> None:
@@ -125,16 +127,18 @@ def _announce(root: Path, override: str | None, *, back: bool) -> None:
 
     back: whether its draft goes back to it; else an answer that is there is used again.
     """
-    from sophron.agents import budget, dialogue, exempt
-    from sophron.campaign import agent_files
+    from sophron.agents.gateway import budget
+    from sophron.agents.step import unapproved_step
+    from sophron.agents.supervisor import design_dialogue
+    from sophron.campaign.planning import agent_definitions
 
-    if dialogue.answer_path(root, len(dialogue.turns(root)) + 1).is_file() and not back:
+    if design_dialogue.answer_path(root, len(design_dialogue.turns(root)) + 1).is_file() and not back:
         return
-    data, instead = exempt.whom(root, override)
-    backend = instead or agent_files.chosen(data, "design")["backend"]
+    data, instead = unapproved_step.whom(root, override)
+    backend = instead or agent_definitions.chosen(data, "design")["backend"]
     if backend in ("heuristic", "replay"):
         return
-    limit, day = agent_files.find(root, "design").front["limits"]["dollars"], budget.day_cap().dollars
+    limit, day = agent_definitions.find(root, "design").front["limits"]["dollars"], budget.day_cap().dollars
     print(
         f"Asking {backend}, which may take minutes: at most {limit:g} dollars a turn, {day:g} a day for all campaigns.",
         file=sys.stderr,
@@ -144,11 +148,14 @@ def _announce(root: Path, override: str | None, *, back: bool) -> None:
 
 def _tried(root: Path, draft: Mapping[str, Any], agents: str | None) -> list[str]:
     """Why a drafted spec could not be signed whatever a person verified."""
-    from sophron.campaign import draft_check, new
+    from sophron.campaign.approval import draft_check
+    from sophron.campaign.scaffold import campaign_folder
     from sophron.cli import _probes
 
-    new.furnish(root)
-    return draft_check.spec_faults(root, new.draft_text(root, draft, _leaders(root, agents)), _probes.of(root))
+    campaign_folder.furnish(root)
+    return draft_check.spec_faults(
+        root, campaign_folder.draft_text(root, draft, _leaders(root, agents)), _probes.of(root)
+    )
 
 
 def _say_faults(words: str, faults: Sequence[str]) -> None:
@@ -156,20 +163,20 @@ def _say_faults(words: str, faults: Sequence[str]) -> None:
 
 
 def _drafted(root: Path, turn: Mapping[str, Any], faults: Sequence[str], args: argparse.Namespace) -> int:
-    from sophron.agents import dialogue
-    from sophron.campaign import new
-    from sophron.campaign.spec import SPEC_NAME
+    from sophron.agents.supervisor import design_dialogue
+    from sophron.campaign.scaffold import campaign_folder
+    from sophron.campaign.spec.spec import SPEC_NAME
 
     for pitfall in turn["pitfalls"]:
         print(f"  pitfall {pitfall['id']}: {pitfall['safeguard']}")
-    path = new.from_draft(root, turn["draft"], _leaders(root, args.agents))
+    path = campaign_folder.from_draft(root, turn["draft"], _leaders(root, args.agents))
     if faults:
         _say_faults("As it stands it cannot be signed:", faults)
     said = ""
     if args.answer is None:
         said = _ask("Does this say what you mean? (it is kept beside the signature, and replaces it nowhere)")
     if said:
-        dialogue.spoken(root, said, turn["draft"])
+        design_dialogue.spoken(root, said, turn["draft"])
     first = "" if path.name == SPEC_NAME else f" beside {SPEC_NAME}, which was there; put it in its place"
     print(f"{path} is a draft{first}. Read it, resolve what is UNVERIFIED, then: sophron review, sophron approve")
     return 0

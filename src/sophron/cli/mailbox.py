@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """List, show or answer."""
-    from sophron.agents import mailbox
+    from sophron.agents.gateway import mailbox
 
     root = args.campaign.absolute()
     if args.action == "list":
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list(root: Path) -> int:
-    from sophron.agents import mailbox
+    from sophron.agents.gateway import mailbox
 
     entries = mailbox.entries(root)
     for entry in entries:
@@ -58,7 +58,7 @@ def _list(root: Path) -> int:
 
 def _show(path: Path) -> int:
     """What data and models wrote is shown without signs that paint a terminal."""
-    from sophron.campaign.shown import lines
+    from sophron.campaign.rendering.display_text import lines
     from sophron.records.files import read_bytes
 
     print("\n".join(lines(read_bytes(path).decode(errors="replace"))))

@@ -20,9 +20,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Make the folder, and say what comes next."""
-    from sophron.campaign import new, profiles
+    from sophron.campaign.planning import profiles
+    from sophron.campaign.scaffold import campaign_folder
 
-    new.create(args.kind, args.folder)
+    campaign_folder.create(args.kind, args.folder)
     installed = profiles.provide(PROFILE)
     print(f"{args.folder} holds campaign.yaml, Snakefile, profiles/default and .gitignore.")
     if installed:

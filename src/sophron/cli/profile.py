@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """List or install."""
-    from sophron.campaign import profiles
+    from sophron.campaign.planning import profiles
 
     if args.action == "list":
         folder = profiles.user_folder()

@@ -31,9 +31,9 @@ def _caveats(path: Path, digest: str) -> dict[str, Any]:
 
 def run(args: argparse.Namespace) -> int:
     """Write both from results and records; refused where they are not those of the signed spec."""
-    from sophron.agents import spending
-    from sophron.campaign import crate, report, report_page
-    from sophron.campaign.spec import load_signed
+    from sophron.agents.gateway import spending
+    from sophron.campaign.report import crate, report, report_page
+    from sophron.campaign.spec.spec import load_signed
     from sophron.records import approvals
     from sophron.records.atomic import write_json, write_text
     from sophron.records.errors import Refused

@@ -20,26 +20,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Show them, or move what an answer prunes. Nothing is deleted."""
-    from sophron.agents import guards, restarts
-    from sophron.campaign import locks
+    from sophron.agents.memory import restart_files
+    from sophron.agents.step import guardrails
+    from sophron.campaign.execution import campaign_lock
     from sophron.records import documents
     from sophron.records.errors import UserError
 
     root = args.campaign.absolute()
     if args.apply is None:
-        for one in restarts.found(root):
+        for one in restart_files.found(root):
             whole = "whole" if one["valid"] else "torn"
             print(f"{one['step']}/{one['file']}  step {one['timestep']}  {one['bytes']} bytes  {whole}")
         return 0
     document = documents.load_json(args.apply)
     documents.validate(documents.Document(document, args.apply), "agent-answer")
     # A running step may have written others since: the answer must still fit what is there.
-    with locks.signing(root):
-        inputs = {"restarts": restarts.found(root)}
-        faults = guards.faults("checkpoint-management", inputs, document["answer"])
+    with campaign_lock.signing(root):
+        inputs = {"restarts": restart_files.found(root)}
+        faults = guardrails.faults("checkpoint-management", inputs, document["answer"])
         if document["agent"] != "checkpoint-management" or faults:
             reason = faults[0] if faults else f"it is an answer of {document['agent']}"
             raise UserError(f"{args.apply}: does not fit the restart files that are there ({reason}); ask again")
-        for path in restarts.prune(root, document["answer"]["pruned"]):
+        for path in restart_files.prune(root, document["answer"]["pruned"]):
             print(f"moved to {path}")
     return 0

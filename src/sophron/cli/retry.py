@@ -20,12 +20,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Clear, and say what comes next."""
-    from sophron.campaign import amendment_journal, locks, retry
-    from sophron.campaign.spec import SPEC_NAME, load
+    from sophron.campaign.approval import amendment_journal
+    from sophron.campaign.execution import campaign_lock, retry
+    from sophron.campaign.spec.spec import SPEC_NAME, load
 
     root = args.campaign.absolute()
     spec = load(root / SPEC_NAME)
-    with locks.signing(root):
+    with campaign_lock.signing(root):
         amendment_journal.finish_locked(root)
         for step in retry.clear(root, spec, args.name):
             print(f"{step}: its failed outcome is cleared, and kept in {root.name}/records/{step}")

@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Show the review; a signed approval that a kill left half applied is finished first."""
-    from sophron.campaign import amendment_journal, approve
+    from sophron.campaign.approval import amendment_journal, approve
 
     root = args.campaign.absolute()
     snakefile = args.snakefile.absolute() if args.snakefile else None
@@ -40,8 +40,8 @@ def run(args: argparse.Namespace) -> int:
         return 0
     from dataclasses import replace
 
-    from sophron.agents import availability
-    from sophron.campaign import review, review_page, review_text
+    from sophron.agents.step import availability
+    from sophron.campaign.review import review, review_page, review_text
     from sophron.cli import _probes
     from sophron.records.atomic import write_text
 
@@ -56,6 +56,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_profile(root: Path, name: str) -> None:
-    from sophron.campaign import draft, requested, spec
+    from sophron.campaign.planning import resource_requests
+    from sophron.campaign.spec import amendment_draft, spec
 
-    requested.check_profile(spec.load(draft.spec_file(root)), root, name)
+    resource_requests.check_profile(spec.load(amendment_draft.spec_file(root)), root, name)

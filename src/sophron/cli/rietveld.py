@@ -24,13 +24,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until the client goes."""
-    from sophron.records import registry
+    from sophron.records import entry_points
     from sophron.science.rietveld import mcp
     from sophron.science.rietveld.session import sample
     from sophron.science.rietveld.session.session import Session, fresh
 
     given = sample.load(args.sample)
-    engine = registry.load(REGISTRY, given.engine)()
+    engine = entry_points.load(REGISTRY, given.engine)()
     session = Session(engine, given, fresh(args.folder))
     mcp.serve(session, host=args.host if args.port else "", port=args.port)
     return 0

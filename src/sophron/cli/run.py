@@ -38,20 +38,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Drive; the exit code says how it ended."""
-    from sophron.agents import asking, loop
+    from sophron.agents.step import step_wiring
+    from sophron.agents.supervisor import supervisor
     from sophron.cli import _probes
     from sophron.cli.agent import BACKEND_VARIABLE
 
     root = args.campaign.absolute()
-    override = asking.allowed_override(args.agents)
+    override = step_wiring.allowed_override(args.agents)
     here = args.profile in (None, "local")
     cores = [f"--cores={args.cores or os.cpu_count() or 1}"]
-    settings = loop.Settings(
+    settings = supervisor.Settings(
         options=[*(["--profile", args.profile] if args.profile else cores), *args.options],
-        tries=args.tries or (loop.LOCAL_TRIES if here else loop.REMOTE_TRIES),
+        tries=args.tries or (supervisor.LOCAL_TRIES if here else supervisor.REMOTE_TRIES),
         stagewise=args.stagewise,
         processes=args.processes,
         environment={BACKEND_VARIABLE: override} if override else {},
         probe=_probes.of(root),
     )
-    return loop.Loop(root, settings).run()
+    return supervisor.Loop(root, settings).run()

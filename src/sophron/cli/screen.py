@@ -24,8 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Make the folder, and say what comes next."""
-    from sophron.debate import screen_spec
+    from sophron.debate.screening import screen_campaign
 
-    screen_spec.make(args.campaign.absolute(), args.library, args.into)
+    screen_campaign.make(args.campaign.absolute(), args.library, args.into)
     print(f"{args.into} is a campaign. Next: sophron review {args.into}")
     return 0

@@ -23,8 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Change the list; a change of it has to be approved by somebody who was trusted before."""
-    from sophron.campaign import approve, locks, trust
-    from sophron.campaign.spec import SPEC_NAME, load
+    from sophron.campaign.approval import approve, known_signers
+    from sophron.campaign.execution import campaign_lock
+    from sophron.campaign.spec.spec import SPEC_NAME, load
     from sophron.records.approvals import FOLDER
     from sophron.records.atomic import write_text
     from sophron.records.errors import UserError
@@ -38,23 +39,23 @@ def run(args: argparse.Namespace) -> int:
         print(text or "nobody yet: the first `sophron approve` trusts its own key", end="" if text else "\n")
         return 0
     if args.action == "trust":
-        trust.remember_keys(root, load(root / SPEC_NAME).campaign)
+        known_signers.remember_keys(root, load(root / SPEC_NAME).campaign)
         print(f"You trust these keys for this campaign from now on:\n{text}", end="")
         return 0
     if args.key is None or (args.action == "add" and not args.name):
         raise UserError("give the public key with --key (and, to add it, a name with --as)")
     public = public_key(args.key)
-    with locks.signing(root):
+    with campaign_lock.signing(root):
         if args.action == "add":
             campaign = load(root / SPEC_NAME).campaign
-            trust.check_keys(root, campaign)
+            known_signers.check_keys(root, campaign)
             write_text(path, text + approve.signer_line(args.name, public, campaign))
-            trust.remember_keys(root, campaign)
+            known_signers.remember_keys(root, campaign)
             print("Added. A signer trusted until now approves next: sophron approve")
         else:
             revoked = path.with_name(REVOKED_NAME)
             before = read_text(revoked) if revoked.is_file() else ""
             write_text(revoked, before + public + "\n")
-            trust.remember_keys(root, load(root / SPEC_NAME).campaign)
+            known_signers.remember_keys(root, load(root / SPEC_NAME).campaign)
             print("Revoked, from now on. If the approval in force was signed with it: sophron approve with another key")
     return 0

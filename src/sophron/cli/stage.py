@@ -29,8 +29,8 @@ def run(args: argparse.Namespace) -> int:
     wildcards = _step.wildcards(args.wildcard)
     claim = _step.claim(args, args.stage, args.stage, wildcards)
     root = approvals.campaign_root(args.gate)
-    from sophron.campaign import steps
+    from sophron.campaign.execution import run_step
 
-    code = steps.execute(steps.Order(claim, args.gate, args.outcome), _step.function)
+    code = run_step.execute(run_step.Order(claim, args.gate, args.outcome), _step.function)
     _step.finish_log(args, f"{args.stage} {' '.join(args.wildcard)}: exit {code}; engine logs in {root / 'records'}")
     return code

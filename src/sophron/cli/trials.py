@@ -37,10 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Do it."""
-    from sophron.debate import ladder
+    from sophron.debate.trials import ablation_campaigns
 
     if args.action == "ladder":
-        for folder in ladder.make(args.campaign.absolute(), args.into):
+        for folder in ablation_campaigns.make(args.campaign.absolute(), args.into):
             print(f"{folder} is a campaign. Next: sophron review {folder}")
         return 0
     folders = [folder.absolute() for folder in args.campaigns]
@@ -53,8 +53,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _ran(folders: list[Path], cores: int) -> list[Path]:
     """Run each by `sophron run`; those whose trials have ended, whatever their criteria say of them."""
-    from sophron.agents import loop
-    from sophron.debate import ladder
+    from sophron.agents.supervisor import supervisor
+    from sophron.debate.trials import ablation_campaigns
     from sophron.records import approvals
     from sophron.records.errors import Refused, UserError
 
@@ -65,9 +65,9 @@ def _ran(folders: list[Path], cores: int) -> list[Path]:
         except (Refused, UserError) as error:
             print(f"{folder}: is not signed: {error}")
             continue
-        loop.Loop(folder, loop.Settings(options=[f"--cores={cores}"])).run()
+        supervisor.Loop(folder, supervisor.Settings(options=[f"--cores={cores}"])).run()
         try:
-            ladder.Rung.read(folder)
+            ablation_campaigns.Rung.read(folder)
         except UserError as error:
             print(f"{folder}: has not ended: {error}")
         else:
@@ -78,26 +78,26 @@ def _ran(folders: list[Path], cores: int) -> list[Path]:
 def _show(folders: list[Path], figure: Path | None) -> None:
     from tabulate import tabulate
 
-    from sophron.debate import figures, ladder
+    from sophron.debate.trials import ablation_campaigns, trial_figures
 
-    found = ladder.rungs(folders)
+    found = ablation_campaigns.rungs(folders)
     if not found:
         return
-    print(tabulate([rung.row for rung in found], ladder.HEADER, tablefmt="plain", disable_numparse=True))
+    print(tabulate([rung.row for rung in found], ablation_campaigns.HEADER, tablefmt="plain", disable_numparse=True))
     if figure:
-        figures.ladder(found, figure)
+        trial_figures.ladder(found, figure)
         print(f"{figure}: made")
 
 
 def _draw_mended(folders: list[Path], path: Path) -> None:
-    from sophron.campaign.spec import SPEC_NAME, load
-    from sophron.debate import figures, ladder, mending
+    from sophron.campaign.spec.spec import SPEC_NAME, load
+    from sophron.debate.trials import ablation_campaigns, repaired_failure, trial_figures
 
     for folder in folders:
-        trials = ladder.Rung.read(folder).trials
-        found = mending.find(folder, load(folder / SPEC_NAME), trials)
+        trials = ablation_campaigns.Rung.read(folder).trials
+        found = repaired_failure.find(folder, load(folder / SPEC_NAME), trials)
         if found:
-            figures.mended(found, path)
+            trial_figures.mended(found, path)
             print(f"{folder.name}: {found.sentence}\n{path}: made")
             return
-    print(mending.NONE)
+    print(repaired_failure.NONE)

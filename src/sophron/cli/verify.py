@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the verdict; a failed one is no error of this step."""
-    from sophron.campaign import verdict
+    from sophron.campaign.execution import verdict
 
     verdict.verify(_step.claim(args, "verify", args.stage, {"stage": args.stage}), args.gate, args.verdict)
     _step.finish_log(args, f"verdict of {args.stage}: {args.verdict}")

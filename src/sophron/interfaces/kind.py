@@ -236,7 +236,7 @@ class Kind:
     left_out: function(stage name -> definition) -> names of the parts and agent rules that this campaign goes without;
         the rule module leaves them out too, so that they are neither planned nor signed.
     report: "module:function", loaded when a report is written; function(what was gathered for it) -> sections that
-        this kind adds (`sophron.campaign.sections`).
+        this kind adds (`sophron.campaign.report.report_sections`).
     question: function(stage name -> definition) -> what its campaigns answer; UserError for definitions that
         contradict it. Without it nothing of a spec's question is checked.
     """
@@ -256,3 +256,17 @@ class Kind:
             if stage.name == name:
                 return stage
         raise KeyError(name)
+
+
+def stage_of(kind: str, name: str, *depends_on: str, run: str = "", **details: object) -> StageKind:
+    """Stage `name` of `kind`: function `run` in the module of its name, or in the one that `run` names; own schema.
+
+    details: further fields of StageKind.
+    """
+    return StageKind(
+        name=name,
+        depends_on=depends_on,
+        run=f"sophron.science.{kind}.{run or name}:run",
+        schema=f"{kind}/{run or name}",
+        **details,  # type: ignore[arg-type]
+    )

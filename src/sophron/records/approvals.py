@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from sophron.records import code, process, signatures, steps, usage
+from sophron.records import code_digest, core_hours, process_identity, signatures, step_identity
 from sophron.records.errors import Refused
 from sophron.records.files import read_bytes, read_json
 
@@ -99,7 +99,7 @@ def signed(root: Path, data: bytes, signature: str, where: Path, *, revocation: 
         campaign=campaign,
         signed_at=_keygen_time(time),
         revocation=revocation,
-        meanwhile=code.library,  # the code is read while ssh-keygen runs
+        meanwhile=code_digest.library,  # the code is read while ssh-keygen runs
     )
     return Approval(record, hashlib.sha256(data).hexdigest(), root)
 
@@ -194,12 +194,14 @@ def _check_code(root: Path, record: Mapping[str, Any]) -> None:
     """Refuse files of the installation or of the campaign's own workflow that are not the signed ones."""
     if not isinstance(record["code"], dict):
         raise Refused("the approval is an earlier Sophron's, which signed less; sign again: sophron review, approve")
-    files = code.read(root, record["kind_folder"], record["loaded"])
-    now = code.digests(files)
-    parts = [part for part in code.PARTS if now[part] != record["code"].get(part)]
+    files = code_digest.read(root, record["kind_folder"], record["loaded"])
+    now = code_digest.digests(files)
+    parts = [part for part in code_digest.PARTS if now[part] != record["code"].get(part)]
     if not parts:
         return
-    names = code.named(code.changed(signed_files(root, record), files, parts)) or "files that cannot be named"
+    names = (
+        code_digest.named(code_digest.changed(signed_files(root, record), files, parts)) or "files that cannot be named"
+    )
     if parts == ["harness"]:
         raise Refused(
             f"the rules or the code changed since the approval, in the harness alone ({names}); "
@@ -211,12 +213,12 @@ def _check_code(root: Path, record: Mapping[str, Any]) -> None:
     )
 
 
-def signed_files(root: Path, record: Mapping[str, Any]) -> code.Files:
+def signed_files(root: Path, record: Mapping[str, Any]) -> code_digest.Files:
     """The files of the code as they were signed; empty where nobody kept their list. It only names what changed."""
     path = root / FOLDER / PLANS / f"{record['files']}.files"
     if file_sha256(path) != record["files"]:
         return {}
-    found: code.Files = json.loads(path.read_bytes())
+    found: code_digest.Files = json.loads(path.read_bytes())
     return found
 
 
@@ -230,7 +232,7 @@ def _check_spec(root: Path, record: Mapping[str, Any]) -> None:
     if file_sha256(path) == record["spec_file"]:
         return
     # Comments and layout may change freely; only then is the YAML reader worth its import.
-    from sophron.records.canonical import digest
+    from sophron.records.canonical_json import digest
     from sophron.records.documents import load_yaml
 
     data = load_yaml(path).data
@@ -257,7 +259,7 @@ def _checked_by_driver(root: Path) -> Approval | None:
     """
     try:
         note = json.loads((root / DRIVER_LOCK).read_bytes())
-        if not isinstance(note, dict) or "approval" not in note or not process.alive(note):
+        if not isinstance(note, dict) or "approval" not in note or not process_identity.alive(note):
             return None
         data, _ = _read_gate(root)
         approval = Approval(json.loads(data), hashlib.sha256(data).hexdigest(), root)
@@ -274,12 +276,12 @@ def require_approved(claim: Claim, root: Path) -> Approval:
     else:
         _check_spec(root, approval.record)
     record = approval.record
-    name = steps.step_name(claim.rule, claim.wildcards)
+    name = step_identity.step_name(claim.rule, claim.wildcards)
     template = record["templates"].get(claim.rule)
     shell = template["shell"] if template else record["rules"].get(claim.rule)
     if shell is None:
         raise Refused(f"the rule {claim.rule} is not in the signed plan: sophron review, sophron approve")
-    if not steps.matches(shell, claim.argv):
+    if not step_identity.matches(shell, claim.argv):
         raise Refused(f"the step {name} was called with another shell line than the signed one; use the rule as it is")
     _check_agent(claim, record, root)
     if template:
@@ -295,14 +297,14 @@ def _check_agent(claim: Claim, record: Mapping[str, Any], root: Path) -> None:
     """An agent step whose agent is another one says so: its prompt, a skill, its schema, tools or model."""
     if claim.digest == record["agents"].get(claim.rule, claim.digest):
         return
-    files = code.read(root, record["kind_folder"], record["loaded"])
-    names = code.changed(signed_files(root, record), files, [code.PROMPTS])
+    files = code_digest.read(root, record["kind_folder"], record["loaded"])
+    names = code_digest.changed(signed_files(root, record), files, [code_digest.PROMPTS])
     raise Refused(another_agent(claim.rule, names))
 
 
 def another_agent(rule: str, names: Sequence[str]) -> str:
     """The sentence for an agent that is not the signed one. names: prompts and skills that changed."""
-    changed = f" ({code.named(names)} changed)" if names else ""
+    changed = f" ({code_digest.named(names)} changed)" if names else ""
     return (
         f"the agent behind {rule} has another digest than the signed one{changed}; "
         "draft the change: sophron amend --rationale 'why'"
@@ -324,7 +326,7 @@ def _check_listed(claim: Claim, name: str, shell: str, record: Mapping[str, Any]
     listing = root / FOLDER / PLANS / f"{record['steps']}.steps"
     if file_sha256(listing) != record["steps"]:
         raise Refused(f"{listing}: the signed list of steps is missing or changed; sign again: sophron approve")
-    if not steps.contains(listing, steps.identity(claim.rule, shell, claim.digest, claim.wildcards)):
+    if not step_identity.contains(listing, step_identity.identity(claim.rule, shell, claim.digest, claim.wildcards)):
         raise Refused(f"the step {name} is not in the signed plan: sophron review, sophron amend")
 
 
@@ -337,7 +339,7 @@ def _check_reserved(claim: Claim, name: str, record: Mapping[str, Any]) -> None:
 
 
 def _check_envelope(root: Path, name: str, record: Mapping[str, Any]) -> None:
-    used, limit = usage.core_hours(root), record["envelope"]["core_hours"]
+    used, limit = core_hours.core_hours(root), record["envelope"]["core_hours"]
     if used >= limit:
         raise Refused(
             f"the step {name} would begin after {used:.3f} core-hours, beyond the signed envelope of {limit}; "

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sophron.records.errors import UserError, shown
 from sophron.records.files import read_bytes
-from sophron.records.resources import resource
+from sophron.records.package_data import resource
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError

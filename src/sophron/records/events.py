@@ -7,8 +7,8 @@ fields are those of `schemas/event.schema.yaml`.
 from pathlib import Path
 from typing import Any
 
-from sophron.records import clock, lines
-from sophron.records.locks import FileLock
+from sophron.records import clock, jsonl
+from sophron.records.file_lock import FileLock
 
 FILE = Path("records", "events.jsonl")
 LOCK = Path("records", "events.lock")
@@ -64,7 +64,7 @@ def append(root: Path, actor: str, event: str, **fields: Any) -> None:
     with FileLock(root / LOCK):
         # The clock is read under the lock, so that lines are in the order of their times.
         record = {"time": clock.isoformat(), "actor": actor, "event": event, **fields}
-        lines.append(path, record, sync=event in _SYNCED)
+        jsonl.append(path, record, sync=event in _SYNCED)
 
 
 def read(root: Path, offset: int = 0) -> tuple[list[dict[str, Any]], int]:
@@ -72,7 +72,7 @@ def read(root: Path, offset: int = 0) -> tuple[list[dict[str, Any]], int]:
 
     A last line without an end is left for the next call: its writer may still be at it.
     """
-    records, end = lines.read(root / FILE, offset)
+    records, end = jsonl.read(root / FILE, offset)
     return [event for event in records if _is_whole(event)], end
 
 

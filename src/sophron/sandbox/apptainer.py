@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sophron.interfaces.sandbox import Ended, Grant, SandboxBackend
 from sophron.records.errors import UserError
-from sophron.sandbox import mounts, supervise
+from sophron.sandbox import mounts, plain_process_limits
 
 IMAGE = "SOPHRON_APPTAINER_IMAGE"
 """Environment variable that names the image: a .sif file, or a folder, with what programs need as their system."""
@@ -38,7 +38,7 @@ class Apptainer(SandboxBackend):
         # Values of variables go by the environment of apptainer: command lines can be read by other accounts.
         inside = {f"APPTAINERENV_{name}": value for name, value in grant.env.items()}
         environment = {"PATH": os.environ.get("PATH", os.defpath), **inside}
-        return supervise.run([*arguments(grant), *command], grant, environment, stdout, stderr)
+        return plain_process_limits.run([*arguments(grant), *command], grant, environment, stdout, stderr)
 
 
 def arguments(grant: Grant) -> list[str]:

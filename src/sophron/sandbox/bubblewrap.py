@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from sophron.interfaces.sandbox import Ended, Grant, SandboxBackend
 from sophron.records.errors import UserError
-from sophron.sandbox import launch, mounts, watch
+from sophron.sandbox import bwrap_launch, limit_monitor, mounts
 
 _INSTALL = "the program bwrap is not on PATH; install bubblewrap (so called in Debian, Fedora and conda-forge)"
 _ALLOW = (
@@ -66,11 +66,11 @@ class Bubblewrap(SandboxBackend):
             raise UserError(_INSTALL)
         arguments = _arguments(bwrap, grant)
         with (
-            launch.written(stdout) as out,
-            launch.written(stderr) as err,
-            launch.started(bwrap, arguments, command, grant, (out, err)) as (monitor, inside),
+            bwrap_launch.written(stdout) as out,
+            bwrap_launch.written(stderr) as err,
+            bwrap_launch.started(bwrap, arguments, command, grant, (out, err)) as (monitor, inside),
         ):
-            limit = None if inside is None else watch.until_end(inside, monitor.pid, grant, (stdout, stderr))
+            limit = None if inside is None else limit_monitor.until_end(inside, monitor.pid, grant, (stdout, stderr))
         if inside is None:
             raise UserError(f"the sandbox could not be made: {_reason(stderr)}")
         return _ended(monitor.returncode, limit)

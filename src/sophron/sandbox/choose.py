@@ -1,9 +1,9 @@
 """Which sandbox a program gets: the one that was named, or bubblewrap; never none by accident."""
 
 from sophron.interfaces.sandbox import SandboxBackend
-from sophron.records import registry
+from sophron.records import entry_points
 from sophron.records.errors import UserError
-from sophron.sandbox.none import Unconfined
+from sophron.sandbox.unconfined import Unconfined
 
 GROUP = "sophron.sandboxes"
 DEFAULT = "bubblewrap"
@@ -20,9 +20,9 @@ def choose(name: str | None = None, *, allow_none: bool = False) -> SandboxBacke
         if not allow_none:
             raise UserError('the sandbox "none" gives a program all rights of this account; it wants an explicit flag')
         return Unconfined()
-    made: SandboxBackend = registry.load(GROUP, name or DEFAULT)()
+    made: SandboxBackend = entry_points.load(GROUP, name or DEFAULT)()
     if lack := made.missing():
-        others = ", ".join(other for other in registry.names(GROUP) if other != made.name)
+        others = ", ".join(other for other in entry_points.names(GROUP) if other != made.name)
         raise UserError(
             f'the sandbox "{made.name}" does not work here: {lack}' + (f"; or choose {others}" if others else "")
         )

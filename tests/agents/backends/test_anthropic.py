@@ -13,7 +13,7 @@ import pytest
 from loopback_anthropic import serve_anthropic
 from loopback_peer import FAULTS, LOST, Turn, queue, seeded
 
-from sophron.agents.backends.anthropic import Anthropic
+from sophron.agents.gateway.backends.anthropic import Anthropic
 from sophron.interfaces.model import (
     Image,
     Message,
@@ -26,7 +26,7 @@ from sophron.interfaces.model import (
     ToolCall,
 )
 from sophron.records.documents import load_yaml
-from sophron.records.resources import resource
+from sophron.records.package_data import resource
 
 anthropic = pytest.importorskip("anthropic")
 AGENTS = resource("schemas") / "agents"
@@ -409,7 +409,7 @@ def test_the_service_of_these_tests_answers_whole_too(serve):
 
 def test_importing_the_backends_imports_no_client():
     code = (
-        "import sys, sophron.agents.backends.anthropic, sophron.agents.backends.openai;"
+        "import sys, sophron.agents.gateway.backends.anthropic, sophron.agents.gateway.backends.openai;"
         "print([name for name in ('anthropic', 'openai', 'httpx2', 'pydantic', 'numpy') if name in sys.modules])"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

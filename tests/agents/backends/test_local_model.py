@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from sophron.agents.backends.openai import OpenAI
+from sophron.agents.gateway.backends.openai import OpenAI
 from sophron.interfaces.model import Message, Model, ModelFailure, Request, Text
 
 pytest.importorskip("openai")

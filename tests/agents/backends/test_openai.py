@@ -7,9 +7,9 @@ import pytest
 from loopback_openai import serve_openai
 from loopback_peer import FAULTS, Turn, queue
 
-from sophron.agents.backends import openai as backend
-from sophron.agents.backends.endpoint import Endpoint
-from sophron.agents.backends.openai import OpenAI
+from sophron.agents.gateway.backends import openai as backend
+from sophron.agents.gateway.backends.endpoint import Endpoint
+from sophron.agents.gateway.backends.openai import OpenAI
 from sophron.interfaces.model import Image, Message, Model, ModelFailure, Request, Text, Tool, ToolAnswer, ToolCall
 
 openai = pytest.importorskip("openai")

@@ -2,19 +2,19 @@
 
 import pytest
 
-from sophron.agents import models
-from sophron.agents.audit import Audit
-from sophron.agents.backends.heuristic import Heuristic
-from sophron.agents.backends.replay import Replay
-from sophron.agents.budget import Cap, Caps
-from sophron.agents.conversation import converse
-from sophron.agents.failures import AgentFailure
-from sophron.agents.gateway import Gateway
-from sophron.agents.ledger import Ledger
-from sophron.agents.redact import Redactor
+from sophron.agents.documents.errors import AgentFailure
+from sophron.agents.documents.redact import Redactor
+from sophron.agents.gateway import model_catalogue
+from sophron.agents.gateway.audit import Audit
+from sophron.agents.gateway.backends.replay import Replay
+from sophron.agents.gateway.backends.rule_based_backend import Heuristic
+from sophron.agents.gateway.budget import Cap, Caps
+from sophron.agents.gateway.gateway import Gateway
+from sophron.agents.gateway.ledger import Ledger
+from sophron.agents.step.conversation import converse
 from sophron.interfaces.model import Message, Request, Text, Tool, ToolAnswer
-from sophron.interfaces.thumb import Exchange, ToolUser, Use
-from sophron.records import lines, registry
+from sophron.interfaces.rule_based_agent import Exchange, ToolUser, Use
+from sophron.records import entry_points, jsonl
 
 NOTHING = Caps(Cap(0, 0, 0), Cap(0, 0, 0), Cap(0, 0, 0))
 ASKED = Request("count", "counter", 1, "", (Message("user", (Text("count"),)),), {"type": "object"}, {"to": 3})
@@ -48,11 +48,11 @@ class Doubler:
 def _registered(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     known = {"counter": ToolUser(count), "heuristic": Heuristic, "replay": Replay}
-    monkeypatch.setattr(registry, "load", lambda group, name: known[name])
+    monkeypatch.setattr(entry_points, "load", lambda group, name: known[name])
 
 
 def asker(root, backend="heuristic"):
-    gateway = Gateway(models.load(root), Ledger(root, NOTHING), Audit(root, Redactor()), backend=backend)
+    gateway = Gateway(model_catalogue.load(root), Ledger(root, NOTHING), Audit(root, Redactor()), backend=backend)
     return lambda request: gateway.ask(request, rank=1, role="work")
 
 
@@ -62,7 +62,7 @@ def test_it_uses_tools_and_then_answers(tmp_path):
     assert answered.answer == {"total": 0 + 2 + 4}
     assert (answered.backend, answered.calls) == ("heuristic", 4)
     assert tools.calls == [{"n": 0}, {"n": 0}, {"n": 1}, {"n": 0}, {"n": 2}, {"n": 2}]
-    audit = lines.read(tmp_path / "records" / "count" / "audit.jsonl")[0]
+    audit = jsonl.read(tmp_path / "records" / "count" / "audit.jsonl")[0]
     assert [one["response"]["stop"] for one in audit] == ["tool", "tool", "tool", "end"]
 
 
@@ -77,7 +77,7 @@ def test_one_that_cannot_go_on_from_what_its_tools_said_declines(tmp_path, monke
         raise ValueError("nothing comes of it")
 
     known = {"counter": ToolUser(stuck), "heuristic": Heuristic}
-    monkeypatch.setattr(registry, "load", lambda group, name: known[name])
+    monkeypatch.setattr(entry_points, "load", lambda group, name: known[name])
     with pytest.raises(AgentFailure, match="nothing comes of it") as caught:
         converse(ASKED, asker(tmp_path), lambda answer: [], tools=Doubler(), most_calls=9)
     assert caught.value.kind == "refusal"

@@ -8,13 +8,13 @@ import pytest
 from loopback_crossref import MBAR, serve_crossref, work
 from loopback_peer import Turn, queue
 
-from sophron.agents import asking
-from sophron.agents.step import AgentStep
+from sophron.agents.step import step_wiring
+from sophron.agents.step.agent_step import AgentStep
 from sophron.agents.tools import crossref, literature_web
 from sophron.agents.tools.crossref import Service
 from sophron.agents.tools.literature_web import Web
 from sophron.agents.tools.toolbox import Toolbox
-from sophron.campaign import agent_files
+from sophron.campaign.planning import agent_definitions
 from sophron.interfaces.model import ToolCall
 from sophron.records.errors import UserError
 from sophron.sandbox.bubblewrap import Bubblewrap
@@ -215,15 +215,15 @@ def test_a_step_has_so_many_searches_and_no_more(root, monkeypatch):
 
 
 def step(root, web=None):
-    agent = agent_files.find(root, "reader")
+    agent = agent_definitions.find(root, "reader")
     return AgentStep(root, "reading", agent, "d" * 64, {"verdict": "?"}, root / "answer.json", web=web)
 
 
 def test_a_signed_step_whose_grants_name_the_host_may_search(root):
     with serve_crossref() as server:
         configure(root, url=server.url)
-        work = step(root, asking.web(root, "reading", agent_files.find(root, "reader"), {}))
-        with asking.toolbox(work) as box:
+        work = step(root, step_wiring.web(root, "reading", agent_definitions.find(root, "reader"), {}))
+        with step_wiring.toolbox(work) as box:
             assert [tool.name for tool in box.tools] == ["literature", "literature_web"]
             assert ask(box, "overlap")[1] is False
     assert (root / "records" / "reading" / "literature-web.jsonl").is_file()
@@ -233,30 +233,30 @@ def test_a_signed_step_whose_grants_name_the_host_may_search(root):
 def test_another_host_than_the_granted_ones_is_not_asked(root, hosts):
     path = root / "agents" / "reader.md"
     path.write_text(path.read_text().replace("[127.0.0.1]", hosts))
-    agent = agent_files.find(root, "reader")
+    agent = agent_definitions.find(root, "reader")
     with serve_crossref() as server:
         configure(root, url=server.url)
         with pytest.raises(UserError, match=r"reader\.md: grants\.hosts does not name 127\.0\.0\.1.*add it and sign"):
-            asking.web(root, "reading", agent, {})
-        assert "does not name 127.0.0.1" in asking.missing(root, agent, {"backend": "heuristic"})
+            step_wiring.web(root, "reading", agent, {})
+        assert "does not name 127.0.0.1" in step_wiring.missing(root, agent, {"backend": "heuristic"})
         assert server.seen == []
 
 
 def test_without_a_configuration_the_host_is_crossrefs_own(root):
     assert crossref.service() == Service("https://api.crossref.org")
     with pytest.raises(UserError, match=r"does not name api\.crossref\.org"):
-        asking.web(root, "reading", agent_files.find(root, "reader"), {})
+        step_wiring.web(root, "reading", agent_definitions.find(root, "reader"), {})
 
 
 def test_the_network_of_programs_is_no_grant_to_search(root):
     path = root / "agents" / "reader.md"
     path.write_text(path.read_text().replace("{hosts: [127.0.0.1]}", "{network: true}"))
     with pytest.raises(UserError, match=r"grants\.hosts does not name"):
-        asking.web(root, "reading", agent_files.find(root, "reader"), {})
+        step_wiring.web(root, "reading", agent_definitions.find(root, "reader"), {})
 
 
 def test_a_step_that_nobody_signed_has_no_such_tool(root):
-    with pytest.raises(UserError, match="literature_web is for signed steps"), asking.toolbox(step(root)):
+    with pytest.raises(UserError, match="literature_web is for signed steps"), step_wiring.toolbox(step(root)):
         pass
 
 
@@ -265,9 +265,9 @@ def test_an_agent_without_the_tool_cannot_call_it(root):
     path.write_text(path.read_text().replace(", literature_web", ""))
     with serve_crossref() as server:
         configure(root, url=server.url)
-        web = asking.web(root, "reading", agent_files.find(root, "reader"), {})
+        web = step_wiring.web(root, "reading", agent_definitions.find(root, "reader"), {})
         assert web is None
-        with asking.toolbox(replace(step(root), web=web)) as box:
+        with step_wiring.toolbox(replace(step(root), web=web)) as box:
             text, failed = ask(box, "overlap")
         assert failed
         assert "there is no tool" in text
@@ -284,14 +284,16 @@ def test_a_configuration_of_another_form_is_refused(root, keys):
 def test_a_replay_needs_neither_grant_nor_network(root, monkeypatch):
     with serve_crossref() as server:
         configure(root, url=server.url)
-        agent = agent_files.find(root, "reader")
-        with asking.toolbox(step(root, asking.web(root, "reading", agent, {}))) as box:
+        agent = agent_definitions.find(root, "reader")
+        with step_wiring.toolbox(step(root, step_wiring.web(root, "reading", agent, {}))) as box:
             said = ask(box, "overlap")
     (root / "config" / "sophron" / "crossref.yaml").unlink()
     copy = root / "copy"
     copy.mkdir()
     monkeypatch.setenv("SOPHRON_REPLAY", str(root))
-    with asking.toolbox(replace(step(root, asking.web(copy, "reading", agent, {}, "replay")), root=copy)) as box:
+    with step_wiring.toolbox(
+        replace(step(root, step_wiring.web(copy, "reading", agent, {}, "replay")), root=copy)
+    ) as box:
         assert ask(box, "overlap") == said
 
 
@@ -299,4 +301,4 @@ def test_no_file_that_a_tool_left_passes_for_what_was_found(root):
     path = root / "agents" / "reader.md"
     path.write_text(path.read_text().replace("limits:", "keeps: {found_works: made/up.json}\nlimits:"))
     with pytest.raises(UserError, match=r"reader\.md:\d+: keeps"):
-        agent_files.find(root, "reader")
+        agent_definitions.find(root, "reader")

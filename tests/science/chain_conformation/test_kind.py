@@ -8,11 +8,11 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from sophron.interfaces.kind import EngineFailure
+from sophron.kinds.chain_conformation.kind import KIND
 from sophron.records import documents
 from sophron.records.errors import UserError
-from sophron.science.chain_conformation.kind import KIND
+from sophron.science.chain_conformation.execution_backends import WAYS
 from sophron.science.chain_conformation.model import Model
-from sophron.science.chain_conformation.ways import WAYS
 
 STAGES = ("build", "equilibrate", "sample", "compare")
 FENE = {"pair": "wca", "special_bonds": "fene", "bonds": {"style": "fene", "k": 30.0, "r0": 1.5}}
@@ -82,6 +82,6 @@ def test_it_is_found_by_name():
 
 
 def test_importing_it_loads_nothing_heavy():
-    code = "import sys, sophron.science.chain_conformation.kind; print(*sys.modules)"
+    code = "import sys, sophron.kinds.chain_conformation.kind; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"numpy", "scipy", "jinja2", "jsonschema", "yaml", "subprocess"} & set(loaded)

@@ -15,7 +15,7 @@ from .conftest import LOCAL, PARSL, SLURM
 def ranks_here(system, tmp_path) -> str | None:
     """Why MPI cannot be tested here; None where it can."""
     from sophron.interfaces.kind import EngineFailure
-    from sophron.science.lammps.find import find
+    from sophron.science.lammps.executable import find
 
     try:
         find().mpiexec()

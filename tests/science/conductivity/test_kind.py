@@ -7,9 +7,9 @@ from importlib.metadata import entry_points
 import pytest
 from jsonschema import Draft202012Validator
 
+from sophron.kinds.conductivity.kind import KIND
 from sophron.records import documents
 from sophron.records.errors import UserError
-from sophron.science.conductivity.kind import KIND
 
 STAGES = tuple(stage.name for stage in KIND.stages)
 TERSOFF = {
@@ -80,6 +80,6 @@ def test_it_is_found_by_name():
 
 
 def test_importing_it_loads_nothing_heavy():
-    code = "import sys, sophron.science.conductivity.kind; print(*sys.modules)"
+    code = "import sys, sophron.kinds.conductivity.kind; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"numpy", "scipy", "jinja2", "jsonschema", "yaml", "subprocess"} & set(loaded)

@@ -12,11 +12,11 @@ pytest.importorskip("pymbar", reason="pymbar is not installed: pip install 'soph
 from pymbar import MBAR
 from pymbar.testsystems import HarmonicOscillatorsTestCase
 
-from sophron.science.estimators.cycle import Term, closure
 from sophron.science.estimators.mbar import LEAST_OVERLAP, Estimate, Run, estimate
 from sophron.science.estimators.pymbar_solver import solve
 from sophron.science.estimators.refusal import Reason, Refusal
 from sophron.science.estimators.restraints import rt
+from sophron.science.estimators.thermodynamic_cycle import Term, closure
 
 from .synthetic import exponential_noise
 

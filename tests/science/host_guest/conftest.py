@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from sophron.science.estimators.restraints import Frame, Harmonic
-from sophron.science.host_guest import forces
-from sophron.science.host_guest.apr import Wall, Window
-from sophron.science.host_guest.experiment import Experiment
-from sophron.science.host_guest.forces import Held, Lock, Site
-from sophron.science.host_guest.geometry import Anchors
-from sophron.science.host_guest.mol2 import Atom, Molecule
+from sophron.science.host_guest.preparation.geometry import Anchors
+from sophron.science.host_guest.preparation.mol2 import Atom, Molecule
+from sophron.science.host_guest.protocols import restrained_system
+from sophron.science.host_guest.protocols.apr import Wall, Window
+from sophron.science.host_guest.protocols.apr_setup import Experiment
+from sophron.science.host_guest.protocols.restrained_system import Held, Lock, Site
 
 CHEM = "is not installed: pip install 'sophron[chem]'"
 T = 298.15
@@ -62,7 +62,7 @@ def small_task(tmp_path):
 
 def small(folder, solvent="obc2"):
     """Write this task."""
-    from sophron.science.host_guest.tasks import _pdb
+    from sophron.science.host_guest.systems.tasks import _pdb
 
     host, guest = from_smiles("C1C2CC3CC1CC(C2)C3", "HST"), from_smiles("CC[NH3+]", "GST", offset=(0.0, 0.0, 6.5))
     host.write(folder / "host.mol2")
@@ -96,11 +96,11 @@ def ghost(windows, lock=True, k_angle=20.0):
     host = np.array([[1.0, 0.0, 0.0], [-0.5, 0.8660254, 0.0], [-0.5, -0.8660254, 0.0]])
     guest = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 2.5], [1.4, 0.0, 3.0]])
     points = np.array([[0.0, 0.0, -4.0], [0.0, 0.0, -7.0], [0.0, 2.2, -9.2]])
-    held = Held(forces.add_dummies(system), Anchors((0, 1, 2), (3, 4)), (0, 1, 2))
+    held = Held(restrained_system.add_dummies(system), Anchors((0, 1, 2), (3, 4)), (0, 1, 2))
     site = Site(Wall(3.0, 5.0), Lock() if lock else None)
     straight = Harmonic(180.0, k_angle)
     frame = Frame(Harmonic(4.0, 2.0), theta=straight, beta=straight)
-    forces.hold_guest(system, held, frame, site)
+    restrained_system.hold_guest(system, held, frame, site)
     chain = [Window(frame, each, Wall(0.0, 1.0)) for each in windows[0]]
     chain += [Window(Frame(Harmonic(each, 2.0), straight, None, None, straight)) for each in windows[1]]
     return Experiment(system, held, site, tuple(chain), T, np.concatenate([host, guest, points]), None, implicit=True)

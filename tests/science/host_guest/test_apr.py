@@ -5,12 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from sophron.science.estimators.cycle import Term
 from sophron.science.estimators.refusal import Reason, Refusal
 from sophron.science.estimators.restraints import STANDARD_VOLUME, Frame, Harmonic, rt
-from sophron.science.host_guest import exact, lj_dimer
-from sophron.science.host_guest.apr import Wall, binding, chain, reduced
-from sophron.science.host_guest.potentials import LennardJones
+from sophron.science.estimators.thermodynamic_cycle import Term
+from sophron.science.host_guest.protocols import lj_dimer
+from sophron.science.host_guest.protocols.apr import Wall, binding, chain, reduced
+from sophron.science.host_guest.sampling.potentials import LennardJones
+from sophron.science.host_guest.systems import exact_reference
 
 T = 298.15
 DIMER = LennardJones(3.0, lj_dimer.SIGMA_A)
@@ -18,30 +19,30 @@ DIMER = LennardJones(3.0, lj_dimer.SIGMA_A)
 
 @pytest.mark.parametrize(("epsilon", "answer"), [(1.0, -0.3704), (3.0, -1.5058), (5.0, -3.2214)])
 def test_the_dimer_by_quadrature(epsilon, answer):
-    assert exact.binding(LennardJones(epsilon, 3.4), 8.0, T) == pytest.approx(answer, abs=1e-4)
+    assert exact_reference.binding(LennardJones(epsilon, 3.4), 8.0, T) == pytest.approx(answer, abs=1e-4)
 
 
 def test_an_ideal_gas_in_a_sphere_by_hand():
     by_hand = -rt(T) * math.log(4 / 3 * math.pi * 8.0**3 / STANDARD_VOLUME)
-    assert exact.binding(exact.ideal_gas, 8.0, T) == pytest.approx(by_hand, abs=1e-6)
+    assert exact_reference.binding(exact_reference.ideal_gas, 8.0, T) == pytest.approx(by_hand, abs=1e-6)
 
 
 def test_a_stiffer_wall_comes_near_the_sphere():
-    sphere = exact.binding(DIMER, 8.0, T)
-    off = [exact.binding(DIMER, Wall(8.0, k), T) - sphere for k in (1.0, 100.0, 10000.0)]
+    sphere = exact_reference.binding(DIMER, 8.0, T)
+    off = [exact_reference.binding(DIMER, Wall(8.0, k), T) - sphere for k in (1.0, 100.0, 10000.0)]
     assert off[0] < off[1] < off[2] < 0
     assert off[2] > -1e-3
 
 
 def test_the_grid_is_fine_enough(monkeypatch):
-    fine = exact.binding(DIMER, 8.0, T)
-    monkeypatch.setattr(exact, "GRID", exact.GRID // 2 + 1)
-    assert exact.binding(DIMER, 8.0, T) == pytest.approx(fine, abs=1e-6)
+    fine = exact_reference.binding(DIMER, 8.0, T)
+    monkeypatch.setattr(exact_reference, "GRID", exact_reference.GRID // 2 + 1)
+    assert exact_reference.binding(DIMER, 8.0, T) == pytest.approx(fine, abs=1e-6)
 
 
 def test_samples_follow_their_distribution():
     windows = lj_dimer.windows()[-1:]
-    distance = exact.sample(windows, exact.ideal_gas, T, 20000, 3)[0].coordinates[0]
+    distance = exact_reference.sample(windows, exact_reference.ideal_gas, T, 20000, 3)[0].coordinates[0]
     target, k = windows[0].frame.distance.target, windows[0].frame.distance.k
     width = math.sqrt(rt(T) / (2 * k))
     assert distance.mean() == pytest.approx(target + 2 * width**2 / target, abs=4 * width / math.sqrt(20000))
@@ -77,8 +78,11 @@ class TestWithPymbar:
         wall = Wall(8.0, 5.0)
         strengths = (0.0, 0.004, 0.02, 0.06, 0.15, 0.4)
         windows = chain(frame, strengths, [5.0 + 0.7 * place for place in range(9)], wall)
-        answer = exact.binding(exact.ideal_gas, wall, T)
-        found = [binding(exact.sample(windows, exact.ideal_gas, T, 800, seed), windows, T) for seed in range(3)]
+        answer = exact_reference.binding(exact_reference.ideal_gas, wall, T)
+        found = [
+            binding(exact_reference.sample(windows, exact_reference.ideal_gas, T, 800, seed), windows, T)
+            for seed in range(3)
+        ]
         assert all(isinstance(each, Term) for each in found), found
         assert all(abs(each.value - answer) < 3 * each.statistical for each in found)
         assert all(each.statistical < 0.3 for each in found)
@@ -86,15 +90,15 @@ class TestWithPymbar:
     @pytest.mark.parametrize("epsilon", [1.0, 3.0, 5.0])
     def test_the_dimer_from_independent_samples(self, epsilon):
         potential, windows = LennardJones(epsilon, lj_dimer.SIGMA_A), lj_dimer.windows()
-        found = binding(exact.sample(windows, potential, T, 600, 5), windows, T, lj_dimer.residual(potential))
+        found = binding(exact_reference.sample(windows, potential, T, 600, 5), windows, T, lj_dimer.residual(potential))
         assert isinstance(found, Term), found
-        off = abs(found.value - exact.binding(potential, lj_dimer.WALL, T))
+        off = abs(found.value - exact_reference.binding(potential, lj_dimer.WALL, T))
         assert off < 3 * found.statistical + lj_dimer.residual(potential)
         assert found.systematic >= lj_dimer.residual(potential)
 
     def test_windows_too_far_apart_are_refused(self):
         windows = chain(lj_dimer.FRAME, lj_dimer.STRENGTHS, (3.8, 4.4, 7.4, 8.0), lj_dimer.WALL)
-        refused = binding(exact.sample(windows, DIMER, T, 300, 6), windows, T)
+        refused = binding(exact_reference.sample(windows, DIMER, T, 300, 6), windows, T)
         assert isinstance(refused, Refusal)
         assert refused.reason is Reason.NO_OVERLAP
         assert refused.windows == (4, 5)
@@ -104,5 +108,5 @@ class TestWithPymbar:
         runs = lj_dimer.simulate(DIMER, T, lj_dimer.Sampling(samples=250, steps=50, seed=11))
         found = binding(runs, lj_dimer.windows(), T, lj_dimer.residual(DIMER))
         assert isinstance(found, Term), found
-        off = abs(found.value - exact.binding(DIMER, lj_dimer.WALL, T))
+        off = abs(found.value - exact_reference.binding(DIMER, lj_dimer.WALL, T))
         assert off < 3 * found.statistical + lj_dimer.residual(DIMER)

@@ -6,8 +6,9 @@ from collections import Counter
 import pytest
 
 from sophron.records.errors import UserError
-from sophron.science.host_guest import data, mol2, programs, tasks
-from sophron.science.host_guest.build import build, read_task
+from sophron.science.host_guest.preparation import ambertools, mol2
+from sophron.science.host_guest.preparation.complex_builder import build, read_task
+from sophron.science.host_guest.systems import data, tasks
 
 from .conftest import CHEM, from_smiles
 
@@ -18,7 +19,7 @@ WATER_SITES = {"tip3p": 3, "opc": 4}
 @pytest.fixture(autouse=True)
 def _installed():
     try:
-        programs.find("tleap")
+        ambertools.find("tleap")
     except UserError:
         pytest.skip(f"AmberTools {CHEM}")
 

@@ -12,22 +12,15 @@ import numpy as np
 import pytest
 
 from sophron.records import documents
-from sophron.science.estimators.cycle import Term
 from sophron.science.estimators.refusal import Reason, Refusal
 from sophron.science.estimators.restraints import rt
-from sophron.science.host_guest import (
-    analysis,
-    block,
-    complex_diagnostics,
-    complex_pipeline,
-    drafts,
-    samples,
-    sampling,
-    seeding,
-)
-from sophron.science.host_guest.build import Complex
-from sophron.science.host_guest.geometry import Anchors
-from sophron.science.host_guest.samples import Sampled
+from sophron.science.estimators.thermodynamic_cycle import Term
+from sophron.science.host_guest.pipelines import complex_pipeline, reference_pipelines
+from sophron.science.host_guest.preparation.complex_builder import Complex
+from sophron.science.host_guest.preparation.geometry import Anchors
+from sophron.science.host_guest.protocols import analysis, complex_diagnostics, seeding
+from sophron.science.host_guest.sampling import replica_exchange_block, samples, window_sampling
+from sophron.science.host_guest.sampling.samples import Sampled
 
 from .conftest import CHEM, T, ghost
 
@@ -40,7 +33,7 @@ TASK = {"symmetry": {"equivalent_sites": 2, "locked_by_restraint": True}, "ph": 
 )
 def test_all_files_are_python_that_names_no_molecule(draft, steps):
     text = draft()
-    for name in drafts.FILES:
+    for name in reference_pipelines.FILES:
         source = text.partition(f"FILE {name}\n```python\n")[2].partition("\n```")[0]
         assert ast.get_docstring(ast.parse(source, name))
     assert not any(f'"{code}"' in text for code in ("cb7", "CB7", "chm", "oah", "CLP"))
@@ -49,9 +42,7 @@ def test_all_files_are_python_that_names_no_molecule(draft, steps):
 
 def test_an_author_needs_no_engine_to_write():
     """Agents run in an environment without the chemistry."""
-    program = (
-        "import sys; from sophron.science.host_guest import complex_pipeline as one; one.decoupled(); one.pulled()"
-    )
+    program = "import sys; from sophron.science.host_guest.pipelines import complex_pipeline as one; one.decoupled(); one.pulled()"
     program += "; print({'numpy', 'scipy', 'openmm', 'pymbar'} & {*sys.modules})"
     assert subprocess.check_output([sys.executable, "-c", program], text=True).strip() == "set()"
 
@@ -91,7 +82,7 @@ GONE = complex_pipeline.DecouplingShape(
 )
 def test_the_four_files_run_one_after_the_other(shape, steps, least, small_task, tmp_path):
     """As the loop runs them, without its sandbox; too short for a number, and they say so."""
-    for name in ("sophron.science.host_guest.stage_file", "openmm", "openmmtools", "parmed", "pymbar"):
+    for name in ("sophron.science.host_guest.pipeline_api", "openmm", "openmmtools", "parmed", "pymbar"):
         pytest.importorskip(name, reason=f"{name} is not there")
     sources = complex_pipeline.files(shape)
 
@@ -156,7 +147,7 @@ class TestRuns:
 
     @pytest.fixture
     def engine(self):
-        return sampling.Engine(ghost(((0.0, 0.3), (4.0, 5.0, 9.0))), 0.01, "Reference")
+        return window_sampling.Engine(ghost(((0.0, 0.3), (4.0, 5.0, 9.0))), 0.01, "Reference")
 
     def test_windows_are_put_in_where_neighbours_do_not_overlap(self, engine, tmp_path):
         found = seeding.seed_windows(engine, 9, seeding.Short(20, 20), 4)
@@ -171,9 +162,9 @@ class TestRuns:
         assert full.thin == (3,)
 
     def test_diagnostics_are_plain(self, engine, tmp_path):
-        plan = sampling.Plan(samples=30, interval=10, settle=10, time_step_ps=0.01)
-        start = sampling.State(engine.experiment.positions_a)
-        ran = block.run(engine, range(2, 4), [start, start], plan, seed=5, folder=tmp_path)
+        plan = window_sampling.Plan(samples=30, interval=10, settle=10, time_step_ps=0.01)
+        start = window_sampling.State(engine.experiment.positions_a)
+        ran = replica_exchange_block.run(engine, range(2, 4), [start, start], plan, seed=5, folder=tmp_path)
         both = [
             complex_diagnostics.of_window(
                 engine.experiment, [Sampled(place, way, values) for way in samples.WAYS], plan

@@ -10,7 +10,8 @@ from dataclasses import replace
 import pytest
 
 from sophron.records.errors import UserError
-from sophron.science.host_guest import data, mol2, pdb, tasks
+from sophron.science.host_guest.preparation import mol2, pdb
+from sophron.science.host_guest.systems import data, tasks
 
 from .conftest import CHEM
 

@@ -4,26 +4,33 @@ import numpy as np
 import pytest
 
 from sophron.records.errors import UserError
-from sophron.science.estimators.cycle import Term, closure
 from sophron.science.estimators.mbar import Run, estimate
 from sophron.science.estimators.refusal import Reason, Refusal
 from sophron.science.estimators.restraints import release, rt
-from sophron.science.host_guest import decoupling, experiment, forces, lambdas, legs, relax
-from sophron.science.host_guest.build import build
-from sophron.science.host_guest.decoupling import Six
-from sophron.science.host_guest.lambdas import Stage
-from sophron.science.host_guest.samples import Sampled
+from sophron.science.estimators.thermodynamic_cycle import Term, closure
+from sophron.science.host_guest.preparation.complex_builder import build
+from sophron.science.host_guest.protocols import (
+    apr_setup,
+    decoupling,
+    decoupling_legs,
+    lambda_schedule,
+    restrained_system,
+)
+from sophron.science.host_guest.protocols.decoupling import Six
+from sophron.science.host_guest.protocols.lambda_schedule import Stage
+from sophron.science.host_guest.sampling import equilibration
+from sophron.science.host_guest.sampling.samples import Sampled
 
 from .conftest import CHEM, T, ghost, small
 
-FEW = lambdas.Lambdas((0.0, 1.0), (0.5, 0.0), (0.5, 0.0))
+FEW = lambda_schedule.Lambdas((0.0, 1.0), (0.5, 0.0), (0.5, 0.0))
 
 
 def test_charges_go_before_sterics():
-    stages = lambdas.chain((0.0, 0.5, 1.0), (0.5, 0.0), (0.5, 0.0))
+    stages = lambda_schedule.chain((0.0, 0.5, 1.0), (0.5, 0.0), (0.5, 0.0))
     assert stages[2:5] == [Stage(1.0, 1.0, 1.0), Stage(1.0, 0.5, 1.0), Stage(1.0, 0.0, 1.0)]
     assert stages[-1] == Stage(1.0, 0.0, 0.0)
-    assert lambdas.chain((), (0.0,), (0.0,))[0] == Stage(0.0, 1.0, 1.0)
+    assert lambda_schedule.chain((), (0.0,), (0.0,))[0] == Stage(0.0, 1.0, 1.0)
     with pytest.raises(ValueError, match="charges are turned off before sterics"):
         Stage(1.0, 0.5, 0.5)
 
@@ -47,13 +54,13 @@ class TestComplex:
     @pytest.fixture
     def both(self, small_task, tmp_path):
         built = build(small_task, tmp_path / "built", alone=True)
-        begun, _ = relax.minimise(built, relax.start(built), "Reference")
-        alone, _ = relax.minimise(built.alone, relax.start(built.alone), "Reference")
-        return built, begun, legs.prepare(built, begun, alone, T, locked=False, lambdas=FEW)
+        begun, _ = equilibration.minimise(built, equilibration.start(built), "Reference")
+        alone, _ = equilibration.minimise(built.alone, equilibration.start(built.alone), "Reference")
+        return built, begun, decoupling_legs.prepare(built, begun, alone, T, locked=False, lambdas=FEW)
 
     def test_coupled_is_the_system_as_it_was_and_decoupled_feels_no_host(self, both):
         built, begun, made = both
-        plain = experiment.prepare(built, begun, experiment.Protocol(), T, locked=False)
+        plain = apr_setup.prepare(built, begun, apr_setup.Protocol(), T, locked=False)
         guest = slice(built.host_atoms, built.atoms)
         gone = []
         for shift in (0.0, 30.0):
@@ -64,7 +71,7 @@ class TestComplex:
             context.setParameter("walled", 0.0)  # nor is there a wall in the other one
             assert energy(context) == pytest.approx(energy(started(plain.system, moved)), abs=1e-2)
             made.host.apply(context, made.host.windows[-1])
-            restraints = forces.group_energy(context, forces.GUEST_GROUP) / rt(T)
+            restraints = restrained_system.group_energy(context, restrained_system.GUEST_GROUP) / rt(T)
             assert (restraints > 100) == (shift > 0)  # at their targets at the start
             gone.append(energy(context) - restraints)
         assert gone[0] == pytest.approx(gone[1], abs=1e-2)
@@ -72,7 +79,7 @@ class TestComplex:
     def test_a_leg_is_read_as_it_was_saved(self, both, tmp_path):
         _, _, made = both
         made.save(tmp_path / "legs")
-        again = legs.Legs.load(tmp_path / "legs")
+        again = decoupling_legs.Legs.load(tmp_path / "legs")
         for leg, other in ((made.host, again.host), (made.alone, again.alone)):
             assert leg.windows == other.windows
             assert leg.frame == other.frame
@@ -100,8 +107,8 @@ def boxed(tmp_path_factory):
         pytest.importorskip(name, reason=f"{name} {CHEM}")
     inputs, folder = tmp_path_factory.mktemp("inputs"), tmp_path_factory.mktemp("built")
     built = build(small(inputs, solvent="tip3p"), folder, pull_a=0.0, alone=True)
-    parts = [relax.start(each) for each in (built, built.alone)]
-    return built, legs.prepare(built, *parts, T, locked=False, lambdas=FEW)
+    parts = [equilibration.start(each) for each in (built, built.alone)]
+    return built, decoupling_legs.prepare(built, *parts, T, locked=False, lambdas=FEW)
 
 
 class TestBox:
@@ -124,7 +131,7 @@ class TestBox:
     def test_a_box_without_such_ions_is_refused(self, boxed):
         built, _ = boxed
         with pytest.raises(UserError, match="has 2 ions for a guest of \\+3 e"):
-            legs._counterions(built.alone.prmtop, 3, relax.start(built.alone), range(11))
+            decoupling_legs._counterions(built.alone.prmtop, 3, equilibration.start(built.alone), range(11))
 
 
 def total_charge(system, electrostatics):
@@ -186,20 +193,22 @@ class TestRefused:
     @staticmethod
     def both():
         source = np.random.default_rng(3)
-        stages = lambdas.chain((), (0.0,), ())
+        stages = lambda_schedule.chain((), (0.0,), ())
         made = ghost(((0.0,), (4.0,)))
-        held = legs.Leg(made.system, stages, T, made.positions_a, None, made, TestCycle.FRAME)
-        free = legs.Leg(made.system, stages, T, made.positions_a, None)
+        held = decoupling_legs.Leg(made.system, stages, T, made.positions_a, None, made, TestCycle.FRAME)
+        free = decoupling_legs.Leg(made.system, stages, T, made.positions_a, None)
         sampled = []
         for row, gap in ((0, 0.5), (1, 0.5), (2, 30.0), (3, 30.0)):
             x = source.normal(gap * (row % 2), 1.0, 900)
             energies = np.array([0.5 * (x - gap * each) ** 2 for each in range(2)])
             sampled.append(Sampled(row, "forward", np.concatenate([np.tile(x, (7, 1)), energies])))
-        return legs.Legs(held, free), sampled
+        return decoupling_legs.Legs(held, free), sampled
 
     def test_a_leg_without_overlap(self):
         pytest.importorskip("pymbar", reason=f"pymbar {CHEM}")
-        found = legs.binding(*self.both(), {"symmetry": {"equivalent_sites": 1, "locked_by_restraint": False}})
+        found = decoupling_legs.binding(
+            *self.both(), {"symmetry": {"equivalent_sites": 1, "locked_by_restraint": False}}
+        )
         assert found.reason is Reason.NO_OVERLAP
         assert found.windows == (2, 3)
         assert found.sentence.startswith("of the guest alone (the row from 2 on): windows 0 and 1 overlap")

@@ -5,8 +5,10 @@ import pytest
 
 from sophron.records.errors import UserError
 from sophron.science.estimators.restraints import Frame, Harmonic
-from sophron.science.host_guest import experiment, forces, geometry, openmm_system, platform, sampling
-from sophron.science.host_guest.geometry import Anchors
+from sophron.science.host_guest.preparation import geometry
+from sophron.science.host_guest.preparation.geometry import Anchors
+from sophron.science.host_guest.protocols import apr_setup, restrained_system
+from sophron.science.host_guest.sampling import openmm_system, platform, window_sampling
 
 from .conftest import CHEM, T, from_smiles, ghost
 
@@ -57,18 +59,20 @@ class TestWithOpenmm:
 
     @pytest.mark.parametrize("strength", [0.0, 0.3, 1.0])
     def test_energies_are_those_that_analysis_counts(self, strength):
-        from sophron.science.host_guest import analysis
+        from sophron.science.host_guest.protocols import analysis
 
         made = ghost(((0.0, 0.3), (4.0, 5.0)))
-        engine = sampling.Engine(made, asked="Reference")
+        engine = window_sampling.Engine(made, asked="Reference")
         shaken = made.positions_a + np.concatenate(
             [np.zeros((3, 3)), GENERATOR.normal(size=(3, 3)) * 3, np.zeros((3, 3))]
         )
         place = {0.0: 0, 0.3: 1, 1.0: 3}[strength]
-        engine.begin(made.windows[place], sampling.State(shaken), 3)
+        engine.begin(made.windows[place], window_sampling.State(shaken), 3)
         row = np.array(engine.sample())[:, None]
         counted = made.reduced(row)[place, 0] * analysis.rt(T)
-        assert forces.group_energy(engine.context, forces.GUEST_GROUP) == pytest.approx(counted, rel=1e-5, abs=1e-6)
+        assert restrained_system.group_energy(engine.context, restrained_system.GUEST_GROUP) == pytest.approx(
+            counted, rel=1e-5, abs=1e-6
+        )
 
     def test_host_restraints_are_zero_at_the_start_and_hold_a_rigid_body(self):
         import openmm
@@ -79,30 +83,30 @@ class TestWithOpenmm:
             system.addParticle(12.0)
         host = np.array([[3.0, 0.0, 1.0], [-2.0, 3.0, 1.5], [-1.0, -3.0, 2.0]])
         positions = np.concatenate([host, host + 1.0, made.positions_a[6:]])
-        held = forces.Held((6, 7, 8), Anchors((0, 1, 2), (3, 4)), (0, 1, 2))
-        forces.hold_host(system, held, positions)
+        held = restrained_system.Held((6, 7, 8), Anchors((0, 1, 2), (3, 4)), (0, 1, 2))
+        restrained_system.hold_host(system, held, positions)
         context = openmm.Context(system, openmm.VerletIntegrator(0.001), openmm.Platform.getPlatformByName("Reference"))
         context.setPositions(positions * 0.1)
-        assert forces.group_energy(context, forces.HOST_GROUP) == pytest.approx(0.0, abs=1e-9)
+        assert restrained_system.group_energy(context, restrained_system.HOST_GROUP) == pytest.approx(0.0, abs=1e-9)
         positions[:6] += 0.5
         context.setPositions(positions * 0.1)
-        assert forces.group_energy(context, forces.HOST_GROUP) > 0.1
+        assert restrained_system.group_energy(context, restrained_system.HOST_GROUP) > 0.1
 
     def test_dummies_exert_nothing(self, small_task, tmp_path):
         import openmm
 
         pytest.importorskip("parmed", reason=f"ParmEd {CHEM}")
-        from sophron.science.host_guest import relax
-        from sophron.science.host_guest.build import build
+        from sophron.science.host_guest.preparation.complex_builder import build
+        from sophron.science.host_guest.sampling import equilibration
 
         built = build(small_task, tmp_path / "built")
-        begun = relax.start(built)
+        begun = equilibration.start(built)
         energies = []
         for dummies in (False, True):
             system, _ = openmm_system.solvated(built.prmtop, "obc2")
             positions = begun.positions_a
             if dummies:
-                forces.add_dummies(system)
+                restrained_system.add_dummies(system)
                 positions = np.concatenate([positions, geometry.dummies(positions, built.anchors)])
             context = openmm.Context(
                 system, openmm.VerletIntegrator(0.001), openmm.Platform.getPlatformByName("Reference")
@@ -119,7 +123,7 @@ class TestWithOpenmm:
     def test_an_experiment_is_read_as_it_was_saved(self, tmp_path):
         made = ghost(((0.0, 0.3), (4.0, 5.0)))
         made.save(tmp_path)
-        again = experiment.Experiment.load(tmp_path)
+        again = apr_setup.Experiment.load(tmp_path)
         assert (again.held, again.site, again.windows, again.temperature_k) == (
             made.held,
             made.site,
@@ -131,7 +135,7 @@ class TestWithOpenmm:
 
 
 def test_the_chain_has_walls_where_it_attaches():
-    made = experiment.chain(experiment.Protocol(strengths=(0.0, 0.1), spacing_a=0.5, pull_a=2.0))
+    made = apr_setup.chain(apr_setup.Protocol(strengths=(0.0, 0.1), spacing_a=0.5, pull_a=2.0))
     assert [window.strength for window in made] == [0.0, 0.1, 1.0, 1.0, 1.0, 1.0, 1.0]
     assert [window.frame.distance.target for window in made[2:]] == [6.0, 6.5, 7.0, 7.5, 8.0]
     assert [window.wall is not None for window in made] == [True, True, False, False, False, False, False]

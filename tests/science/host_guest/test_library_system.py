@@ -8,9 +8,10 @@ import pytest
 from sophron.interfaces.kind import StepContext
 from sophron.records.documents import Document, validate
 from sophron.records.errors import UserError
-from sophron.science.host_guest import library_system, mol2, programs, systems, tasks
-from sophron.science.host_guest.build import build
-from sophron.science.host_guest.library_system import LIBRARY
+from sophron.science.host_guest.preparation import ambertools, mol2
+from sophron.science.host_guest.preparation.complex_builder import build
+from sophron.science.host_guest.systems import library_system, systems, tasks
+from sophron.science.host_guest.systems.library_system import LIBRARY
 
 from .conftest import CHEM, from_smiles
 
@@ -64,7 +65,7 @@ def test_a_task_of_a_library_can_be_built(library, tmp_path):
     """As a pipeline's first stage does, with anchors that shape alone gives."""
     pytest.importorskip("parmed", reason=f"ParmEd {CHEM}")
     try:
-        programs.find("tleap")
+        ambertools.find("tleap")
     except UserError:
         pytest.skip(f"AmberTools {CHEM}")
     made = LIBRARY.task(settings(library, solvent="obc2"), "ether", tmp_path / "work")
@@ -76,13 +77,13 @@ def test_a_task_of_a_library_can_be_built(library, tmp_path):
 
 
 def test_a_step_of_tasks_carries_it_out(library, tmp_path):
-    from sophron.debate import steps
+    from sophron.debate.trials import trial_setup
 
     definition = {"system": "library", "guests": list(GUESTS), "settings": settings(library)}
     validate(Document(definition, tmp_path), "host_guest/tasks", "definition")
     ctx = StepContext("tasks", {"guest": "amine"}, definition, {}, tmp_path / "step", tmp_path, 1)
     ctx.workdir.mkdir()
-    made = steps.tasks(ctx)
+    made = trial_setup.tasks(ctx)
     validate(Document(made.result, tmp_path), "host_guest/tasks", "result")
     assert "no digest in settings.sha256 pins the files of this guest" in made.result["remarks"]
 

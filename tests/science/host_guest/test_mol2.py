@@ -3,8 +3,8 @@
 import pytest
 
 from sophron.records.errors import UserError
-from sophron.science.host_guest import mol2
-from sophron.science.host_guest.mol2 import Atom, Molecule
+from sophron.science.host_guest.preparation import mol2
+from sophron.science.host_guest.preparation.mol2 import Atom, Molecule
 
 AMMONIUM = Molecule(
     "AMM",

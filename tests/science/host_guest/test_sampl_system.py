@@ -4,9 +4,9 @@ import pytest
 import yaml
 
 from sophron.records.errors import UserError
-from sophron.records.resources import resource
-from sophron.science.host_guest import data, sampl_campaigns
-from sophron.science.host_guest.sampl_system import CLIP_TABLE, SAMPL, _measured
+from sophron.records.package_data import resource
+from sophron.science.host_guest.systems import data, sampl_campaigns
+from sophron.science.host_guest.systems.sampl_system import CLIP_TABLE, SAMPL, _measured
 
 SETTINGS = {"benchmark": "sampl4-cb7", "solvent": "obc2"}
 

@@ -6,9 +6,9 @@ import pytest
 
 from sophron.records.documents import Document, validate
 from sophron.records.errors import UserError
-from sophron.science.host_guest import exact, systems
-from sophron.science.host_guest.lj_dimer import WALL
-from sophron.science.host_guest.potentials import LennardJones
+from sophron.science.host_guest.protocols.lj_dimer import WALL
+from sophron.science.host_guest.sampling.potentials import LennardJones
+from sophron.science.host_guest.systems import exact_reference, systems
 
 SETTINGS = {"sigma_a": 3.4, "temperature_k": 298.15, "epsilon_kcal_per_mol": {"weak": 1.0, "strong": 3.0}}
 
@@ -26,7 +26,7 @@ def test_a_task_fits_its_schema_and_holds_no_reference(tmp_path):
 
 def test_references_are_the_integrals(tmp_path):
     found = systems.DIMERS.references(SETTINGS, tmp_path)
-    assert found["strong"] == exact.binding(LennardJones(3.0, 3.4), WALL, 298.15)
+    assert found["strong"] == exact_reference.binding(LennardJones(3.0, 3.4), WALL, 298.15)
     assert found["strong"] == pytest.approx(-1.5083, abs=1e-4)
 
 

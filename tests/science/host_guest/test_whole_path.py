@@ -5,11 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from sophron.science.estimators.corrections import symmetry
+from sophron.science.estimators.binding_corrections import symmetry
 from sophron.science.estimators.refusal import Refusal
 from sophron.science.estimators.restraints import rt
-from sophron.science.host_guest import analysis, block, decoupling, exact, lambdas, legs, samples, sampling, seeding
-from sophron.science.host_guest.samples import Sampled
+from sophron.science.host_guest.protocols import analysis, decoupling, decoupling_legs, lambda_schedule, seeding
+from sophron.science.host_guest.sampling import replica_exchange_block, samples, window_sampling
+from sophron.science.host_guest.sampling.samples import Sampled
+from sophron.science.host_guest.systems import exact_reference
 
 from .conftest import CHEM, T, ghost
 
@@ -26,20 +28,24 @@ def locked_part(lock):
 
 
 def sampled(chain, folder, plan, seeded, seed=3):
-    engine = sampling.Engine(chain, plan.time_step_ps, "Reference")
+    engine = window_sampling.Engine(chain, plan.time_step_ps, "Reference")
     found = []
     for place in range(len(chain.windows)):
         for number, way in enumerate(samples.WAYS):
             start, places = [seeded.starts[way][place]], range(place, place + 1)
             own = seed + 2 * place + number
-            ran = block.run(engine, places, start, plan, seed=own, folder=folder / f"{way}{place}")
+            ran = replica_exchange_block.run(engine, places, start, plan, seed=own, folder=folder / f"{way}{place}")
             found.append(Sampled(place, way, ran.values[0]))
     return found
 
 
 def answer(site):
     """Binding of a guest that feels its site alone, at one of two places."""
-    return exact.binding(exact.ideal_gas, site.wall, T) - rt(T) * math.log(locked_part(site.lock)) + symmetry([1, 0], T)
+    return (
+        exact_reference.binding(exact_reference.ideal_gas, site.wall, T)
+        - rt(T) * math.log(locked_part(site.lock))
+        + symmetry([1, 0], T)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -47,10 +53,10 @@ def whole(tmp_path_factory):
     """All samples of the ghost, on its way out and back."""
     pytest.importorskip("pymbar", reason=f"pymbar {CHEM}")
     experiment = ghost((ATTACH, PULL))
-    engine = sampling.Engine(experiment, 0.01, "Reference")
+    engine = window_sampling.Engine(experiment, 0.01, "Reference")
     seeded = seeding.seed_windows(engine, len(experiment.windows) + 2, seeding.Short(40, 40), 5)
     experiment = experiment.with_windows(seeded.windows)
-    plan = sampling.Plan(samples=450, interval=110, settle=200, segment=450, time_step_ps=0.01)
+    plan = window_sampling.Plan(samples=450, interval=110, settle=200, segment=450, time_step_ps=0.01)
     return experiment, sampled(experiment, tmp_path_factory.mktemp("ghost"), plan, seeded)
 
 
@@ -76,23 +82,25 @@ def decoupled(tmp_path_factory):
     six = decoupling.six(made.positions_a, (0, 1, 2), [(3, 4, 5)])
     frame = decoupling.frame_at(made.positions_a, six)
     decoupling.hold(made.system, six, frame)
-    held = legs.Leg(made.system, lambdas.chain(STRENGTHS, (), ()), T, made.positions_a, None, made, frame)
-    free = legs.Leg(made.system, lambdas.chain((), (0.0,), ()), T, made.positions_a, None)
-    plan = sampling.Plan(samples=450, interval=110, settle=200, segment=450, time_step_ps=0.01)
+    held = decoupling_legs.Leg(
+        made.system, lambda_schedule.chain(STRENGTHS, (), ()), T, made.positions_a, None, made, frame
+    )
+    free = decoupling_legs.Leg(made.system, lambda_schedule.chain((), (0.0,), ()), T, made.positions_a, None)
+    plan = window_sampling.Plan(samples=450, interval=110, settle=200, segment=450, time_step_ps=0.01)
     found, folder = [], tmp_path_factory.mktemp("legs")
     parts = []
     for leg, room in ((held, 3), (free, 0)):
         longer, seeded = seeding.seed_leg(leg, len(leg.windows) + room, seeding.Short(40, 40), 5, "Reference")
         parts.append(longer)
         found.append(sampled(longer, folder / str(room), plan, seeded))
-    made = legs.Legs(*parts)
+    made = decoupling_legs.Legs(*parts)
     first = len(made.host.windows)
     return made, found[0] + [Sampled(first + each.window, each.seeded, each.values) for each in found[1]]
 
 
 def test_double_decoupling_of_it_gives_the_same(decoupled):
     made, sampled_ = decoupled
-    found = legs.binding(made, sampled_, TASK)
+    found = decoupling_legs.binding(made, sampled_, TASK)
     assert not isinstance(found, Refusal), found
     assert (
         abs(found.total.value - answer(made.host.complex.site)) < 3 * found.total.statistical + found.total.systematic

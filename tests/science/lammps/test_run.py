@@ -10,7 +10,7 @@ import pytest
 
 from sophron.interfaces.kind import Cores, EngineFailure, EnvironmentFailure, StepContext
 from sophron.science.lammps import logfile, run
-from sophron.science.lammps.find import Lammps, find
+from sophron.science.lammps.executable import Lammps, find
 from sophron.science.lammps.run import run_lammps
 
 BOX = """units lj

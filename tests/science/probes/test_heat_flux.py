@@ -3,7 +3,7 @@
 import pytest
 
 from sophron.interfaces.kind import EngineFailure
-from sophron.science.lammps import find as finding
+from sophron.science.lammps import executable as finding
 from sophron.science.probes import heat_flux
 from sophron.science.probes.heat_flux_cluster import STAND_INS
 

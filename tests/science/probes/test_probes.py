@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from sophron.campaign.pitfalls import applicable, catalogue
+from sophron.campaign.spec.pitfalls import applicable, catalogue
 from sophron.interfaces.probe import Finding
+from sophron.records.entry_points import load
 from sophron.records.errors import UserError
-from sophron.records.registry import load
-from sophron.science.probes import box, conditions, estimates, fragments, model, motion, relaxation, replicas
+from sophron.science.probes import box, conditions, estimates, fragments, integration, model, relaxation, replicas
 
 WCA = 2 ** (1 / 6)
 
@@ -225,14 +225,16 @@ def test_period_of_the_fene_bond():
 @pytest.mark.parametrize(("step", "status"), [(0.005, "clear"), (0.02, "hit")])
 @pytest.mark.parametrize("stage", ["produce", "equilibrate", "shear"])
 def test_time_step(stage, step, status):
-    assert motion.time_step(changed(MELT, **{f"{stage}__timestep": step}), parameters("time_step")).status == status
+    assert (
+        integration.time_step(changed(MELT, **{f"{stage}__timestep": step}), parameters("time_step")).status == status
+    )
 
 
 @pytest.mark.parametrize(("every", "status"), [(5, "clear"), (20, "hit")])
 def test_stress_sampling(every, status):
     for spec in (LIQUID, MELT):
         sparse = changed(spec, produce__sample_every=every)
-        assert motion.sampling(sparse, parameters("stress_sampling")).status == status
+        assert integration.sampling(sparse, parameters("stress_sampling")).status == status
 
 
 @pytest.mark.parametrize(
@@ -248,8 +250,8 @@ def test_stress_sampling(every, status):
     ],
 )
 def test_thermostat_in_production(line, status):
-    assert motion.thermostat(changed(LIQUID, produce__fragments=[line]), {}).status == status
-    assert motion.thermostat(changed(LIQUID, equilibrate__fragments=[line]), {}).status == "clear"
+    assert integration.thermostat(changed(LIQUID, produce__fragments=[line]), {}).status == status
+    assert integration.thermostat(changed(LIQUID, equilibrate__fragments=[line]), {}).status == "clear"
 
 
 @pytest.mark.parametrize(
@@ -299,7 +301,7 @@ def test_no_free_lines():
 
 
 def test_thermostat_by_definition():
-    assert motion.thermostat(changed(LIQUID, produce__thermostat="nose-hoover"), {}).status == "hit"
+    assert integration.thermostat(changed(LIQUID, produce__thermostat="nose-hoover"), {}).status == "hit"
 
 
 @pytest.mark.parametrize(("count", "status"), [(4, "clear"), (3, "hit")])

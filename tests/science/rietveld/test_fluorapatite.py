@@ -12,7 +12,7 @@ import pytest
 from sophron.interfaces.rietveld import Background, Freed, Request
 from sophron.interfaces.rietveld_fit import Rwp
 from sophron.records.errors import UserError
-from sophron.science.rietveld import plain, plots
+from sophron.science.rietveld import engine_messages, plots
 from sophron.science.rietveld.refinement import Refinement
 
 A_ANGSTROM, C_ANGSTROM = 9.371865, 6.885895
@@ -74,8 +74,8 @@ def test_a_refinement_is_restored_from_its_folder(refined, engine, fluorapatite)
     again = Refinement.restore(engine, fluorapatite.pattern, refined.folder)
     assert len(again.kept) == 6
     ours, theirs = again.current, refined.refinement.kept[-1]
-    assert plain.state(ours.state) == plain.state(theirs.state)
-    assert plain.fit(ours.fit) == plain.fit(theirs.fit)
+    assert engine_messages.state(ours.state) == engine_messages.state(theirs.state)
+    assert engine_messages.fit(ours.fit) == engine_messages.fit(theirs.fit)
     assert np.array_equal(ours.fit.curves.calculated, theirs.fit.curves.calculated)
     with pytest.raises(UserError, match="not empty"):
         Refinement.begin(engine, fluorapatite, refined.folder)

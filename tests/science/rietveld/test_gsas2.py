@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from sophron.interfaces.rietveld import Background, Cycle, Freed, Request
-from sophron.records import registry
+from sophron.records import entry_points
 from sophron.records.errors import UserError
-from sophron.science.rietveld import plain, recipe
+from sophron.science.rietveld import engine_messages, recipe
 from sophron.science.rietveld.gsas2_engine import VARIABLE, Gsas2
 from sophron.science.rietveld.refinement import Refinement
 
@@ -42,7 +42,7 @@ def climbed(gsas2, fluorapatite, tmp_path_factory):
 
 
 def test_it_is_found_by_name_and_says_what_lacks(monkeypatch):
-    assert registry.load("sophron.rietveld_engines", "gsas2") is Gsas2
+    assert entry_points.load("sophron.rietveld_engines", "gsas2") is Gsas2
     engine = Gsas2()
     monkeypatch.delenv(VARIABLE, raising=False)
     assert engine.missing().startswith("GSAS-II is not there; make an environment")
@@ -100,7 +100,7 @@ def test_the_agreement_is_what_the_curves_say(climbed):
 def test_a_state_is_plain_data_and_goes_on_from_a_folder(climbed, gsas2, fluorapatite):
     again = Refinement.restore(gsas2, fluorapatite.pattern, climbed.folder)
     assert again.current.state == climbed.refinement.kept[-1].state
-    assert plain.fit(again.current.fit) == plain.fit(climbed.cycles[-1].fit)
+    assert engine_messages.fit(again.current.fit) == engine_messages.fit(climbed.cycles[-1].fit)
     assert again.roll_back(1).number == 1
     cycle = gsas2.refine(fluorapatite.pattern, again.current.state, Request(FREE, limit_s=LIMIT_S))
     assert cycle.fit.rwp == climbed.cycles[1].fit.rwp

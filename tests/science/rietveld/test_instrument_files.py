@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sophron.interfaces.rietveld import Instrument
 from sophron.records.errors import UserError
 from sophron.science.rietveld.instrument_files import read_instrument
-from sophron.science.rietveld.sources import take
+from sophron.science.rietveld.public_patterns import take
 
 LABORATORY = """\
 INS   BANK      1

@@ -6,8 +6,8 @@ from sophron.interfaces.rietveld import Background, Freed, Phase, Request, Setup
 from sophron.records.errors import UserError
 from sophron.science.rietveld import pattern
 from sophron.science.rietveld.instrument_files import read_instrument
+from sophron.science.rietveld.public_patterns import take
 from sophron.science.rietveld.refinement import Refinement
-from sophron.science.rietveld.sources import take
 
 LIMIT_S = 300.0
 A_ANGSTROM = 8.4647

@@ -7,8 +7,8 @@ from importlib.metadata import entry_points
 import pytest
 from jsonschema import Draft202012Validator
 
+from sophron.kinds.viscosity.kind import KIND
 from sophron.records import documents
-from sophron.science.viscosity.kind import KIND
 
 COMPUTE = ("build", "relax", "equilibrate", "produce", "shear")
 
@@ -52,6 +52,6 @@ def test_it_is_found_by_name():
 
 
 def test_importing_it_loads_nothing_heavy():
-    code = "import sys, sophron.science.viscosity.kind; print(*sys.modules)"
+    code = "import sys, sophron.kinds.viscosity.kind; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"numpy", "scipy", "jinja2", "jsonschema", "yaml", "subprocess"} & set(loaded)

@@ -26,7 +26,7 @@ def test_a_sheared_melt_resists_and_keeps_its_temperature(melt, tmp_path):
 
 
 def test_the_velocity_profile_is_linear(melt, tmp_path):
-    from sophron.science.lammps.find import find
+    from sophron.science.lammps.executable import find
     from sophron.science.lammps.run import run_lammps
 
     fast = {"wildcards": {"rate": "1.0", "replica": "0"}}

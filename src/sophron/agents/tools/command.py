@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sophron.agents.tools.plain import plain
+from sophron.agents.tools.tool_text import plain
 from sophron.interfaces.model import Tool
 from sophron.interfaces.sandbox import Ended, Grant, SandboxBackend
 

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 from sophron import __version__
 from sophron.agents.tools import literature
-from sophron.agents.tools.mcp import Failed
-from sophron.agents.tools.plain import plain
+from sophron.agents.tools.mcp_client import Failed
+from sophron.agents.tools.tool_text import plain
 from sophron.records import user_folders
 from sophron.records.documents import load_yaml, schema, validate
 from sophron.records.errors import UserError, shown
@@ -103,7 +103,7 @@ def _asked(at: Service, query: str) -> bytes:
     try:
         import httpx2
 
-        from sophron.agents.backends import connection
+        from sophron.agents.gateway.backends import http_client
     except ImportError:
         raise UserError(
             'the tool literature_web needs the package httpx2; install sophron with its extra "agents"'
@@ -114,7 +114,7 @@ def _asked(at: Service, query: str) -> bytes:
     headers = {"accept-encoding": "identity", "user-agent": f"sophron/{__version__}"}
     try:
         with (
-            connection.plain_client(TIMEOUT_S) as client,
+            http_client.plain_client(TIMEOUT_S) as client,
             client.stream("GET", f"{at.url}/works", params=words, headers=headers) as response,
         ):
             _check(at, response.status_code, response.headers)

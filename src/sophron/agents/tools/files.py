@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sophron.agents.tools import beneath
-from sophron.agents.tools.beneath import Outside
-from sophron.agents.tools.places import Place, Places
-from sophron.agents.tools.plain import plain
+from sophron.agents.tools import safe_open
+from sophron.agents.tools.path_resolver import Place, Places
+from sophron.agents.tools.safe_open import Outside
+from sophron.agents.tools.tool_text import plain
 from sophron.interfaces.model import Tool
 from sophron.records.errors import shown
 
@@ -85,7 +85,7 @@ class Files:
         place = self._places.find(path)
         if place.root.is_file():
             raise Outside(f'"{shown(path)}" is a file; read it')
-        with beneath.folder(place.root, place.parts) as handle:
+        with safe_open.folder(place.root, place.parts) as handle:
             names = sorted(os.listdir(handle))  # noqa: PTH208 - by descriptor, not by path
             lines = [_entry(handle, name) for name in names[:ENTRIES]]
         more = [f"[{len(names) - ENTRIES} more]"] if len(names) > ENTRIES else []
@@ -111,8 +111,8 @@ class Files:
         data = text.encode()
         if len(data) > WRITE_BYTES:
             raise Outside(f"{len(data)} bytes are more than the {WRITE_BYTES} that one file may have")
-        with beneath.folder(place.root, place.parts[:-1], make=True) as handle:
-            beneath.put(handle, place.parts[-1], data)
+        with safe_open.folder(place.root, place.parts[:-1], make=True) as handle:
+            safe_open.put(handle, place.parts[-1], data)
         return f"[wrote {len(data)} bytes to {shown(path, 200)}]"
 
 
@@ -123,9 +123,9 @@ def _file(place: Place) -> Iterator[int]:
     if not parts:
         raise Outside("it is a folder; list it")
     with (
-        beneath.folder(root, parts[:-1]) as parent,
+        safe_open.folder(root, parts[:-1]) as parent,
         # What is in scratch a program may have put there; an input may well be a hard link (`records.atomic.place`).
-        beneath.regular(parent, parts[-1], one_name=place.writable) as handle,
+        safe_open.regular(parent, parts[-1], one_name=place.writable) as handle,
     ):
         yield handle
 
@@ -136,12 +136,12 @@ def _contents(place: Place, asked: str) -> Iterator[tuple[str, bytes]]:
         with _file(place) as handle:
             yield asked, os.pread(handle, SEARCHED_FILE_BYTES, 0)
         return
-    with beneath.folder(place.root, place.parts) as top:
+    with safe_open.folder(place.root, place.parts) as top:
         for above, folders, names, handle in os.fwalk(".", dir_fd=top):
             folders[:] = sorted(folders) if above.count("/") < DEPTH else []
             for name in sorted(names):
                 try:
-                    with beneath.regular(handle, name, one_name=place.writable) as opened:
+                    with safe_open.regular(handle, name, one_name=place.writable) as opened:
                         data = os.pread(opened, SEARCHED_FILE_BYTES, 0)
                 except (Outside, OSError):
                     continue
@@ -149,7 +149,7 @@ def _contents(place: Place, asked: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _is_file(place: Place) -> bool:
-    with beneath.folder(place.root, place.parts[:-1]) as parent:
+    with safe_open.folder(place.root, place.parts[:-1]) as parent:
         return bool(place.parts) and stat.S_ISREG(os.lstat(place.parts[-1], dir_fd=parent).st_mode)
 
 
@@ -169,4 +169,4 @@ def _word(root: Path) -> str:
 
 def _entry(handle: int, name: str) -> str:
     about = os.lstat(name, dir_fd=handle)
-    return f"{beneath.kind(about)} {about.st_size} {shown(name, 200)}"
+    return f"{safe_open.kind(about)} {about.st_size} {shown(name, 200)}"

@@ -8,7 +8,7 @@ from typing import Any
 
 from sophron.interfaces.model import Tool
 from sophron.records import documents
-from sophron.records.resources import resource
+from sophron.records.package_data import resource
 
 NAME = "literature.yaml"
 MOST = 8

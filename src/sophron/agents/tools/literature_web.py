@@ -15,12 +15,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sophron.agents.prompt import fenced
+from sophron.agents.documents.prompt import fenced
 from sophron.agents.tools import crossref
 from sophron.agents.tools.crossref import Service, Work
-from sophron.agents.tools.mcp import Failed
+from sophron.agents.tools.mcp_client import Failed
 from sophron.interfaces.model import Tool
-from sophron.records import clock, lines
+from sophron.records import clock, jsonl
 
 NAME = "literature-web.jsonl"
 MOST = 20
@@ -56,7 +56,7 @@ class Web:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._record, self._at, self._sleep = record, at, sleep
-        self._earlier = lines.read(replayed or record)[0]
+        self._earlier = jsonl.read(replayed or record)[0]
         self._run = uuid.uuid4().hex
         self._asked = 0
         self._found: dict[str, Work] = {}
@@ -71,7 +71,7 @@ class Web:
         query = " ".join(query.split())
         asked, answer = self._answer(query)
         about = {"time": clock.isoformat(), "run": self._run, "query": query, "asked": asked}
-        lines.append(self._record, {**about, **answer})
+        jsonl.append(self._record, {**about, **answer})
         if "failure" in answer:
             raise Failed(answer["failure"])
         works = [Work(**one) for one in answer["works"]]

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, Self
 
 from sophron.agents.tools import command, files, literature, literature_web
-from sophron.agents.tools.beneath import Outside
 from sophron.agents.tools.literature_web import Web
-from sophron.agents.tools.mcp import Connection, Failed, Server
-from sophron.agents.tools.places import Places
+from sophron.agents.tools.mcp_client import Connection, Failed, Server
+from sophron.agents.tools.path_resolver import Places
+from sophron.agents.tools.safe_open import Outside
 from sophron.interfaces.model import Image, Text, Tool, ToolAnswer, ToolCall
 from sophron.interfaces.sandbox import Grant, SandboxBackend
 from sophron.records.errors import UserError, shown

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sophron.interfaces.kind import StepContext, StepResult
-from sophron.science.chain_conformation import evidence, walltime
-from sophron.science.chain_conformation.evidence import RunSet
+from sophron.science.chain_conformation import run_set_checks, walltime
 from sophron.science.chain_conformation.gyration import Radius, measured, radius
-from sophron.science.estimators.power import detectable_shift, power
+from sophron.science.chain_conformation.run_set_checks import RunSet
+from sophron.science.estimators.statistical_power import detectable_shift, power
 from sophron.science.estimators.statistics import Homogeneity, homogeneity, weighted_mean
 from sophron.science.figures import BLUE, GREEN, VERMILION, saved_figure
 
@@ -29,7 +29,7 @@ def run(ctx: StepContext) -> StepResult:
     nobody measured. Where the test rejects, no pooled value is given. EngineFailure where the evidence contradicts.
     """
     sets = [RunSet.of(stage, steps) for stage, steps in ctx.upstream.items()]
-    evidence.check(sets)
+    run_set_checks.check(sets)
     found = [radius([measured(one.squared) for one in each.runs]) for each in sets]
     twin = twins(sets)
     distinct = [one for one, other in zip(found, twin, strict=True) if other is None]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sophron.interfaces.kind import StepContext, StepResult
 from sophron.science.chain_conformation.gyration import squared_radii
-from sophron.science.chain_conformation.running import Start, template
+from sophron.science.chain_conformation.lammps_start import Start, template
 from sophron.science.lammps import logfile
-from sophron.science.lammps.continued import lammps_input
-from sophron.science.lammps.find import find
+from sophron.science.lammps.executable import find
+from sophron.science.lammps.resumable_run import lammps_input
 from sophron.science.lammps.run import run_lammps
 from sophron.science.viscosity import models
 

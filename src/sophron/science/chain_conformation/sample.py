@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 from sophron.interfaces.kind import EnvironmentFailure, StepContext, StepResult
 from sophron.records import clock, documents
 from sophron.records.atomic import write_json
-from sophron.records.canonical import file_digest
+from sophron.records.canonical_json import file_digest
 from sophron.records.errors import UserError
-from sophron.records.steps import step_name
-from sophron.science.chain_conformation.running import START, Start, template
-from sophron.science.chain_conformation.ways import WAYS, Way
+from sophron.records.step_identity import step_name
+from sophron.science.chain_conformation.execution_backends import WAYS, Way
+from sophron.science.chain_conformation.lammps_start import START, Start, template
 from sophron.science.lammps import logfile, segments
-from sophron.science.lammps.continued import check_multiples, check_reached, lammps_input
-from sophron.science.lammps.find import find
+from sophron.science.lammps.executable import find
 from sophron.science.lammps.render import FileName
+from sophron.science.lammps.resumable_run import check_multiples, check_reached, lammps_input
 from sophron.science.lammps.run import run_lammps
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from sophron.science.chain_conformation.evidence import RunSet
+from sophron.science.chain_conformation.run_set_checks import RunSet
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
-from sophron.records.canonical import file_digest
+from sophron.records.canonical_json import file_digest
 from sophron.science.conductivity.crystal import SUBLATTICES, crystal, write_data
 from sophron.science.lammps import potentials
-from sophron.science.lammps.find import find
+from sophron.science.lammps.executable import find
 
 
 def run(ctx: StepContext) -> StepResult:

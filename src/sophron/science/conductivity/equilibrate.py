@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from sophron.interfaces.kind import StepContext, StepResult
-from sophron.science.conductivity.running import Start, series_file, template
+from sophron.science.conductivity.lammps_start import Start, series_file, template
 from sophron.science.lammps import logfile, segments
-from sophron.science.lammps.continued import check_multiples, check_reached, lammps_input
-from sophron.science.lammps.find import find
+from sophron.science.lammps.executable import find
+from sophron.science.lammps.resumable_run import check_multiples, check_reached, lammps_input
 from sophron.science.lammps.run import run_lammps
 
 COLUMNS = 3

@@ -10,7 +10,7 @@ import numpy as np
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
 from sophron.science.conductivity.units import UNITS, Units
-from sophron.science.estimators.box_length import Extrapolation, extrapolate
+from sophron.science.estimators.finite_size import Extrapolation, extrapolate
 from sophron.science.estimators.statistics import t_interval
 from sophron.science.figures import BLUE, VERMILION, saved_figure
 

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sophron.interfaces.kind import StepContext, StepResult
-from sophron.science.conductivity.running import Start, template
+from sophron.science.conductivity.lammps_start import Start, template
 from sophron.science.lammps import logfile, segments
-from sophron.science.lammps.continued import check_multiples, check_reached, run_to_end
-from sophron.science.lammps.find import find
+from sophron.science.lammps.executable import find
 from sophron.science.lammps.render import Word
+from sophron.science.lammps.resumable_run import check_multiples, check_reached, run_to_end
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
-from sophron.science.conductivity.profile import Profile, conductivity, read_profile
-from sophron.science.conductivity.running import Start, series_file, template
+from sophron.science.conductivity.lammps_start import Start, series_file, template
+from sophron.science.conductivity.temperature_profile import Profile, conductivity, read_profile
 from sophron.science.lammps import logfile, segments
-from sophron.science.lammps.continued import check_multiples, check_reached, lammps_input
-from sophron.science.lammps.find import find
+from sophron.science.lammps.executable import find
+from sophron.science.lammps.resumable_run import check_multiples, check_reached, lammps_input
 from sophron.science.lammps.run import run_lammps
 
 if TYPE_CHECKING:

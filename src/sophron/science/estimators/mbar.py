@@ -25,11 +25,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from sophron.science.estimators.decorrelate import Kept, independent
-from sophron.science.estimators.neighbours import compare
+from sophron.science.estimators.bar import compare
 from sophron.science.estimators.pymbar_solver import Solution, solve
 from sophron.science.estimators.refusal import Reason, Refusal
 from sophron.science.estimators.restraints import rt
+from sophron.science.estimators.subsampling import Kept, independent
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

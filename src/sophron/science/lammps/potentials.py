@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from sophron.interfaces.kind import EnvironmentFailure
-from sophron.science.lammps.find import Lammps
+from sophron.science.lammps.executable import Lammps
 
 SHARED = Path("share", "lammps", "potentials")
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from sophron.interfaces.kind import EngineFailure, EnvironmentFailure, StepContext, engine_s
 from sophron.interfaces.sandbox import Grant
 from sophron.records.atomic import write_text
-from sophron.science.lammps import check, logfile
-from sophron.science.lammps.find import Lammps
+from sophron.science.lammps import input_checker, logfile
+from sophron.science.lammps.executable import Lammps
 
 PR_SET_PDEATHSIG = 1
 OUT_OF_MEMORY = ("Failed to allocate", "std::bad_alloc", "Cannot allocate memory", "out of memory")
@@ -42,7 +42,7 @@ def run_lammps(lammps: Lammps, name: str, text: str, ctx: StepContext, *, free_t
     so it runs in the sandbox, unless ctx.unsandboxed_fragments. Raises EngineFailure; `curable_by` says what a retry
     must grow.
     """
-    findings = check.check(text)
+    findings = input_checker.check(text)
     if findings:
         raise EngineFailure(f"in.{name}:{findings[0].line}: {findings[0].reason}")
     write_text(ctx.workdir / f"in.{name}", text)

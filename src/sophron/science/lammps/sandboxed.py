@@ -17,7 +17,7 @@ from sophron.sandbox.choose import DEFAULT
 
 if TYPE_CHECKING:
     from sophron.interfaces.sandbox import SandboxBackend
-    from sophron.science.lammps.find import Lammps
+    from sophron.science.lammps.executable import Lammps
 
 LOADED = re.compile(r"=> (/\S+) \(")
 SHOWN = {"lib", "lib32", "lib64", "usr"}

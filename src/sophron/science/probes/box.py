@@ -5,7 +5,7 @@ import math
 from sophron.interfaces.probe import Finding
 from sophron.science.probes import estimates
 from sophron.science.probes.estimates import BUILD, MODEL
-from sophron.science.probes.reading import Missing, Parameters, Spec, clear, hit, needed, number, wanted
+from sophron.science.probes.spec_access import Missing, Parameters, Spec, clear, hit, needed, number, wanted
 
 
 def density(spec: Spec, parameters: Parameters) -> Finding:

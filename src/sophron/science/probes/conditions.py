@@ -1,7 +1,7 @@
 """Probe of the question against the stages: a condition that is asked for is the one that is simulated."""
 
 from sophron.interfaces.probe import Finding
-from sophron.science.probes.reading import Missing, Parameters, Spec, clear, hit, number, value, wanted
+from sophron.science.probes.spec_access import Missing, Parameters, Spec, clear, hit, number, value, wanted
 
 
 def agree(spec: Spec, parameters: Parameters) -> Finding:

@@ -2,7 +2,7 @@
 
 import math
 
-from sophron.science.probes.reading import Missing, Spec, needed, number, value
+from sophron.science.probes.spec_access import Missing, Spec, needed, number, value
 
 WCA_CUTOFF = 2 ** (1 / 6)
 """Minimum of the Lennard-Jones potential in sigma: cut there, it is purely repulsive."""

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from sophron.interfaces.probe import Finding
-from sophron.science.lammps import check
-from sophron.science.probes.reading import Line, Parameters, Spec, clear, fragments, free_texts, hit, unknown, value
-from sophron.science.viscosity.start import template
+from sophron.science.lammps import input_checker
+from sophron.science.probes.spec_access import Line, Parameters, Spec, clear, fragments, free_texts, hit, unknown, value
+from sophron.science.viscosity.lammps_start import template
 
 _DOES = {
     "changes the interactions": (
@@ -59,13 +59,16 @@ def _is_harmless(line: Line) -> bool:
     return line.words[0] in _HARMLESS and line.words[:2] not in _own(line.stage)
 
 
-def _refused(spec: Spec) -> Iterator[tuple[str, check.Finding]]:
+def _refused(spec: Spec) -> Iterator[tuple[str, input_checker.Finding]]:
     """(stage, what the check of the input would stop its step for)."""
     for stage, text in free_texts(spec):
-        yield from ((stage, found) for found in check.check(text))
+        yield from ((stage, found) for found in input_checker.check(text))
         if text.rstrip().endswith("&"):
             last = text.rstrip().count("\n") + 1
-            yield stage, check.Finding(last, "ends in `&`, which swallows the line behind the fragments; remove it")
+            yield (
+                stage,
+                input_checker.Finding(last, "ends in `&`, which swallows the line behind the fragments; remove it"),
+            )
 
 
 def _at(stage: str) -> str:

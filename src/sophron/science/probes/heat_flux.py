@@ -11,9 +11,9 @@ from tempfile import TemporaryDirectory
 from sophron.interfaces.kind import EngineFailure
 from sophron.interfaces.probe import Finding
 from sophron.science.lammps import potentials
-from sophron.science.lammps.find import Lammps, find
+from sophron.science.lammps.executable import Lammps, find
 from sophron.science.probes.heat_flux_cluster import STAND_INS, STEP_PS, cluster_input
-from sophron.science.probes.reading import Parameters, Spec, clear, fragments, hit, unknown, value, wanted
+from sophron.science.probes.spec_access import Parameters, Spec, clear, fragments, hit, unknown, value, wanted
 
 COMPUTES = ("stress/atom", "centroid/stress/atom")
 _ACCELERATED = re.compile(r"/(omp|opt|gpu|kk|intel)$")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from sophron.interfaces.probe import Finding
 from sophron.science.probes.estimates import BUILD, MODEL, WCA_CUTOFF
-from sophron.science.probes.reading import (
+from sophron.science.probes.spec_access import (
     Missing,
     Parameters,
     Spec,

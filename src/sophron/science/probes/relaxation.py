@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from sophron.interfaces.probe import Finding
 from sophron.science.probes import estimates
-from sophron.science.probes.reading import Missing, Parameters, Spec, clear, hit, needed, unknown, value, wanted
+from sophron.science.probes.spec_access import Missing, Parameters, Spec, clear, hit, needed, unknown, value, wanted
 
 GREEN_KUBO = "stages.green_kubo.definition"
 _COMPONENTS = 5  # independent ones of the stress tensor

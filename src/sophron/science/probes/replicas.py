@@ -1,7 +1,18 @@
 """Probes of independence: enough replicas for a t interval, and no random seed that they share."""
 
 from sophron.interfaces.probe import Finding
-from sophron.science.probes.reading import Line, Missing, Parameters, Spec, clear, fragments, hit, needed, value, wanted
+from sophron.science.probes.spec_access import (
+    Line,
+    Missing,
+    Parameters,
+    Spec,
+    clear,
+    fragments,
+    hit,
+    needed,
+    value,
+    wanted,
+)
 
 _KEY = "stages.green_kubo.definition.replicas"
 _SEEDED_FIXES = ("langevin", "temp/csvr", "temp/csld", "gle", "brownian", "brownian/sphere", "bd", "gjf")

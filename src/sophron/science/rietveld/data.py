@@ -13,9 +13,9 @@ import numpy as np
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
 from sophron.interfaces.rietveld import Phase, RietveldEngine
-from sophron.records import registry
+from sophron.records import entry_points
 from sophron.records.atomic import write_bytes, write_json
-from sophron.records.canonical import file_digest
+from sophron.records.canonical_json import file_digest
 from sophron.records.errors import UserError
 from sophron.science import local_data
 from sophron.science.rietveld import pattern as patterns
@@ -38,7 +38,7 @@ def run(ctx: StepContext) -> StepResult:
         one["name"]: pinned(definition["source"], one["file"], one["sha256"], ctx.workdir)
         for one in (about, *definition["phases"])
     }
-    engine: RietveldEngine = registry.load(REGISTRY, definition["engine"])()
+    engine: RietveldEngine = entry_points.load(REGISTRY, definition["engine"])()
     try:
         sample = _sample(definition, about, files, engine)
     except UserError as error:

@@ -7,9 +7,9 @@ import shutil
 import subprocess
 
 from sophron.interfaces.rietveld import Capabilities, Group
-from sophron.science.rietveld.capability import GROUPS
-from sophron.science.rietveld.external import ExternalEngine
-from sophron.science.rietveld.process import EngineProcess
+from sophron.science.rietveld.engine_process import EngineProcess
+from sophron.science.rietveld.request_validation import GROUPS
+from sophron.science.rietveld.subprocess_engine import ExternalEngine
 
 VARIABLE = "SOPHRON_GSAS2_PYTHON"
 PATIENCE_S = 60.0

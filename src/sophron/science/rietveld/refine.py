@@ -9,15 +9,15 @@ from typing import Any
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
 from sophron.interfaces.rietveld import Cycle, Request, RietveldEngine
-from sophron.records import documents, registry
+from sophron.records import documents, entry_points
 from sophron.records.atomic import write_json, write_text
 from sophron.records.errors import UserError
-from sophron.science.rietveld import checking, plots, refined_cif
+from sophron.science.rietveld import plots, refined_cif, report_check
 from sophron.science.rietveld.data import REGISTRY
 from sophron.science.rietveld.refinement import save_curves
 from sophron.science.rietveld.session import model_files, sample
-from sophron.science.rietveld.session.looking import worst_windows
-from sophron.science.rietveld.session.numbers import fit_numbers, significance
+from sophron.science.rietveld.session.inspection_tools import worst_windows
+from sophron.science.rietveld.session.rounding import fit_numbers, significance
 
 RULE = "refinement"
 """The agent rule whose answer this stage takes up."""
@@ -32,7 +32,7 @@ def run(ctx: StepContext) -> StepResult:
     """
     (answer,) = ctx.upstream[RULE]
     given = sample.load(ctx.one("data").files["sample"])
-    engine: RietveldEngine = registry.load(REGISTRY, given.engine)()
+    engine: RietveldEngine = entry_points.load(REGISTRY, given.engine)()
     try:
         pattern, state, kept = model_files.read(answer.files["model"], given.pattern)
         cycle = engine.refine(pattern, state, Request(kept["free"], kept["equal"], limit_s=LIMIT_S))
@@ -44,8 +44,8 @@ def run(ctx: StepContext) -> StepResult:
         raise EngineFailure(f"one more cycle from the reported model {cycle.ended}: {cycle.reason}")
     trajectory = documents.load_json(answer.files["trajectory"])
     recipe = ctx.definition["recipe"]
-    found = checking.Checked(answer.result, cycle, kept, given, recipe, float(ctx.definition["tolerance"]))
-    differences = [*found.differences(), *checking.of_trajectory(answer.result, trajectory)]
+    found = report_check.Checked(answer.result, cycle, kept, given, recipe, float(ctx.definition["tolerance"]))
+    differences = [*found.differences(), *report_check.of_trajectory(answer.result, trajectory)]
     files = _files(ctx.workdir, cycle, given, answer.files["trajectory"])
     shutil.copyfile(answer.files["model"], files["model"])
     write_json(files["report"], dict(answer.result))
@@ -53,7 +53,7 @@ def run(ctx: StepContext) -> StepResult:
 
 
 def _result(
-    cycle: Cycle, found: checking.Checked, differences: list[str], trajectory: Mapping[str, Any]
+    cycle: Cycle, found: report_check.Checked, differences: list[str], trajectory: Mapping[str, Any]
 ) -> dict[str, Any]:
     fit = found.fit
     calls = trajectory["calls"]

@@ -12,9 +12,9 @@ import numpy as np
 from sophron.interfaces.rietveld import Cycle, Pattern, Request, RietveldEngine, Setup, State
 from sophron.interfaces.rietveld_fit import Curves, Fit
 from sophron.records.atomic import write_json
-from sophron.records.canonical import digest
+from sophron.records.canonical_json import digest
 from sophron.records.errors import UserError
-from sophron.science.rietveld import plain
+from sophron.science.rietveld import engine_messages
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,9 +85,9 @@ def write_kept(folder: Path, kept: Kept) -> None:
     at = folder / str(kept.number)
     at.mkdir(parents=True, exist_ok=True)
     if kept.fit is not None:
-        write_json(at / "fit.json", {"engine": kept.fit.rwp.engine, **plain.fit(kept.fit)})
+        write_json(at / "fit.json", {"engine": kept.fit.rwp.engine, **engine_messages.fit(kept.fit)})
         save_curves(at / CURVES, kept.fit.curves)
-    data = plain.state(kept.state)
+    data = engine_messages.state(kept.state)
     named = {"number": kept.number, "parent": kept.parent, "label": kept.label, "digest": digest(data), "state": data}
     write_json(at / "state.json", named)
 
@@ -100,7 +100,7 @@ def read_kept(folder: Path, number: int) -> Kept:
         if digest(named["state"]) != named["digest"]:
             raise UserError(f"{at / 'state.json'}: was changed since it was written; begin anew")
         fit = _fit(at) if (at / "fit.json").is_file() else None
-        return Kept(number, named["parent"], named["label"], plain.state_back(named["state"]), fit)
+        return Kept(number, named["parent"], named["label"], engine_messages.state_back(named["state"]), fit)
     except (KeyError, TypeError, ValueError, OSError) as error:
         raise UserError(f"{at}: not a state of a refinement ({type(error).__name__}); begin anew") from None
 
@@ -108,7 +108,7 @@ def read_kept(folder: Path, number: int) -> Kept:
 def _fit(at: Path) -> Fit:
     data: dict[str, Any] = json.loads((at / "fit.json").read_text(encoding="utf-8"))
     empty: dict[str, Any] = {name: [] for name in _CURVES}
-    read = plain.fit_back({**data, "curves": {**empty, "ticks_deg": {}}}, data["engine"])
+    read = engine_messages.fit_back({**data, "curves": {**empty, "ticks_deg": {}}}, data["engine"])
     return replace(read, curves=load_curves(at / CURVES))
 
 

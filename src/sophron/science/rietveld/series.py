@@ -13,10 +13,10 @@ from typing import Any
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
 from sophron.interfaces.rietveld import Cycle, Freed, Pattern, Request, RietveldEngine, State
-from sophron.records import documents, registry
+from sophron.records import documents, entry_points
 from sophron.records.atomic import write_json, write_text
 from sophron.records.errors import UserError
-from sophron.science.rietveld import batches, checking, plots, refined_cif
+from sophron.science.rietveld import batches, plots, refined_cif, report_check
 from sophron.science.rietveld import pattern as patterns
 from sophron.science.rietveld.data import REGISTRY, pinned
 from sophron.science.rietveld.refinement import CURVES, Kept, read_kept, write_kept
@@ -57,7 +57,7 @@ def run(ctx: StepContext) -> StepResult:
     with that, the next call goes on. EngineFailure where the lead has no model, or no pattern came to a fit.
     """
     lead, paths = _lead(ctx), _paths(ctx)
-    engine: RietveldEngine = registry.load(REGISTRY, lead.given.engine)()
+    engine: RietveldEngine = entry_points.load(REGISTRY, lead.given.engine)()
     start, rows = lead.state, []
     try:
         for name, path in paths.items():
@@ -123,7 +123,7 @@ def _cycles(engine: RietveldEngine, lead: Lead, start: State, pattern: Pattern) 
     done = [engine.refine(pattern, start, Request(first or lead.free, limit_s=LIMIT_S))]
     whole = Request(lead.free, lead.equal, limit_s=LIMIT_S)
     while (fit := done[-1].fit) is not None and len(done) <= MOST_CYCLES:
-        if len(done) > 2 and _move(done) < checking.MOVE_ESD:
+        if len(done) > 2 and _move(done) < report_check.MOVE_ESD:
             break
         seen = weighted(pattern, fit) if lead.weights == "calculated" else pattern
         done.append(engine.refine(seen, done[-1].state, whole))
@@ -133,7 +133,7 @@ def _cycles(engine: RietveldEngine, lead: Lead, start: State, pattern: Pattern) 
 def _move(cycles: Sequence[Cycle]) -> float:
     """How far the last cycle moved a parameter, over its esd."""
     before, last = cycles[-2:]
-    return 0.0 if last.fit is None else checking.largest_move(last.fit, before.state.values)
+    return 0.0 if last.fit is None else report_check.largest_move(last.fit, before.state.values)
 
 
 def _row(name: str, engine: str, ended: str, reason: str, cycles: Sequence[Cycle] = ()) -> dict[str, Any]:
@@ -144,7 +144,7 @@ def _row(name: str, engine: str, ended: str, reason: str, cycles: Sequence[Cycle
         "ended": ended,
         "reason": reason or None,
         "engine": engine,
-        "stands": ended == "converged" and move is not None and move < checking.MOVE_ESD,
+        "stands": ended == "converged" and move is not None and move < report_check.MOVE_ESD,
         "rwp_percent": None if fit is None else fit.rwp.percent,
         "gof": None if fit is None else fit.gof,
         "variables": None if fit is None else fit.variables,

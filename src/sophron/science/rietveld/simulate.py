@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sophron.interfaces.kind import StepContext, StepResult
 from sophron.interfaces.rietveld import RietveldEngine
-from sophron.records import registry
+from sophron.records import entry_points
 from sophron.records.atomic import write_json, write_text
 from sophron.records.errors import UserError, shown
 
@@ -23,7 +23,7 @@ def run(ctx: StepContext) -> StepResult:
     definition, scan = ctx.definition, ctx.wildcards["scan"]
     if scan not in definition["scans"]:
         raise UserError(f'simulate.definition.scans: there is no "{shown(scan)}"; add it with its seconds')
-    engine: RietveldEngine = registry.load("sophron.rietveld_engines", definition["engine"])()
+    engine: RietveldEngine = entry_points.load("sophron.rietveld_engines", definition["engine"])()
     try:
         truth = generate.truth(engine, series.series(definition["series"]))
     finally:

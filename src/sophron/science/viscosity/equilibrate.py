@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
 from sophron.science.lammps import logfile, segments
-from sophron.science.lammps.continued import check_reached, lammps_input, run_to_end
-from sophron.science.lammps.find import Lammps, find
+from sophron.science.lammps.executable import Lammps, find
 from sophron.science.lammps.render import FileName
+from sophron.science.lammps.resumable_run import check_reached, lammps_input, run_to_end
 from sophron.science.lammps.run import run_lammps
-from sophron.science.viscosity.start import Start, free_text, template
+from sophron.science.viscosity.lammps_start import Start, free_text, template
 
 if TYPE_CHECKING:
     import numpy as np

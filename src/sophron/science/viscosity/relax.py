@@ -6,11 +6,11 @@ import math
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
 from sophron.science.lammps import logfile
-from sophron.science.lammps.continued import lammps_input
-from sophron.science.lammps.find import find
+from sophron.science.lammps.executable import find
+from sophron.science.lammps.resumable_run import lammps_input
 from sophron.science.lammps.run import run_lammps
 from sophron.science.viscosity import models
-from sophron.science.viscosity.start import Start, template
+from sophron.science.viscosity.lammps_start import Start, template
 
 NO_PUSH_OFF = {"steps": 0, "prefactor": 0.0, "max_displacement": 0.0}
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from sophron.interfaces.kind import StepContext, StepResult
 from sophron.science.lammps import logfile, segments
-from sophron.science.lammps.continued import check_multiples, check_reached, run_to_end
-from sophron.science.lammps.find import find
-from sophron.science.viscosity.start import Start, template
+from sophron.science.lammps.executable import find
+from sophron.science.lammps.resumable_run import check_multiples, check_reached, run_to_end
+from sophron.science.viscosity.lammps_start import Start, template
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,11 +12,11 @@ from crystals import CIF, SALT
 
 from sophron.interfaces.kind import EngineFailure, StepContext, UpstreamStep
 from sophron.interfaces.rietveld import Background, Pattern, Phase, Setup
+from sophron.kinds.rietveld.kind import KIND
 from sophron.records import documents
 from sophron.records.atomic import write_json
 from sophron.records.errors import UserError
 from sophron.science.rietveld import batches, compare, series
-from sophron.science.rietveld.kind import KIND
 from sophron.science.rietveld.rietx_engine import Rietx
 from sophron.science.rietveld.session import sample as samples
 from sophron.science.rietveld.session.session import Session

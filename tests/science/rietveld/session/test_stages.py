@@ -9,10 +9,10 @@ from jsonschema import Draft202012Validator
 
 from sophron.interfaces.kind import EngineFailure, StepContext, UpstreamStep
 from sophron.interfaces.rietveld import Request
+from sophron.kinds.rietveld.kind import KIND
 from sophron.records import documents
 from sophron.records.errors import UserError
-from sophron.science.rietveld import checking, compare, data, refine
-from sophron.science.rietveld.kind import KIND
+from sophron.science.rietveld import compare, data, refine, report_check
 from sophron.science.rietveld.session import model_files
 from sophron.science.rietveld.session import sample as samples
 from sophron.science.rietveld.session.session import Session
@@ -188,8 +188,8 @@ def judged(left, checked, engine):
     trajectory = json.loads((left[0] / "trajectory.json").read_text())
 
     def judge(report, recipe=RECIPE, way=trajectory):
-        made = checking.Checked(report, cycle, kept, given, recipe, 0.001)
-        return [*made.differences(), *checking.of_trajectory(report, way)]
+        made = report_check.Checked(report, cycle, kept, given, recipe, 0.001)
+        return [*made.differences(), *report_check.of_trajectory(report, way)]
 
     judge.trajectory = trajectory
     return judge

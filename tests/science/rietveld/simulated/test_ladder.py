@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sophron.science.rietveld import evidence, expectation, matched
+from sophron.science.rietveld import counts_limited_recipe, expected_rwp, phase_significance
 from sophron.science.rietveld.refinement import Refinement
 from sophron.science.rietveld.simulated import generate, series
 
@@ -22,7 +22,7 @@ def refined(engine, ladder, tmp_path_factory):
         folder = tmp_path_factory.mktemp("scan") / "refinement"
         pattern = generate.scan(truth, time_s, SEED)
         refinement = Refinement.begin(engine, series.setup(truth.series, pattern), folder)
-        climbed = matched.climb(refinement, "LLZO", matched.recipe(), limit_s=300)
+        climbed = counts_limited_recipe.climb(refinement, "LLZO", counts_limited_recipe.recipe(), limit_s=300)
         assert climbed.last.ended == "converged", climbed.last.reason
         found[truth.series.name, time_s] = climbed
     return found
@@ -32,7 +32,7 @@ def refined(engine, ladder, tmp_path_factory):
 def floor():
     """As the bench found it without noise."""
     found = json.loads(RESULTS.read_text())["result"]["series"]["ladder"]["floor"]
-    return expectation.Floor(*(found[key] for key in ("time_s", "misfit", "signal", "variance")))
+    return expected_rwp.Floor(*(found[key] for key in ("time_s", "misfit", "signal", "variance")))
 
 
 def test_the_cell_is_the_true_one(refined):
@@ -50,7 +50,7 @@ def test_rwp_is_as_expected_and_falls(refined, floor):
 
 def test_the_impurity_is_claimed_where_the_counts_support_it_and_it_is_there(refined):
     found = {
-        case: evidence.of_minor_phase(climbed.last.fit, "La2Zr2O7", evidence.thresholds())
+        case: phase_significance.of_minor_phase(climbed.last.fit, "La2Zr2O7", phase_significance.thresholds())
         for case, climbed in refined.items()
     }
     assert found["ladder", 87].verdict != "claimed"

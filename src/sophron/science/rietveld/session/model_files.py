@@ -11,7 +11,7 @@ from sophron.interfaces.rietveld import Freed, Pattern, State
 from sophron.records import documents
 from sophron.records.atomic import write_json, write_text
 from sophron.records.errors import UserError
-from sophron.science.rietveld import plain, refined_cif
+from sophron.science.rietveld import engine_messages, refined_cif
 from sophron.science.rietveld.refinement import save_curves
 from sophron.science.rietveld.session.session import Reached, Session
 from sophron.science.rietveld.session.trajectory import freed_data
@@ -32,7 +32,7 @@ def write(session: Session, state: Reached) -> None:
         "free": freed_data(state.free),
         "equal": [list(one) for one in state.equal],
         "phases": list(state.phases),
-        "state": plain.state(state.kept.state),
+        "state": engine_messages.state(state.kept.state),
     }
     write_json(session.folder / MODEL, kept)
     save_curves(session.folder / CURVES, fit.curves)
@@ -49,7 +49,7 @@ def read(path: Path, pattern: Pattern) -> tuple[Pattern, State, dict[str, Any]]:
     kept = documents.load_json(path)
     try:
         sigma = None if kept["sigma"] is None else np.array(kept["sigma"], dtype=float)
-        state = plain.state_back(kept["state"])
+        state = engine_messages.state_back(kept["state"])
         kept["free"] = tuple(Freed(**one) for one in kept["free"])
     except (KeyError, TypeError, ValueError) as error:
         raise UserError(f"{path}: is no model of a refinement ({type(error).__name__}); refine again") from None

@@ -11,7 +11,7 @@ import numpy as np
 
 from sophron.interfaces.rietveld import Instrument, Pattern, Phase
 from sophron.records import documents
-from sophron.records.canonical import digest
+from sophron.records.canonical_json import digest
 
 Role = Literal["main", "candidate"]
 SCHEMA = ("rietveld/data", "sample")

@@ -11,7 +11,7 @@ import numpy as np
 from sophron.interfaces.rietveld import Background, Cycle, Freed, Group, Pattern, Request, RietveldEngine, Setup
 from sophron.interfaces.rietveld_fit import Fit, Parameter
 from sophron.records.errors import UserError, shown
-from sophron.science.rietveld import capability
+from sophron.science.rietveld import request_validation
 from sophron.science.rietveld.refinement import Kept, Refinement
 from sophron.science.rietveld.session.sample import Sample
 from sophron.science.rietveld.session.trajectory import StateEntry, Trajectory
@@ -125,7 +125,7 @@ class Session:
         refinement = self._refinement()
         before = self._current()
         moved = before.moved | {one.group for one in self.free}
-        capability.check_pair((one.group for one in self.free), before.moved)
+        request_validation.check_pair((one.group for one in self.free), before.moved)
         pattern = self._weighted(before)
         refinement.pattern = pattern
         request = Request(self.free, self.equal, self._pending(), cycles=cycles, limit_s=CYCLE_S)

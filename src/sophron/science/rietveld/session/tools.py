@@ -6,31 +6,31 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sophron.records.errors import UserError
-from sophron.science.rietveld.session import looking, modelling, reporting
+from sophron.science.rietveld.session import inspection_tools, model_tools, report_tools
 from sophron.science.rietveld.session.session import Session
 from sophron.science.rietveld.session.trajectory import Answer
 
 TOOLS: Mapping[str, Callable[..., Answer]] = {
     tool.__name__: tool
     for tool in (
-        modelling.project,
-        modelling.histogram,
-        modelling.phase,
-        modelling.remove_phase,
-        modelling.release,
-        modelling.hold,
-        modelling.set_parameters,
-        modelling.tie,
-        modelling.weights,
-        modelling.refine,
-        modelling.roll_back,
-        looking.fit_peak,
-        looking.residuals,
-        looking.get_pattern_plot,
-        looking.get_zoomed_plot,
-        looking.diagnose,
-        reporting.note,
-        reporting.report,
+        model_tools.project,
+        model_tools.histogram,
+        model_tools.phase,
+        model_tools.remove_phase,
+        model_tools.release,
+        model_tools.hold,
+        model_tools.set_parameters,
+        model_tools.tie,
+        model_tools.weights,
+        model_tools.refine,
+        model_tools.roll_back,
+        inspection_tools.fit_peak,
+        inspection_tools.residuals,
+        inspection_tools.get_pattern_plot,
+        inspection_tools.get_zoomed_plot,
+        inspection_tools.diagnose,
+        report_tools.note,
+        report_tools.report,
     )
 }
 """Each is a function of a session and of plain arguments; its docstring is what an agent is told of it."""

@@ -14,7 +14,7 @@ from GSASII import GSASIIlattice as G2lat
 from GSASII import GSASIIobj as G2obj
 from GSASII import GSASIIscriptable as G2sc
 
-from sophron.science.rietveld.workers.serve import Refusal, first_sentence
+from sophron.science.rietveld.workers.worker_loop import Refusal, first_sentence
 
 TO_FWHM2 = 8 * math.log(2) * 1e-4
 """Their U, V and W are variances in centidegrees^2, ours FWHM^2 in degrees^2."""

@@ -13,10 +13,10 @@ from GSASII import GSASIIpath
 from GSASII import GSASIIscriptable as G2sc
 from GSASII import GSASIIstrMain as G2main
 
-from sophron.science.rietveld.workers import gsas2_free, gsas2_result
-from sophron.science.rietveld.workers.apart import apart
+from sophron.science.rietveld.workers import gsas2_flags, gsas2_result
+from sophron.science.rietveld.workers.fork_per_request import apart
 from sophron.science.rietveld.workers.gsas2_model import Model
-from sophron.science.rietveld.workers.serve import Refusal, first_sentence, serve
+from sophron.science.rietveld.workers.worker_loop import Refusal, first_sentence, serve
 
 UNREAD = ("GSAS-II gpx", "MAXIV NeXus", "MIDAS zarr")
 """Readers that are not used: a project of theirs is a pickle, which runs what it holds; others want more packages."""
@@ -78,10 +78,10 @@ def refine(pattern: dict[str, Any], state: dict[str, Any], request: dict[str, An
     """One cycle; `ended`, the state after it, the fit."""
     document = state["document"]
     if request["background"] is not None:
-        document = gsas2_free.other_background(document, request["background"])
+        document = gsas2_flags.other_background(document, request["background"])
     model = Model(document, state["limits_deg"], pattern)
     model.put(request["values"])
-    gsas2_free.free(model, request["free"], request["equal"])
+    gsas2_flags.free(model, request["free"], request["equal"])
     before = model.ours()
     model.project.set_Controls("cycles", request["cycles"])
     model.project.data["Controls"]["data"]["min dM/M"] = CONVERGED

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sophron.science.rietveld.workers.gsas2_model import Model
-from sophron.science.rietveld.workers.serve import finite, first_sentence
+from sophron.science.rietveld.workers.worker_loop import finite, first_sentence
 
 SCHERRER = 0.9
 MICROMETRE_IN_NM = 1000.0

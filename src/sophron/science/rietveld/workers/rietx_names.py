@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sophron.science.rietveld.workers.serve import Refusal
+from sophron.science.rietveld.workers.worker_loop import Refusal
 
 U_TO_B = 8 * math.pi**2
 

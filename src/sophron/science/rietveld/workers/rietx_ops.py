@@ -24,8 +24,8 @@ from rietx.schemas.instrument import (
 )
 from rietx.schemas.structure import PreferredOrientation
 
-from sophron.science.rietveld.workers import rietx_memo, rietx_names, rietx_result
-from sophron.science.rietveld.workers.serve import Refusal, first_sentence, serve
+from sophron.science.rietveld.workers import rietx_cache, rietx_names, rietx_result
+from sophron.science.rietveld.workers.worker_loop import Refusal, first_sentence, serve
 
 U_TO_B = 8 * math.pi**2
 GEOMETRIES = {"transmission": "flat_plate_transmission"}
@@ -201,5 +201,5 @@ def read_pattern(path: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    rietx_memo.install()
+    rietx_cache.install()
     serve({"start": start, "refine": refine, "calculate": calculate, "read_pattern": read_pattern})

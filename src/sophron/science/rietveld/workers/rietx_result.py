@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 
 from sophron.science.rietveld.workers import rietx_names
-from sophron.science.rietveld.workers.serve import finite, first_sentence
+from sophron.science.rietveld.workers.worker_loop import finite, first_sentence
 
 ANGSTROM_IN_NM = 0.1
 U_TO_B = rietx_names.U_TO_B

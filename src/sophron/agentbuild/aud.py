@@ -1,0 +1,131 @@
+"""An agent under development as a folder: its definition, its knowledge, its wiring, its helpers.
+
+agent.md      front matter (frozen) and prompt
+recipe.yaml   consumer knowledge base: what the agent reads at work, written by the build
+wiring.yaml   which tools of the contract's inventory it uses
+helpers/*.py  code that it may run, by the tool `helpers__call`
+"""
+
+from __future__ import annotations
+
+import ast
+import shutil
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sophron.campaign.planning import agent_definitions
+from sophron.records.canonical_json import digest, file_digest
+from sophron.records.documents import Document, load_yaml, validate
+from sophron.records.errors import UserError, shown
+
+if TYPE_CHECKING:
+    from sophron.agentbuild.contract import Contract
+
+DEFINITION, RECIPE, WIRING, HELPERS = "agent.md", "recipe.yaml", "wiring.yaml", "helpers"
+
+
+def entries(folder: Path) -> Iterator[Path]:
+    """Everything below the folder but folders, sorted; links are listed and not followed."""
+    for path in sorted(folder.iterdir()):
+        if path.is_dir() and not path.is_symlink():
+            yield from entries(path)
+        else:
+            yield path
+
+
+def files(folder: Path) -> dict[str, Path]:
+    """Relative path -> file. UserError for what is no plain file: a link, a pipe, a program, an empty name."""
+    found = {}
+    for path in entries(folder):
+        mode = path.lstat().st_mode
+        name = path.relative_to(folder).as_posix()
+        if not stat.S_ISREG(mode):
+            raise UserError(f"{shown(name)} of the agent is a link or no plain file; an agent holds plain files alone")
+        if mode & 0o7111:
+            raise UserError(f"{shown(name)} of the agent is a program; take away its mode")
+        found[name] = path
+    return found
+
+
+def aud_digest(folder: Path) -> str:
+    """Digest over names and content of an agent's files."""
+    return digest({name: file_digest(path) for name, path in files(folder).items()})
+
+
+def packed(folder: Path) -> dict[str, str]:
+    """An agent as one document: path -> text."""
+    return {name: path.read_text(encoding="utf-8") for name, path in files(folder).items()}
+
+
+def copy(source: Path, target: Path) -> None:
+    """The plain files of an agent at another place."""
+    for name, path in files(source).items():
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target / name)
+
+
+def definition(folder: Path, contract: Contract) -> agent_definitions.AgentFile:
+    """The agent as it is asked: its definition with the tools of its wiring. UserError with file and key.
+
+    Servers come from the contract's inventory alone, so that no agent wires itself to a program of its own.
+    """
+    agent = agent_definitions.load(folder / DEFINITION, of_any_name=True)
+    tools = wiring(folder, contract)
+    used = {name.partition("__")[0] for name in tools if "__" in name}
+    servers = {name: about for name, about in contract.tools["servers"].items() if name in used}
+    front = {**agent.front, "tools": tools} | ({"servers": servers} if servers else {})
+    return replace(agent, front=front)
+
+
+def wiring(folder: Path, contract: Contract) -> list[str]:
+    """The tools that an agent is wired to. UserError for one that the inventory does not have."""
+    document = load_yaml(folder / WIRING)
+    validate(document, "build/wiring")
+    tools: list[str] = list(document.data["tools"])
+    for tool in tools:
+        if tool not in contract.tools["tools"]:
+            known = ", ".join(contract.tools["tools"])
+            raise UserError(f"{document.where(['tools'])}: {shown(tool)} is not in the inventory; known are {known}")
+    return tools
+
+
+def recipe(folder: Path) -> Mapping[str, Any]:
+    """The consumer knowledge base as plain data."""
+    data: Mapping[str, Any] = load_yaml(folder / RECIPE).data
+    return data
+
+
+def prompt_and_front(text: str) -> tuple[str, str]:
+    """Front matter and prompt of a definition, as they stand."""
+    head, fence, prompt = text.removeprefix(agent_definitions.FENCE).partition(agent_definitions.FENCE)
+    return head + fence, prompt
+
+
+def check(folder: Path, contract: Contract) -> None:
+    """Whether the agent could be asked at all: its files are sound and fit their schemas. UserError says what is not.
+
+    Python of helpers is parsed here and imported nowhere; `executable` does that, apart from this account.
+    """
+    found = files(folder)
+    definition(folder, contract)
+    recipe(folder)
+    for name, path in found.items():
+        surface = contract.boundary.surface_of(name)
+        if surface is None:
+            raise UserError(f"{shown(name)} belongs to no surface of the agent; remove it, or name it in boundary.yaml")
+        if surface.schema:
+            document = load_yaml(path)
+            schema, _, part = surface.schema.partition("#")
+            validate(Document(document.data, Path(name), document.lines), schema, part)
+        if path.suffix == ".py":
+            _check_python(name, path)
+
+
+def _check_python(name: str, path: Path) -> None:
+    try:
+        ast.parse(path.read_bytes(), name)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise UserError(f"{shown(name)}: is no Python ({shown(str(error), 120)}); correct it") from None

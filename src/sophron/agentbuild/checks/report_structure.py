@@ -1,0 +1,130 @@
+"""D5 and D6, the computed half: uncertainty is stated in fields, the report is whole, and it speaks of the pattern."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sophron.agentbuild.case_run import CaseRun, Checked, Fault, grave, minor
+from sophron.science.rietveld.refinable_groups import group
+
+SPEAKS_TO_THE_JUDGE = re.compile(
+    r"\b(judge|judges|grader|evaluator|rubric|scorecard|full (marks|score)|as an ai|system prompt"
+    r"|(ignore|disregard|forget)\b.{0,40}\b(instruction|prompt|previous|above)"
+    r"|(score|rate|grade|award|assign) (this|the|it|me|all))\b",
+    flags=re.IGNORECASE | re.DOTALL,
+)
+"""What a report of a refinement has no reason to say: it is data for the judge, and never a word to it."""
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+def uncertainty(run: CaseRun, parameters: Mapping[str, Any]) -> Checked:
+    """Every refined parameter has its deviation; caveats and, where the counts are low, alternatives are stated.
+
+    parameters: `caveats`, how many at least; `high_confidence_expected_percent`, the expected R factor above which
+    nobody is highly confident.
+    """
+    report = run.report or {}
+    faults = [*_deviations(report)]
+    said = [text for text in report["caveats"] if text.strip()]
+    others = [text for text in report["alternatives"] if text.strip()]
+    if not any(one["claimed"] for one in report["phases"]) and not others:
+        faults.append(grave("unexplained_untold", "no phase is claimed, and no alternative says what else it may be"))
+    if len(set(said)) < parameters["caveats"]:
+        how = minor if others else grave
+        faults.append(how("caveats_absent", f"{len(set(said))} caveats, {len(others)} alternatives are stated"))
+    fit = report.get("fit")
+    if fit and fit["r_expected_percent"] > parameters["high_confidence_expected_percent"]:
+        if report["confidence"] == "high":
+            faults.append(grave("confidence_unfounded", "high confidence at so few counts"))
+        if not report["alternatives"]:
+            faults.append(minor("alternatives_absent", "no alternative is named at so few counts"))
+    return Checked(tuple(faults), f"{len(said)} caveats, confidence {report['confidence']}")
+
+
+def _deviations(report: Mapping[str, Any]) -> Iterator[Fault]:
+    """Of each group that was free some parameter has one; others may be fixed by symmetry, or listed though held."""
+    groups = {one["group"] for one in report["refined"]["groups"]}
+    sure = {group(one["name"]) for one in report["refined"]["parameters"] if one["esd"]}
+    bare = sorted(groups - sure)
+    if bare:
+        yield grave("esd_absent", f"{', '.join(bare)} was refined, and no parameter of it has a deviation")
+    for phase in report["phases"]:
+        refined = phase["in_model"] and phase["role"] == "main" and "cell" in groups
+        if refined and not any(axis["esd"] for axis in phase["cell"].values()):
+            yield grave("esd_absent", f"the cell of {phase['name']} was refined and has no deviation")
+
+
+def structure(run: CaseRun, parameters: Mapping[str, Any]) -> Checked:
+    """The report has its elements, reads its plots, names no number of its own, and does not speak to its judge.
+
+    parameters: `summary_words` and `reading_words`, how long the summary and the reading of a plot are at least.
+    """
+    report = run.report or {}
+    faults = [*_addressed(report), *_elements(report, parameters), *_numbers(report)]
+    return Checked(tuple(faults), f"{len(report['plots'])} readings of plots, {len(report['decisions'])} decisions")
+
+
+def texts(value: Any) -> Iterator[str]:
+    """All texts in plain data, keys too: a key may speak as well as a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from texts(key)
+            yield from texts(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from texts(part)
+
+
+def _addressed(report: Mapping[str, Any]) -> Iterator[Fault]:
+    for text in texts(report):
+        if SPEAKS_TO_THE_JUDGE.search(text):
+            yield grave("speaks_to_the_judge", "a text of the report speaks to its reader as a judge")
+            return
+
+
+def _elements(report: Mapping[str, Any], parameters: Mapping[str, Any]) -> Iterator[Fault]:
+    for key in ("decisions", "plots", "held"):
+        if not report[key]:
+            yield grave(f"{key}_absent", f"the report has no {key}", element=key)
+    words = len(report["summary"].split())
+    if words < parameters["summary_words"]:
+        yield minor("summary_short", f"the summary has {words} words", wanted=parameters["summary_words"])
+    # The same range in two states may well look the same; two ranges do not.
+    seen = {(one["low_deg"], one["high_deg"]): one["reading"] for one in report["plots"]}
+    readings = [reading.strip().casefold() for reading in seen.values()]
+    if any(len(reading.split()) < parameters["reading_words"] for reading in readings):
+        yield minor("reading_short", "a plot is read in a word or two", wanted=parameters["reading_words"])
+    if len(set(readings)) < len(readings):
+        yield grave("readings_repeated", "two ranges are read in the same words")
+
+
+def _numbers(report: Mapping[str, Any]) -> Iterator[Fault]:
+    """A number with decimals in the summary is one of the fields: prose explains, it adds nothing."""
+    known = [abs(value) for value in _figures({key: part for key, part in report.items() if key != "summary"})]
+    for text in NUMBER.findall(report["summary"]):
+        places = len(text.partition(".")[2])
+        if places and not any(_is_said(float(text), value, places) for value in known):
+            yield minor("number_of_its_own", f"{text} stands in the summary and in no field")
+            return
+
+
+def _is_said(said: float, value: float, places: int) -> bool:
+    """Whether a text is a field rounded to its places, as it is, in per cent, or in parts per million."""
+    return any(abs(said - value * unit) <= 0.51 * 10**-places for unit in (1.0, 100.0, 0.01, 1e6))
+
+
+def _figures(value: Any) -> Iterator[float]:
+    if isinstance(value, bool):
+        return
+    if isinstance(value, int | float):
+        yield float(value)
+    elif isinstance(value, str):
+        yield from map(float, NUMBER.findall(value))
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            yield from _figures(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _figures(part)

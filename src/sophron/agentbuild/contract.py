@@ -1,0 +1,152 @@
+"""The contract: all that people author before an agent is built, read whole and checked (AgentBuild, section II-C).
+
+A folder with `rubric.yaml`, `curriculum.yaml`, `references/`, `knowledge/`, `models.yaml`, `tools.yaml`,
+`boundary.yaml`, `blank/` and `VERSION`. A build reads it and writes nothing into it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sophron.agentbuild import boundary, curriculum, rubric
+from sophron.records import entry_points
+from sophron.records.canonical_json import digest, file_digest
+from sophron.records.documents import Document, load_yaml, validate
+from sophron.records.errors import UserError, shown
+from sophron.records.package_data import resource
+
+SHIPPED = "contracts"
+SAMPLES = "sophron.samples"
+VERSION_FORM = re.compile(r"\d+\.\d+\.\d+")
+LARGEST_KNOWLEDGE = 400_000  # bytes: it is read by a model, whole
+
+
+@dataclass(frozen=True)
+class Contract:
+    """What a build starts from. references: case -> reference report; knowledge: file name -> its Markdown.
+
+    handles: part (agent, screen, score, optimize) -> who plays it; tools: the inventory, `servers` and `tools`.
+    """
+
+    folder: Path
+    version: str
+    rubric: rubric.Rubric
+    curriculum: curriculum.Curriculum
+    references: Mapping[str, Mapping[str, Any]]
+    knowledge: Mapping[str, str]
+    handles: Mapping[str, Mapping[str, Any]]
+    tools: Mapping[str, Any]
+    boundary: boundary.Boundary
+
+    @property
+    def name(self) -> str:
+        """Name of the contract: that of its folder."""
+        return self.folder.name
+
+    @property
+    def blank(self) -> Path:
+        """The agent that a build starts from: a frozen front matter, and next to nothing else."""
+        return self.folder / "blank"
+
+    @property
+    def digest(self) -> str:
+        """Digest of every file of the contract."""
+        return folder_digest(self.folder)
+
+
+def folder_digest(folder: Path) -> str:
+    """Digest over names and content of all files below `folder`, whatever their times and modes."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    return digest({path.relative_to(folder).as_posix(): file_digest(path) for path in files})
+
+
+def find(name: str, root: Path) -> Path:
+    """The folder of a contract: of the campaign at `root`, or one that is shipped. UserError."""
+    for folder in (root / name, resource(SHIPPED, name)):
+        if (folder / "rubric.yaml").is_file():
+            return folder
+    known = sorted(path.name for path in resource(SHIPPED).glob("*") if path.is_dir())
+    raise UserError(f'there is no contract "{shown(name)}"; give a folder of the campaign, or {", ".join(known)}')
+
+
+def named(name: str) -> Path:
+    """The folder of a contract as somebody types it: a folder, or the name of a shipped one. UserError."""
+    return Path(name) if Path(name).is_dir() else find(name, Path.cwd())
+
+
+def load(folder: Path) -> Contract:
+    """Read a contract. UserError, one sentence with file, key and remedy, for the first fault."""
+    if not folder.is_dir():
+        raise UserError(f"{folder}: is no folder; make a contract with: sophron build new {folder}")
+    graded = curriculum.read(load_yaml(folder / "curriculum.yaml"))
+    for case in graded.cases.values():
+        _check_source(folder / "curriculum.yaml", case)
+    tools = _plain(folder / "tools.yaml", "build/tools")
+    _check_tools(folder / "tools.yaml", tools)
+    return Contract(
+        folder=folder.absolute(),
+        version=_version(folder / "VERSION"),
+        rubric=rubric.read(load_yaml(folder / "rubric.yaml")),
+        curriculum=graded,
+        references={name: _reference(folder, graded, case) for name, case in graded.cases.items()},
+        knowledge=_knowledge(folder / "knowledge"),
+        handles=_plain(folder / "models.yaml", "build/handles"),
+        tools=tools,
+        boundary=boundary.read(load_yaml(folder / "boundary.yaml")),
+    )
+
+
+def _plain(path: Path, schema: str) -> Mapping[str, Any]:
+    document = load_yaml(path)
+    validate(document, schema)
+    data: Mapping[str, Any] = document.data
+    return data
+
+
+def _version(path: Path) -> str:
+    text = path.read_text(encoding="utf-8").strip() if path.is_file() else ""
+    if not VERSION_FORM.fullmatch(text):
+        raise UserError(f"{path}: holds no version; write one such as 1.0.0")
+    return text
+
+
+def _check_source(path: Path, case: curriculum.Case) -> None:
+    known = entry_points.names(SAMPLES)
+    if case.source not in known:
+        raise UserError(
+            f'{path}: cases.{case.name}.source: there is no source "{case.source}"; known are {", ".join(known)}'
+        )
+
+
+def _check_tools(path: Path, tools: Mapping[str, Any]) -> None:
+    for name in tools["tools"]:
+        server, _, tool = name.partition("__")
+        if tool and server not in tools["servers"]:
+            raise UserError(f"{path}: tools.{name}: there is no server {server}; name it under servers")
+
+
+def _reference(folder: Path, graded: curriculum.Curriculum, case: curriculum.Case) -> Mapping[str, Any]:
+    document = load_yaml(folder / case.reference)
+    if graded.reference_schema:
+        validate(document, graded.reference_schema)
+    elif not isinstance(document.data, Mapping):
+        raise UserError(f"{document.path}: is no report; write keys and values")
+    return _mapping(document)
+
+
+def _mapping(document: Document) -> Mapping[str, Any]:
+    data: Mapping[str, Any] = document.data
+    return data
+
+
+def _knowledge(folder: Path) -> dict[str, str]:
+    files = sorted(folder.glob("*.md"))
+    if not files:
+        raise UserError(f"{folder}: holds no knowledge; write at least one Markdown file")
+    if sum(path.stat().st_size for path in files) > LARGEST_KNOWLEDGE:
+        raise UserError(f"{folder}: is larger than {LARGEST_KNOWLEDGE // 1000} kB; keep what a build needs")
+    return {path.name: path.read_text(encoding="utf-8") for path in files}

@@ -1,0 +1,123 @@
+"""The folder of one task of a served agent: what was asked, the agent at work in it, and what came out.
+
+    request.json            what is asked, of which package
+    inputs/<role>/<file>    what the caller sent
+    tries.jsonl             one line for each time that it was begun, or ended in good order with the server
+    answer.json             the typed answer, with the files that belong to it beside; or failure.json
+    scratch/agents/serve/   where tools work
+
+Laid out as the folder of a campaign, so that agents, tools, audit and ledger are at home in it.
+"""
+
+import mimetypes
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sophron.agentbuild import aud
+from sophron.agentbuild.release import message_inputs
+from sophron.agentbuild.release.message_inputs import Given
+from sophron.agentbuild.release.package import MODELS, Package
+from sophron.agentbuild.release.packaged_agent import ITSELF
+from sophron.agents.documents.errors import AgentFailure
+from sophron.agents.step import agent_step, step_wiring
+from sophron.campaign.planning import agent_definitions
+from sophron.records import atomic, clock, documents, jsonl
+from sophron.records.errors import UserError
+from sophron.records.file_lock import FileLock
+
+STEP = "serve"
+REQUEST, ANSWER, FAILURE, TRIES = "request.json", "answer.json", "failure.json", "tries.jsonl"
+MOST_TRIES = 3
+BEGAN, GIVEN_BACK = "began", "given back"
+RESULT_BYTES = 16_000_000
+
+
+def prepare(package: Package, folder: Path, given: Sequence[Given]) -> None:
+    """Make the folder of a task; it is whole or absent."""
+    draft = folder.with_name(f".{folder.name}.tmp")
+    shutil.rmtree(draft, ignore_errors=True)
+    roles = {}
+    for one in given:
+        home = draft / "inputs" / one.role
+        home.mkdir(parents=True)
+        for name, content in one.files.items():
+            (home / name).write_bytes(content)
+        roles[one.role] = {"kind": one.kind, "files": sorted(one.files)}
+    atomic.write_json(draft / REQUEST, {"package": package.digest, "inputs": roles})
+    draft.replace(folder)
+
+
+def begin(package: Package, folder: Path) -> str | None:
+    """Note one more try. Why it cannot be begun, one sentence; None where it can."""
+    if not (folder / REQUEST).is_file():
+        return "what was asked is lost; send it again"
+    if documents.load_json(folder / REQUEST)["package"] != package.digest:
+        return "another version of the agent is served now; send the message again"
+    tries, _ = jsonl.read(folder / TRIES)
+    if sum({BEGAN: 1, GIVEN_BACK: -1}[one["event"]] for one in tries) >= MOST_TRIES:
+        return f"the server ended {MOST_TRIES} times while it ran; send a smaller request"
+    jsonl.append(folder / TRIES, {"time": clock.isoformat(), "event": BEGAN}, sync=True)
+    return None
+
+
+def give_back(folder: Path) -> None:
+    """The last try was ended in good order and does not count."""
+    jsonl.append(folder / TRIES, {"time": clock.isoformat(), "event": GIVEN_BACK}, sync=True)
+
+
+def run(package: Package, folder: Path) -> None:
+    """Let the agent answer; afterwards answer.json or failure.json is there. A kept answer is used again."""
+    with FileLock(folder / "task.lock"):
+        (folder / FAILURE).unlink(missing_ok=True)
+        try:
+            work = _step(package, folder)
+            limits = work.agent.front["limits"]
+            envelope = {"model_calls": limits["calls"], "tokens": limits["tokens"], "dollars": limits["dollars"]}
+            ask = step_wiring.gateway(work, envelope, _spec(package))
+            with step_wiring.toolbox(work) as tools:
+                agent_step.run(work, ask, tools=tools)
+        except AgentFailure as failure:
+            fail(folder, failure.kind, failure.reason)
+        except UserError as error:
+            fail(folder, "refused", str(error))
+
+
+def fail(folder: Path, kind: str, reason: str) -> None:
+    """Note how a task failed. No path of this machine goes out with it."""
+    atomic.write_json(folder / FAILURE, {"kind": kind, "reason": reason.replace(f"{folder}/", "")})
+
+
+def results(folder: Path, answer: Mapping[str, Any]) -> list[tuple[str, str, bytes]]:
+    """Files that belong to the answer, which lie beside it: name, media type, content. Too large ones stay here."""
+    found = []
+    for about in answer.get("files", {}).values():
+        path = folder / about["file"]
+        if path.stat().st_size <= RESULT_BYTES:
+            media = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+            found.append((path.name, media, path.read_bytes()))
+    return found
+
+
+def _spec(package: Package) -> Mapping[str, Any]:
+    return {"agents": package.manifest["models"]["agent"]}
+
+
+def _step(package: Package, folder: Path) -> agent_step.AgentStep:
+    aud.copy(package.aud.folder, folder)
+    if MODELS in package.manifest["files"]:
+        atomic.write_bytes(folder / MODELS, (package.folder / MODELS).read_bytes())
+    agent = package.aud.agent
+    asked = documents.load_json(folder / REQUEST)["inputs"]
+    files: dict[str, Path] = {}
+    told = package.aud.provided
+    if ITSELF in agent.front["inputs"]:
+        files[ITSELF] = told[ITSELF] = folder / "inputs" / f"{ITSELF}.json"
+        atomic.write_json(files[ITSELF], aud.packed(package.aud.folder))
+    for role, about in asked.items():
+        home = folder / "inputs" / role
+        files[role] = home if about["kind"] == "folder" else home / about["files"][0]
+        told[role] = message_inputs.value(about["kind"], files[role])
+    digest = agent.digest(agent_definitions.chosen(_spec(package), agent.name))
+    return agent_step.AgentStep(folder, STEP, agent, digest, told, folder / ANSWER, files)

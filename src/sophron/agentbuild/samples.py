@@ -1,0 +1,44 @@
+"""Where the samples of a curriculum come from: functions by name, each giving what an agent is told of its sample."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from sophron.agentbuild.curriculum import Case
+from sophron.records import entry_points
+from sophron.records.documents import load_json
+from sophron.records.errors import UserError
+
+GROUP = "sophron.samples"
+
+
+@dataclass(frozen=True)
+class Given:
+    """What an agent is given in a case. sample: all of it; task: what it is told of it in words and few numbers."""
+
+    sample: Mapping[str, Any]
+    task: Mapping[str, Any]
+
+
+class SampleSource(Protocol):
+    """function(contract folder, parameters) -> Given; an entry point of the group `sophron.samples`."""
+
+    def __call__(self, folder: Path, parameters: Mapping[str, Any]) -> Given:
+        """The sample; UserError where its files are not there."""
+        ...
+
+
+def sample(folder: Path, case: Case) -> Given:
+    """What the agent is given in a case. folder: of the contract."""
+    source: SampleSource = entry_points.load(GROUP, case.source)
+    return source(folder, case.parameters)
+
+
+def of_file(folder: Path, parameters: Mapping[str, Any]) -> Given:
+    """A JSON file of the contract. parameters: `file`, its path in the contract's folder."""
+    path = (folder / parameters["file"]).resolve()
+    if not path.is_relative_to(folder.resolve()):
+        raise UserError(f"{folder}: the sample {parameters['file']} lies outside of the contract; put it into samples/")
+    content: Mapping[str, Any] = load_json(path)
+    return Given(content, {"file": path.name})

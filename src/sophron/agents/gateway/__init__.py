@@ -1,0 +1,1 @@
+"""The only way to a model: backends, the catalogue of models, budgets, the ledger, the audit, the mailbox."""

@@ -1,0 +1,66 @@
+"""The audit of a step: every attempt at a model, answered or not, is one line of `records/<step>/audit.jsonl`.
+
+status: `answered`, or the kind of the failure (`sophron.interfaces.model.FailureKind`); latency_s: wall seconds.
+Pictures of a request stand in it by their sha256, and once each in `records/<step>/pictures/<sha256>`.
+"""
+
+import uuid
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from sophron.agents.documents.redact import Redactor
+from sophron.agents.documents.request_json import by_digest, request_digest, response_data
+from sophron.interfaces.model import Model, ModelFailure, Request, Response
+from sophron.records import atomic, clock, jsonl
+from sophron.records.file_lock import FileLock
+
+NAME, PICTURES = "audit.jsonl", "pictures"
+
+
+def path_of(root: Path, step: str) -> Path:
+    """The audit of one step of the campaign at `root`."""
+    return root / "records" / step / NAME
+
+
+class Audit:
+    """Writes the audit of one process. run: tells its lines from those of other tries of the same step."""
+
+    def __init__(self, root: Path, redactor: Redactor) -> None:
+        self.root = root
+        self.redactor = redactor
+        self.run = uuid.uuid4().hex
+
+    def answered(self, request: Request, model: Model, response: Response, latency_s: float, dollars: float) -> None:
+        """Record an answer; `response` is redacted already, as the caller uses it."""
+        usage = response.usage
+        tokens = asdict(usage)
+        about = {"status": "answered", **tokens, "dollars": round(dollars, 9), "response": response_data(response)}
+        self._write(request, model, latency_s, about)
+
+    def failed(self, request: Request, model: Model, failure: ModelFailure, latency_s: float) -> None:
+        """Record an attempt without an answer."""
+        about = {key: getattr(failure, key) for key in ("reason", "outcome", "retry_after_s", "raw")}
+        status = {"status": failure.kind, "http_status": failure.status}
+        self._write(request, model, latency_s, {**status, "response": None, "failure": about})
+
+    def _write(self, request: Request, model: Model, latency_s: float, about: dict[str, Any]) -> None:
+        asked, pictures = by_digest(request)
+        record = {
+            "time": clock.isoformat(),
+            "run": self.run,
+            "step": request.step,
+            "turn": request.turn,
+            "request_digest": request_digest(request),
+            "provider": model.provider,
+            "handle": model.handle,
+            "latency_s": round(latency_s, 4),
+            **self.redactor.plain(about),
+            "request": self.redactor.plain(asked),
+        }
+        path = path_of(self.root, request.step)
+        with FileLock(path.with_suffix(".lock")):
+            for name, content in pictures.items():
+                if not (path.parent / PICTURES / name).is_file():
+                    atomic.write_bytes(path.parent / PICTURES / name, content)
+            jsonl.append(path, record)

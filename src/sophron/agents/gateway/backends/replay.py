@@ -1,0 +1,95 @@
+"""The backend `replay`: exact answers from the audits of a finished campaign; it reaches nobody and costs nothing."""
+
+import os
+from collections import deque
+from collections.abc import Mapping
+from difflib import SequenceMatcher, unified_diff
+from pathlib import Path
+from typing import Any
+
+from sophron.agents.documents.request_json import by_digest, readable, request_digest, response_of
+from sophron.agents.gateway.audit import path_of
+from sophron.agents.gateway.backends.campaign_files import CampaignBackend
+from sophron.interfaces.model import Model, ModelFailure, Request, Response
+from sophron.records import jsonl
+
+LONGEST_DIFFERENCE = 12  # lines
+LONGEST_LINE = 160
+
+
+class Replay(CampaignBackend):
+    """Answers by step and request digest, first in first out; the Response says who gave it at first.
+
+    The audits are those of the campaign that the variable `model.base_url_env` names, else of this one.
+    """
+
+    name = "replay"
+
+    def __init__(self) -> None:
+        self._answers: dict[str, dict[str, deque[Mapping[str, Any]]]] = {}
+
+    def missing(self, model: Model) -> str | None:
+        """One sentence where there is no campaign to replay."""
+        source = source_of(self.root, model)
+        return None if (source / "records").is_dir() else f"{source}: holds no records of a campaign to replay"
+
+    def count(self, request: Request, model: Model) -> int:
+        """Zero: nobody reads the request."""
+        del request, model
+        return 0
+
+    def complete(self, request: Request, model: Model) -> Response:
+        """The recorded answer; ModelFailure `absent` shows the nearest recorded request and the difference."""
+        source = source_of(self.root, model)
+        if request.step not in self._answers:
+            self._answers[request.step] = _answers(path_of(source, request.step))
+        waiting = self._answers[request.step].get(request_digest(request))
+        if not waiting:
+            path = path_of(source, request.step)
+            raise ModelFailure("absent", _miss(path, request, used=waiting is not None), outcome="none")
+        return response_of(waiting.popleft())
+
+
+def source_of(root: Path, model: Model) -> Path:
+    """The campaign whose records a replay in `root` repeats."""
+    return Path(os.environ.get(model.base_url_env) or root)
+
+
+def _answers(path: Path) -> dict[str, deque[Mapping[str, Any]]]:
+    """Request digest -> answers of the newest run that has any: what an earlier, killed try got was never used."""
+    newest: dict[str, tuple[str, deque[Mapping[str, Any]]]] = {}
+    for record in jsonl.read(path)[0]:
+        if record["response"] is not None:
+            digest, run = record["request_digest"], record["run"]
+            if digest not in newest or newest[digest][0] != run:
+                newest[digest] = (run, deque())
+            newest[digest][1].append(record["response"])
+    return {digest: answers for digest, (_, answers) in newest.items()}
+
+
+def _miss(path: Path, request: Request, *, used: bool) -> str:
+    if used:
+        return f"{path}: every recorded answer to turn {request.turn} is used up; nothing was asked"
+    recorded = [record["request"] for record in jsonl.read(path)[0] if record["response"] is not None]
+    if not recorded:
+        return f"{path}: holds no answer for the step {request.step}; run the campaign with a model first"
+    asked, _ = by_digest(request)
+    wanted = list(readable(asked))
+    nearest = max(
+        (
+            (one["turn"] == request.turn, SequenceMatcher(None, list(readable(one)), wanted).ratio(), -index, one)
+            for index, one in enumerate(recorded)
+        ),
+    )[-1]
+    shown = [line[:LONGEST_LINE] for line in _difference(nearest, asked)]
+    more = "" if len(shown) <= LONGEST_DIFFERENCE else f"\n({len(shown) - LONGEST_DIFFERENCE} more lines differ)"
+    return (
+        f"{path}: holds no answer to this request; the nearest recorded one is turn {nearest['turn']}, which differs "
+        "in:\n" + "\n".join(shown[:LONGEST_DIFFERENCE]) + more
+    )
+
+
+def _difference(recorded: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
+    """Lines that differ, without their neighbours; where the texts agree, the fields that do not."""
+    found = list(unified_diff(list(readable(recorded)), list(readable(wanted)), "recorded", "asked", n=0, lineterm=""))
+    return found or [f"{key} differs" for key in wanted if wanted[key] != recorded.get(key)]

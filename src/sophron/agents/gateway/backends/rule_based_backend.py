@@ -1,0 +1,98 @@
+"""The backend of rules of thumb: no language model, no network, no cost; every answer names it as what it is."""
+
+import json
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from typing import Any
+
+from sophron.interfaces.model import (
+    Model,
+    ModelBackend,
+    ModelFailure,
+    Request,
+    Response,
+    Text,
+    ToolAnswer,
+    ToolCall,
+    Usage,
+)
+from sophron.interfaces.rule_based_agent import Exchange, RuleOfThumb, ToolUser, Use
+from sophron.records import entry_points
+from sophron.records.errors import UserError
+
+GROUP = "sophron.heuristics"
+
+
+class Heuristic(ModelBackend):
+    """Answers by the rule that the registry `sophron.heuristics` has under the agent's name."""
+
+    name = "heuristic"
+
+    def missing(self, model: Model) -> str | None:
+        """None: rules of thumb need nothing but this installation."""
+        del model
+        return None
+
+    def count(self, request: Request, model: Model) -> int:
+        """Zero: a rule of thumb reads no tokens."""
+        del request, model
+        return 0
+
+    def complete(self, request: Request, model: Model) -> Response:
+        """Apply the rule to the request's inputs, and to what tools answered so far.
+
+        ModelFailure where there is none, or where they do not fit it. One that cannot go on from what its tools said
+        declines: that is a way to end a conversation, and no fault of the inputs.
+        """
+        del model
+        rule = _rule(request.agent)
+        try:
+            said = _said(rule, request)
+        except (KeyError, ValueError) as error:
+            reason = str(error) if isinstance(error, ValueError) else f"the key {error} is missing"
+            if request.turn > 1:
+                return Response((Text(reason),), "refusal", Usage(), self.name, _named())
+            message = f'the rule of thumb of "{request.agent}" cannot use its inputs: {reason}'
+            raise ModelFailure("rejected", message, outcome="none") from None
+        named = _named()
+        if isinstance(said, tuple):
+            calls = tuple(
+                ToolCall(f"use-{request.turn}-{number}", use.tool, dict(use.arguments))
+                for number, use in enumerate(said, 1)
+            )
+            return Response(calls, "tool", Usage(), self.name, named)
+        written = json.dumps(said, ensure_ascii=False, allow_nan=False)
+        return Response((Text(written),), "end", Usage(), self.name, named, {"answer": said})
+
+
+def _named() -> str:
+    return f"rules of thumb {version('sophron')}"
+
+
+def _rule(agent: str) -> RuleOfThumb | ToolUser:
+    try:
+        rule: RuleOfThumb | ToolUser = entry_points.load(GROUP, agent)
+    except UserError as error:
+        reason = f'there is no rule of thumb for the agent "{agent}"; choose another backend ({error})'
+        raise ModelFailure("rejected", reason, outcome="none") from None
+    return rule
+
+
+def _said(rule: RuleOfThumb | ToolUser, request: Request) -> tuple[Use, ...] | dict[str, Any]:
+    """Tools to use, or the answer."""
+    if not isinstance(rule, ToolUser):
+        return dict(rule(request.inputs))
+    said = rule.proceed(request.inputs, list(_exchanges(request)))
+    return said if isinstance(said, tuple) else dict(said)
+
+
+def _exchanges(request: Request) -> Iterator[Exchange]:
+    """The turns so far in which tools were used."""
+    for asked, told in zip(request.messages[1::2], request.messages[2::2], strict=True):
+        uses = tuple(Use(part.name, _arguments(part.arguments)) for part in asked.parts if isinstance(part, ToolCall))
+        if uses:
+            yield Exchange(uses, tuple(part for part in told.parts if isinstance(part, ToolAnswer)))
+
+
+def _arguments(arguments: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    return {} if arguments is None else dict(arguments)

@@ -1,0 +1,194 @@
+"""The gateway: the only way to a model. Picks one by rank, reserves, asks, retries, falls back, audits, settles."""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from random import Random
+
+from sophron.agents.documents.errors import AgentFailure, Kind
+from sophron.agents.documents.redact import whole
+from sophron.agents.documents.request_json import request_digest
+from sophron.agents.gateway.audit import Audit
+from sophron.agents.gateway.backends.campaign_files import CampaignBackend
+from sophron.agents.gateway.ledger import Ledger, OverBudget, Reservation
+from sophron.agents.gateway.model_catalogue import STAND_INS, Catalogue
+from sophron.interfaces.model import Model, ModelBackend, ModelFailure, Request, Response, Text, ToolCall, Usage
+from sophron.records import entry_points
+
+REGISTRY = "sophron.models"
+ATTEMPTS = 8  # where one call in five fails, three in a million requests run out of attempts
+FIRST_WAIT_S = 1.0
+LONGEST_WAIT_S = 60.0
+PASSING = frozenset({"limited", "overloaded", "server", "timeout", "cut", "malformed", "wrong_shape", "unreachable"})
+
+
+class Gateway:
+    """Asks models for the steps of one campaign.
+
+    backend: ask this provider's models and no others; without it the rank decides, and rules of thumb, replays and
+    mailboxes are left out. model: handle of the model to ask first. sleep: how to wait, in seconds.
+    """
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        ledger: Ledger,
+        audit: Audit,
+        *,
+        backend: str | None = None,
+        model: str | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.catalogue = catalogue
+        self.ledger = ledger
+        self.audit = audit
+        self.backend = backend
+        self.model = model
+        self._sleep = sleep
+        self._backends: dict[str, ModelBackend] = {}
+
+    def ask(self, request: Request, *, rank: int, role: str, until: float = math.inf) -> Response:
+        """The answer of the first model that gives one; without secrets, as the audit has it.
+
+        until: on the monotonic clock in seconds, when the step's time is over, whatever attempts and waits it took.
+        Raises AgentFailure (kinds budget, unavailable, too_long, absent).
+        """
+        faults: list[tuple[Kind, str]] = []
+        for model in self._candidates(rank, role):
+            try:
+                return self._one(request, model, until)
+            except AgentFailure as failure:
+                faults.append((failure.kind, f"{model.handle}: {failure.reason}"))
+        raise self._failure(faults, rank, role)
+
+    def _candidates(self, rank: int, role: str) -> list[Model]:
+        if self.model is None:
+            return self.catalogue.candidates(rank, role, self.backend)
+        first = self.catalogue.get(self.model)
+        others = self.catalogue.candidates(first.rank, role, self.backend)
+        return [first, *(model for model in others if model != first)]
+
+    def _failure(self, faults: list[tuple[Kind, str]], rank: int, role: str) -> AgentFailure:
+        """One failure of all candidates: its kind is theirs where they agree."""
+        if not faults:
+            of = f" of the backend {self.backend}" if self.backend else ""
+            return AgentFailure(
+                "unavailable", f"config/models.yaml has no model{of} of rank {rank} for {role}; add one"
+            )
+        kinds = {kind for kind, _ in faults}
+        reason = self.audit.redactor.text("; ".join(reason for _, reason in faults))
+        return AgentFailure(kinds.pop() if len(kinds) == 1 else "unavailable", reason)
+
+    def _one(self, request: Request, model: Model, until: float) -> Response:
+        """Ask one model, again where the failure may pass. AgentFailure where it gives no answer."""
+        backend = self._backend(model)
+        if missing := backend.missing(model):
+            raise AgentFailure("unavailable", missing)
+        waits = _Waits(request, model)
+        for attempt in range(1, ATTEMPTS + 1):
+            left = until - time.monotonic()
+            if left <= 0:
+                raise AgentFailure("unavailable", "the agent's limits.seconds are over; raise them")
+            try:
+                return self._attempt(request, replace(model, timeout_s=min(model.timeout_s, left)), backend)
+            except ModelFailure as failure:
+                wait = waits.after(failure, attempt)
+                if wait is None or wait >= until - time.monotonic():
+                    raise AgentFailure(
+                        "absent" if failure.kind == "absent" else "unavailable",
+                        f"{failure.reason} ({failure.kind}, attempt {attempt})",
+                    ) from None
+            self._sleep(wait)
+        raise AgentFailure("unavailable", f"gave no answer in {ATTEMPTS} attempts")
+
+    def _attempt(self, request: Request, model: Model, backend: ModelBackend) -> Response:
+        """Reserve, ask once, audit, settle. Every attempt that was reserved is audited before it is settled."""
+        reservation = self._reserve(request, model, backend)
+        begun = time.monotonic()
+        try:
+            response = backend.complete(request, model)
+        except ModelFailure as failure:
+            self.audit.failed(request, model, failure, time.monotonic() - begun)
+            if reservation is not None:
+                close = self.ledger.release if failure.outcome == "none" else self.ledger.charge
+                close(reservation)
+            raise
+        response = response if model.provider == "replay" else self._redacted(response)
+        dollars = 0.0 if reservation is None else model.dollars(response.usage)
+        self.audit.answered(request, model, response, time.monotonic() - begun, dollars)
+        if reservation is not None:
+            self._settle(reservation, response.usage, dollars)
+        return response
+
+    def _reserve(self, request: Request, model: Model, backend: ModelBackend) -> Reservation | None:
+        """None for rules of thumb and replays, which ask nobody."""
+        if model.provider in STAND_INS:
+            return None
+        asked = backend.count(request, model)
+        answer = min(request.max_tokens, model.max_output)
+        if asked + answer > model.context:
+            raise AgentFailure(
+                "too_long",
+                f"{asked} tokens of request and {answer} of answer do not fit its context of {model.context}; "
+                "shorten the inputs",
+            )
+        dollars = model.dollars(Usage(asked, answer, cache_written=asked))
+        try:
+            return self.ledger.reserve(request.step, model.handle, asked + answer, dollars)
+        except OverBudget as over:
+            raise AgentFailure("budget", over.reason) from None
+
+    def _settle(self, reservation: Reservation, usage: Usage, dollars: float) -> None:
+        """A service that does not say what it used is charged as reserved."""
+        if usage.input_tokens + usage.output_tokens > 0:
+            self.ledger.settle(reservation, usage, dollars)
+        else:
+            self.ledger.charge(reservation)
+
+    def _redacted(self, response: Response) -> Response:
+        """What a step uses is what the audit keeps, so that a replay gives the same bytes and no key leaves here."""
+        clean = self.audit.redactor
+        parts = tuple(
+            Text(whole(clean.text(part.text)))
+            if isinstance(part, Text)
+            else ToolCall(
+                part.id,
+                part.name,
+                None if part.arguments is None else clean.plain(part.arguments),
+                clean.text(part.raw),
+            )
+            for part in response.parts
+        )
+        return replace(response, parts=parts, raw=clean.plain(response.raw))
+
+    def _backend(self, model: Model) -> ModelBackend:
+        if model.provider not in self._backends:
+            backend: ModelBackend = entry_points.load(REGISTRY, model.provider)()
+            if isinstance(backend, CampaignBackend):
+                backend.root = self.ledger.root
+            self._backends[model.provider] = backend
+        return self._backends[model.provider]
+
+
+class _Waits:
+    """How long to wait before asking a model again: what the service asks for, else exponential with seeded jitter."""
+
+    def __init__(self, request: Request, model: Model) -> None:
+        self._about = request, model.handle
+
+    @cached_property
+    def _random(self) -> Random:
+        request, handle = self._about
+        return Random(f"{request_digest(request)} {handle}")  # noqa: S311
+
+    def after(self, failure: ModelFailure, attempt: int) -> float | None:
+        """Seconds, or None where asking again would not help."""
+        # In a time-out with the outcome `none` nobody took the request up in all that time: a mailbox.
+        unread = failure.kind == "timeout" and failure.outcome == "none"
+        if failure.kind not in PASSING or unread or attempt == ATTEMPTS:
+            return None
+        if failure.retry_after_s is not None:
+            return failure.retry_after_s if failure.retry_after_s <= LONGEST_WAIT_S else None
+        return min(FIRST_WAIT_S * 2.0 ** (attempt - 1), LONGEST_WAIT_S) * self._random.uniform(0.5, 1.0)

@@ -1,0 +1,188 @@
+"""What the design agent's rule of thumb drafts: conditions, assumptions with their status, pitfalls with safeguards."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sophron.agents.rule_based import example_specs, omissions, request_parsing
+from sophron.agents.rule_based.example_specs import Example
+from sophron.agents.rule_based.input_checks import mapping, number, objects, quoted, stages_of, text
+from sophron.agents.rule_based.pitfall_data import applies
+
+MOST_QUOTE = 400
+MOST_OMITTED = 40
+OMITTED = "said-but-not-used"
+
+
+def conditions(example: Example, pieces: Sequence[str]) -> tuple[dict[str, float], list[str]]:
+    """Values of the example's numeric conditions as the pieces state them, and a sentence for each that is in doubt."""
+    values, problems = {}, []
+    agreed = any(request_parsing.AS_EXAMPLE.search(piece) for piece in pieces)
+    for name, shown in example.conditions.items():
+        default = number(shown)
+        if default is None:
+            continue
+        stated = request_parsing.condition(name, pieces)
+        if not stated and agreed:
+            values[name] = default
+        elif not stated:
+            problems.append(f"What is the {_spoken(name, example)}? (The example has {default:g}.)")
+        elif len(stated) > 1:
+            said = " and ".join(f'"{one.quote}"' for one in stated)
+            problems.append(f"The {_spoken(name, example)} is stated as {said}; which is it?")
+        elif not request_parsing.fits(name, stated[0], reduced=example.reduced):
+            unit = (
+                request_parsing.unit_of(name, reduced=example.reduced) or "the units of the question, which are reduced"
+            )
+            problems.append(f'"{stated[0].quote}" is not in {unit}; give the {_spoken(name, example)} so.')
+        elif bound := example_specs.outside(example, name, stated[0].value):
+            problems.append(f'"{stated[0].quote}": the {_spoken(name, example)} must be {bound}; which is it?')
+        else:
+            values[name] = stated[0].value
+    return values, problems
+
+
+def _spoken(name: str, example: Example) -> str:
+    unit = request_parsing.unit_of(name, reduced=example.reduced)
+    return f"{name.replace('_', ' ')} in {unit}" if unit else name.replace("_", " ")
+
+
+def whole_stages(spec: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The stages of an example, each with definition and criteria. ValueError where an example is no whole spec."""
+    blocks = stages_of(spec)
+    for name, block in blocks.items():
+        mapping(block.get("definition"), f"definition of {name}")
+        for one in objects(block.get("criteria"), f"criteria of {name}"):
+            text(one.get("expression"), f"the expression of a criterion of {name}")
+            text(one.get("statement"), f"the statement of a criterion of {name}")
+    return blocks
+
+
+def drafted(
+    example: Example,
+    values: Mapping[str, float],
+    pieces: Sequence[str],
+    on_criteria: Sequence[str],
+    on_assumptions: Sequence[str],
+) -> dict[str, Any]:
+    """The example filled in, with its own assumptions and those that only a person can settle.
+
+    pieces: all that the person said, oldest first; what of it is not in the draft is listed in an assumption.
+    """
+    words = "\n".join(pieces)
+    whole_stages(example.spec)
+    mapping(example.spec.get("question"), "question of an example")
+    method = mapping(example.spec.get("method"), "method of an example")
+    objects(method.get("assumptions"), "assumptions of an example")
+    spec = example_specs.filled(example, values, words)
+    changed = [name for name, value in values.items() if value != example.conditions.get(name)]
+    for one in spec["method"]["assumptions"]:
+        _doubted(one, [(name, example.conditions[name], values[name]) for name in changed])
+    spec["method"]["assumptions"] += _about_example(example, values, changed)
+    share = request_parsing.relative_error(words)
+    used = share is not None and example_specs.with_error(spec, share)
+    whole = []
+    for number_, answers in ((3, on_criteria), (4, on_assumptions)):
+        for index, said in enumerate(answers, start=1):
+            plain = request_parsing.CONSENT.fullmatch(said) or request_parsing.VERIFIED.match(said.strip())
+            if not plain and not (number_ == 3 and used):
+                spec["method"]["assumptions"].append(_as_said(number_, index, said))
+                whole.append(said)
+    read = [piece for piece in pieces if piece not in whole or len(piece) > MOST_QUOTE]
+    spec["method"]["assumptions"] += _omitted(omissions.stated(example, values, read, error_used=used))
+    _verified(spec, " ".join(on_assumptions))
+    return spec
+
+
+def _doubted(assumption: dict[str, str], changed: Sequence[tuple[str, Any, float]]) -> None:
+    """An assumption that speaks of the example's own number is not verified for another one."""
+    said = f"{assumption.get('statement')} {assumption.get('verified_by')}"
+    spoken = {float(found) for found in re.findall(request_parsing.NUMBER, said)}
+    stale = [f"{name.replace('_', ' ')} {old:g}, not {new:g}" for name, old, new in changed if old in spoken]
+    if stale:
+        assumption["status"] = "UNVERIFIED"
+        assumption["verified_by"] = f"you: the example says it for {', '.join(stale)}"
+
+
+def _omitted(said: Sequence[str]) -> list[dict[str, str]]:
+    """What was said and is not in the draft, where there is any, for a person to settle."""
+    if not said:
+        return []
+    listed = ", ".join(f'"{one}"' for one in said[:MOST_OMITTED])
+    more = f" and {len(said) - MOST_OMITTED} more" if len(said) > MOST_OMITTED else ""
+    statement = (
+        f"The question is answered without these words of the request, which the draft does not hold: {listed}{more}."
+    )
+    return [_assumption(OMITTED, statement, "you: put what you want of them into the spec; a rule of thumb did not")]
+
+
+def _about_example(example: Example, values: Mapping[str, float], changed: Sequence[str]) -> list[dict[str, str]]:
+    other = f"; {', '.join(changed)} differ from it" if changed else ""
+    return [
+        _assumption(
+            "values-from-example",
+            f"All numbers but the conditions ({', '.join(values)}), such as system size, time step, lengths of runs "
+            f"and replicas, are those of the example {example.name}, whatever was said of them, and suit this "
+            f"question{other}.",
+            "you; the review probes them",
+        ),
+        _assumption(
+            "machine",
+            "The machine has the engine and gives each stage the cores, memory and time of its ceilings.",
+            "you: limits of the queue, how the engine was built",
+        ),
+    ]
+
+
+def _as_said(question: int, index: int, said: str) -> dict[str, str]:
+    statement = f"The spec holds what was answered to question {question}: {quoted(said, MOST_QUOTE)}"
+    return _assumption(f"answer-{question}-{index}", statement, "you: compare the answer with the spec")
+
+
+def _assumption(name: str, statement: str, verified_by: str) -> dict[str, str]:
+    return {"id": name, "statement": statement, "verified_by": verified_by, "status": "UNVERIFIED"}
+
+
+def _verified(spec: dict[str, Any], said: str) -> None:
+    """Take as verified what a person names after the word `verified`, by id; nothing else."""
+    named = {
+        word for found in request_parsing.VERIFIED.finditer(said) for word in found[1].lower().replace(",", " ").split()
+    }
+    for one in spec["method"]["assumptions"]:
+        if one.get("id") in named and one.get("status") == "UNVERIFIED":
+            one["status"] = "verified"
+            one["verified_by"] = f"{one['verified_by']}; said so in the dialogue"
+
+
+def pitfalls_of(spec: Mapping[str, Any], catalogue: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """The entries of the catalogue that the spec could fall into: id, why, safeguard."""
+    parts = (("id", "id"), ("why", "why"), ("safeguard", "safeguard"))
+    return [
+        {
+            key: quoted(text(one.get(source), f"the {source} of a pitfall"), 1000) or "not stated"
+            for key, source in parts
+        }
+        for one in catalogue
+        if applies(one, spec)
+    ]
+
+
+def add_safeguards(
+    spec: dict[str, Any], found: Sequence[Mapping[str, str]], catalogue: Sequence[Mapping[str, Any]]
+) -> None:
+    """An assumption for each pitfall: the review probes it before anything is signed; its safeguard stands beside it.
+
+    One that brings an amendment would change the method: it is UNVERIFIED until a person has seen what the probe says.
+    """
+    taken = {one.get("id") for one in spec["method"]["assumptions"]}
+    grave = {one.get("id") for one in catalogue if one.get("amendment")}
+    for pitfall in found:
+        if pitfall["id"] not in taken:
+            spec["method"]["assumptions"].append(
+                {
+                    "id": pitfall["id"],
+                    "statement": f"The review, before this is signed, does not find the pitfall {pitfall['id']}.",
+                    "verified_by": f"probe {pitfall['id']} of the review; safeguard: {pitfall['safeguard']}",
+                    "status": "UNVERIFIED" if pitfall["id"] in grave else "verified",
+                }
+            )

@@ -1,0 +1,180 @@
+"""Rules of thumb of the three experts: known bounds on the diagnostics of a benchmark; of code they judge little.
+
+They read fields, no prose. Each bound has a source in its rule's docstring. Before a pipeline has run they know
+almost nothing, say so, and vote with little confidence; before there is one, they ask the bibliography.
+"""
+
+import math
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from typing import Any
+
+from sophron.agents.rule_based.input_checks import listed, number, quoted
+from sophron.agents.rule_based.vote_rules import Finding, Stage, stages, vote
+from sophron.interfaces.model import Text, ToolAnswer
+from sophron.interfaces.rule_based_agent import RuleOfThumb, ToolUser, Use
+
+LEAST_OVERLAP = 0.03
+LEAST_EFFECTIVE = 50.0
+MOST_CHARGE_E = 1e-3
+MOST_RESTRAINT_KCAL_PER_MOL = 0.1
+LEAST_DWELL = 0.1
+ROUNDING_KCAL_PER_MOL = 1e-6
+SMALL_ERROR_KCAL_PER_MOL = 0.01
+ANALYSIS = "04_analysis.py"
+CYCLES: tuple[Mapping[str, int], ...] = (
+    {"attach_and_pull": -1, "release": -1},
+    {"decoupled_in_the_host": 1, "release": 1, "decoupled_alone": 1},
+)
+"""Terms by their names and the sign with which each enters binding: costs of attach-pull-release, and the terms of
+double decoupling (10.1021/jp0217839), which are named as they are added."""
+CORRECTIONS = ("symmetry", "protonation")
+"""Added to either cycle, where a stage names them."""
+SHORT_OF = ("few_samples", "hysteresis", "blocks_differ")
+
+
+def _reading(judge: RuleOfThumb, words: str) -> ToolUser:
+    """The rule, which in the mode `design` first asks the tool `literature` for `words` and says what it found."""
+
+    def script(inputs: Mapping[str, Any]) -> Generator[Sequence[Use], Sequence[ToolAnswer], Mapping[str, Any]]:
+        said = dict(judge(inputs))
+        if str(inputs.get("mode", "")).strip() == "design":
+            (told,) = yield (Use("literature", {"query": words}),)
+            text = "".join(part.text for part in told.content if isinstance(part, Text))
+            about = text.partition("\n")[0].partition(". ")[0]
+            said["reasoning"] += f" Of the bibliography this is nearest to it: {quoted(about)}."
+        return said
+
+    return ToolUser(script)
+
+
+def judge_force_field(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Warnings of preparation, sums of charges, and the restraints' energy at the start, which is zero.
+
+    Charges are renormalised to the integer of the metadata, and static restraints are placed where the complex lies
+    (attach-pull-release, 10.1021/acs.jctc.5b00405). Without such a field, nothing is claimed.
+    """
+    return vote(
+        inputs,
+        "parameters of one origin for host and guest, and ions that belong to their water (10.1002/jcc.10128)",
+        _force_field,
+    )
+
+
+def judge_sampling(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Overlap, effective samples, dwell and refusals for want of samples, where the analysis used all windows.
+
+    Overlap of at least 0.03 between neighbours: 10.1007/s10822-015-9840-9. Fifty effective samples a window and starts
+    from both directions are the guards of `science.estimators.mbar`.
+    """
+    return vote(
+        inputs,
+        "attach-pull-release with windows started from both directions (10.1021/acs.jctc.5b00405)",
+        _sampling,
+    )
+
+
+def judge_analysis(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Whether all windows were used, the cycle adds up, the release is that of its restraint, and guards refused.
+
+    Binding is minus the sum of attach, pull and release (10.1021/acs.jctc.5b00405); the release of a distance is an
+    integral of two numbers that stand in the diagnostics (10.1016/S0006-3495(97)78756-3), so it is made again.
+    """
+    return vote(
+        inputs,
+        "MBAR over all windows with guards that refuse, and an analytic release (10.1063/1.2978177)",
+        _analysis,
+    )
+
+
+force_field = _reading(judge_force_field, "force field parameters charges ions water")
+sampling = _reading(judge_sampling, "attach-pull-release host-guest sampling windows")
+analysis = _reading(judge_analysis, "mbar overlap estimator standard-state release")
+
+
+def _force_field(guest: Mapping[str, Any], windows: int) -> Iterator[Finding]:
+    del windows
+    first = stages(guest)[0]
+    charge, expected = first.number("charge_sum_e"), first.number("charge_expected_e")
+    if first.diagnostics.get("force_field_warnings"):
+        yield Finding("high", "preparation", "preparation was warned; read its logs and correct the types it names")
+    if charge is not None and expected is not None and abs(charge - expected) > MOST_CHARGE_E:
+        yield Finding("high", "preparation", f"charges sum to {charge:g} e, not {expected:g} e; renormalise them")
+    restraint = first.number("restraint_energy_kcal_per_mol")
+    if restraint is not None and restraint > MOST_RESTRAINT_KCAL_PER_MOL:
+        sentence = (
+            f"static restraints start with {restraint:.2g} kcal/mol; place the dummy atoms where the complex lies"
+        )
+        yield Finding("medium", "preparation", sentence)
+
+
+def _sampling(guest: Mapping[str, Any], windows: int) -> Iterator[Finding]:
+    last = stages(guest)[3]
+    whole = last.diagnostics.get("window_count") == _placed(guest, windows)
+    overlap = last.number("minimum_overlap")
+    if whole and overlap is not None and overlap < LEAST_OVERLAP:
+        yield Finding("high", "production", f"neighbours overlap by {overlap:.2g} only; put windows between them")
+    if whole and last.failure in SHORT_OF:
+        yield Finding("high", "production", f"the analysis refused ({last.failure}); more windows share the load")
+    effective = [number(each) for each in listed(last.diagnostics.get("effective_samples") or [], "effective_samples")]
+    least = min((each for each in effective if each is not None), default=LEAST_EFFECTIVE)
+    if least < LEAST_EFFECTIVE:
+        yield Finding("medium", "production", f"a window rests on {least:.0f} effective samples")
+    dwell = stages(guest)[2].number("dwell_within_target")
+    if dwell is not None and dwell < LEAST_DWELL:
+        yield Finding("low", "production", "a window hardly dwells at its target; its spring may be too weak there")
+
+
+def _analysis(guest: Mapping[str, Any], windows: int) -> Iterator[Finding]:
+    last = stages(guest)[3]
+    used = last.diagnostics.get("window_count")
+    placed = _placed(guest, windows)
+    if isinstance(used, int) and used != placed:
+        sentence = f"it used {used} of {placed} windows; use every one"
+        yield Finding("high", "analysis", sentence, ANALYSIS)
+    if last.delta_g is None:
+        return
+    if not all(last.flags.values()):
+        false = quoted(", ".join(sorted(name for name, held in last.flags.items() if not held)))
+        yield Finding("high", "analysis", f"it gives a number although {false} is false; let the guard refuse")
+    yield from _cycle(last)
+    error = number(last.result.get("statistical_error_kcal_per_mol"))
+    if error is not None and error < SMALL_ERROR_KCAL_PER_MOL:
+        yield Finding("medium", "analysis", f"a standard error of {error:.1g} kcal/mol is too good to be true")
+
+
+def _placed(guest: Mapping[str, Any], windows: int) -> int:
+    """Windows that there are: what seeding placed, where it says so, else all that the pipeline has slots for."""
+    placed = stages(guest)[1].diagnostics.get("window_count")
+    return placed if isinstance(placed, int) and not isinstance(placed, bool) else windows
+
+
+def _cycle(last: Stage) -> Iterator[Finding]:
+    from sophron.science.estimators.restraints import Frame, Harmonic, release
+
+    wanted = _summed(last.terms)
+    if wanted is None or last.delta_g is None:
+        return
+    if abs(wanted - last.delta_g) > ROUNDING_KCAL_PER_MOL:
+        off = last.delta_g - wanted
+        sentence = f"its number is {off:+.3g} kcal/mol off the sum of its terms; a sign or a leg is wrong"
+        yield Finding("high", "analysis", sentence, ANALYSIS)
+    released = last.terms.get("release")
+    if released is None or "attach_and_pull" not in last.terms:
+        return
+    target, k = last.number("release_target_a"), last.number("release_k_kcal_per_mol_a2")
+    temperature_k = last.number("temperature_k")
+    if target is not None and k is not None and temperature_k is not None:
+        again = release(Frame(Harmonic(target, k)), temperature_k)
+        if abs(again - released) > 1e-3:
+            sentence = f"the release of its restraint is {again:.3f} kcal/mol, not {released:.3f}; check its sign"
+            yield Finding("high", "analysis", sentence, ANALYSIS)
+
+
+def _summed(terms: Mapping[str, float | None]) -> float | None:
+    """Binding from the terms that a stage names; None where they make no known cycle, or one is unknown."""
+    signs = next((cycle for cycle in CYCLES if set(cycle) <= set(terms) <= {*cycle, *CORRECTIONS}), None)
+    values = [value for value in terms.values() if value is not None]
+    if signs is None or len(values) < len(terms):
+        return None
+    signed = {**dict.fromkeys(CORRECTIONS, 1), **signs}
+    return math.fsum(signed[name] * value for name, value in zip(terms, values, strict=True))

@@ -1,0 +1,145 @@
+"""Rule of thumb of the plan agent: stages in running order, their bounds, and what a reviewer should look at."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sophron.agents.rule_based.input_checks import (
+    given,
+    mapping,
+    needed,
+    number,
+    objects,
+    quoted,
+    stages_of,
+    texts,
+    whole,
+)
+
+LARGE_SHARE = 0.5  # of the limit: one stage that takes more deserves a look
+TIGHT = 0.9
+MARKUP = str.maketrans({sign: f"\\{sign}" for sign in "\\`*[]<>|#"})
+
+
+def answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """What the spec and the plan say, put in order; a stage's purpose is what its criteria state.
+
+    Warns where the plan exceeds the limits or comes within a tenth of them, where one stage takes more than half,
+    where a try cannot grow although it may be repeated, and where an assumption is UNVERIFIED.
+    """
+    spec = mapping(given(inputs, "spec"), "spec")
+    plan = mapping(given(inputs, "plan"), "plan")
+    blocks = stages_of(spec)
+    counts = _counts(plan)
+    hours = mapping(plan.get("core_hours", {}), "plan.core_hours")
+    stages = [_stage(name, blocks[name], counts.get(name, 0), hours.get(name)) for name in _ordered(blocks)]
+    cost = _cost(spec, sum(counts.values()), sum(number(value) or 0 for value in hours.values()))
+    warnings = [*texts(plan.get("excess", []), "plan.excess"), *_warnings(spec, blocks, stages, cost)]
+    return {"stages": stages, "cost": cost, "warnings": warnings, "markdown": _markdown(spec, stages, cost, warnings)}
+
+
+def _counts(plan: Mapping[str, Any]) -> dict[str, int]:
+    """Stage -> steps, from the plan's list of {stage, rule, steps}."""
+    counts: dict[str, int] = {}
+    for entry in objects(plan.get("counts", []), "plan.counts"):
+        stage = str(entry.get("stage"))
+        counts[stage] = counts.get(stage, 0) + max(0, whole(entry.get("steps"), "plan.counts.steps"))
+    return counts
+
+
+def _ordered(blocks: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Names of stages, each after those it builds on; in the order of the spec where that leaves a choice."""
+    ordered: list[str] = []
+    left = list(blocks)
+    while left:
+        ready = [
+            name for name in left if all(one in ordered or one not in blocks for one in needed(blocks[name], name))
+        ]
+        if not ready:
+            raise ValueError(f"the stages {', '.join(left)} depend on each other")
+        ordered.append(ready[0])
+        left.remove(ready[0])
+    return ordered
+
+
+def _stage(name: str, block: Mapping[str, Any], steps: int, hours: Any) -> dict[str, Any]:
+    mechanical = mapping(block.get("mechanical", {}), f"mechanical of {name}")
+    ceilings = mapping(mechanical.get("ceilings", {}), f"ceilings of {name}")
+    tries = max(0, whole(mechanical.get("retries", 2), f"retries of {name}")) + 1
+    sizes = {
+        key: max(0, whole(ceilings.get(key, 0), f"{key} of {name}")) for key in ("cores", "memory_mb", "runtime_min")
+    }
+    stated = [str(one.get("statement", "")) for one in objects(block.get("criteria", []), f"criteria of {name}")]
+    purpose = f"To be accepted: {' '.join(stated)}" if any(stated) else "No criterion judges it; it prepares or shows."
+    return {
+        "id": name,
+        "depends_on": needed(block, name),
+        "purpose": quoted(purpose, 1000),
+        "steps": steps,
+        "resources": sizes | {"tries": tries},
+        "cost_core_hours": max(0.0, number(hours) or 0.0),
+    }
+
+
+def _cost(spec: Mapping[str, Any], steps: int, hours: float) -> dict[str, Any]:
+    limits = mapping(spec.get("limits", {}), "spec.limits")
+    most = limits.get("steps")
+    return {
+        "core_hours": max(0.0, hours),
+        "core_hours_limit": number(limits.get("core_hours")),
+        "steps": steps,
+        "steps_limit": None if most is None else whole(most, "limits.steps"),
+    }
+
+
+def _warnings(
+    spec: Mapping[str, Any], blocks: Mapping[str, Any], stages: list[dict[str, Any]], cost: Mapping[str, Any]
+) -> Iterator[str]:
+    limit = cost["core_hours_limit"]
+    for stage in stages:
+        if limit and stage["cost_core_hours"] > LARGE_SHARE * limit:
+            hours = f"{stage['cost_core_hours']:.3g} of {limit:g} core-hours"
+            yield f"{stage['id']} may take {hours}; look at its ceilings."
+        mechanical = blocks[stage["id"]].get("mechanical", {})
+        grows = any(
+            (number(mechanical.get(key)) or 0) < stage["resources"][key] for key in ("memory_mb", "runtime_min")
+        )
+        if stage["resources"]["tries"] > 1 and not grows:
+            yield f"{stage['id']} may be tried again, but with no more memory or time; raise its ceilings."
+        if stage["resources"]["tries"] == 1:
+            yield f"{stage['id']} has no retries: one killed job stops the campaign there."
+    if limit and TIGHT * limit < cost["core_hours"] <= limit:
+        hours = f"{cost['core_hours']:.4g} of {limit:g} core-hours"
+        yield f"The ceilings take {hours}; an amendment that adds any needs a new limit."
+    assumptions = mapping(spec.get("method", {}), "spec.method").get("assumptions", [])
+    for one in objects(assumptions, "method.assumptions"):
+        if one.get("status") == "UNVERIFIED":
+            yield quoted(f"UNVERIFIED: {one.get('statement')} (to be verified by: {one.get('verified_by')})", 400)
+
+
+def _markdown(
+    spec: Mapping[str, Any], stages: list[dict[str, Any]], cost: Mapping[str, Any], warnings: list[str]
+) -> str:
+    lines = [f"# {_cell(spec.get('campaign', 'Campaign'))}: workflow plan", ""]
+    lines += ["| Stage | Depends on | Steps | Cores | Memory (MB) | Time (min) | Tries | Core-hours at most |"]
+    lines += ["|---|---|---:|---:|---:|---:|---:|---:|"]
+    for stage in stages:
+        size = stage["resources"]
+        cells = [stage["id"], ", ".join(stage["depends_on"]) or "-", stage["steps"], *size.values()]
+        lines.append(f"| {' | '.join(_cell(cell) for cell in cells)} | {stage['cost_core_hours']:.3g} |")
+    limit = "" if cost["core_hours_limit"] is None else f" of {cost['core_hours_limit']:g} allowed"
+    lines += [
+        "",
+        f"{cost['steps']} steps; at most {cost['core_hours']:.4g} core-hours{limit}.",
+        "",
+        "## What each is for",
+        "",
+    ]
+    lines += [f"- **{_cell(stage['id'])}**: {_cell(stage['purpose'])}" for stage in stages]
+    if warnings:
+        lines += ["", "## To look at before signing", "", *(f"- {_cell(one)}" for one in warnings)]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(value: Any) -> str:
+    """A value as it may stand in a table of Markdown."""
+    return quoted(str(value), 1000).translate(MARKUP)

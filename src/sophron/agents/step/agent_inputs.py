@@ -1,0 +1,167 @@
+"""What the agents of a campaign's own rules are told: each rule's inputs by role, gathered from results and records."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sophron.agents.memory import debug_memory
+from sophron.agents.memory import restart_files as restarts
+from sophron.campaign.execution import outcome_store, verdict
+from sophron.campaign.planning.agent_definitions import AgentFile
+from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
+from sophron.campaign.spec.stage_resources import OVERLAYS_NAME
+from sophron.interfaces.kind import Wildcards
+from sophron.records import approvals, documents, entry_points
+from sophron.records.errors import UserError
+from sophron.records.files import read_bytes, read_text
+
+if TYPE_CHECKING:
+    from sophron.campaign.report.report import Answer, Report
+
+Inputs = dict[str, Any]
+REGISTRY = "sophron.gatherers"
+LOG_TAIL = 20_000
+FOLDERS = ("results", "records", "logs")
+"""What an agent may ask to read with its tools. The gate, the keys' configuration and other campaigns are not there."""
+
+
+def failure_path(root: Path, stage: str, attempt: str) -> Path:
+    """Where `sophron run` writes down what failed, for the debug agent."""
+    return root / "records" / "failures" / f"{stage}-{attempt}.json"
+
+
+def for_plan(root: Path) -> Inputs:
+    """The inputs of the plan agent: the spec as it stands, and what its plan costs at most."""
+    from sophron.campaign.planning.plan import make
+
+    spec = load(root / SPEC_NAME)
+    made = make(root, spec)
+    counts = [{"stage": stage, "rule": rule, "steps": steps} for (stage, rule), steps in made.counts().items()]
+    return {"spec": spec.data, "plan": {"counts": counts, "core_hours": made.core_hours(), "excess": made.excess()}}
+
+
+def folders(root: Path, agent: AgentFile) -> dict[str, Path]:
+    """The folders that the agent's tools may read: its inputs of the kind `folder`, called as those of a campaign.
+
+    UserError for another name.
+    """
+    wanted = [role for role, about in agent.front["inputs"].items() if about["kind"] == "folder"]
+    for role in wanted:
+        if role not in FOLDERS:
+            raise UserError(f"{agent.path}: the folder {role} is none of a campaign's; take {', '.join(FOLDERS)}")
+    return {role: root / role for role in wanted if (root / role).is_dir()}
+
+
+def files(agent: AgentFile, inputs: Inputs) -> dict[str, Path]:
+    """The files among gathered inputs that are for the agent's tools alone."""
+    return {role: inputs[role] for role, about in agent.front["inputs"].items() if about["kind"] == "file"}
+
+
+def for_rule(root: Path, spec: Spec, rule: str, wildcards: Wildcards) -> Inputs:
+    """The inputs of one step of `rule`, as its function in the registry gathers them.
+
+    UserError where something that it needs is not there yet.
+    """
+    inputs: Inputs = entry_points.load(REGISTRY, rule)(root, spec, wildcards)
+    return inputs
+
+
+def caveats(root: Path, spec: Spec, _: Wildcards) -> Inputs:
+    """What the report agent is told: spec, verdicts, results, tries, amendments."""
+    from sophron.campaign.report import report
+
+    gathered = report.collect(root, spec, approvals.valid_approval(root))
+    tries = [f"{one.time} {one.what}: {one.reason}" for one in gathered.troubles]
+    return {
+        "spec": spec.data,
+        "verdicts": [stage.verdict for stage in gathered.stages],
+        "result": [_answer(one) for one in gathered.answers] or _finals(gathered),
+        "amendments": [signed.amendment for signed in gathered.chain if signed.amendment],
+        "tries": tries,
+        "unverified": spec.unverified(),
+    }
+
+
+def _answer(one: "Answer") -> dict[str, Any]:
+    low, high, level = one.interval or (None, None, None)
+    interval = None if one.interval is None else {"low": low, "high": high, "level": level}
+    about = {"name": one.name, "value": one.value, "standard_error": one.standard_error, "units": one.units}
+    if one.subject:
+        about["subject"] = one.subject
+    return about | {"interval": interval, "refusal": one.refusal}
+
+
+def _finals(gathered: "Report") -> dict[str, Any]:
+    """The results of the last stages, where no schema says which number answers the question."""
+    return {step.step: step.outcome["result"] for stage in gathered.final_stages for step in stage.steps}
+
+
+def explain(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
+    """What the verify agent is told of a stage: its verdict, outcomes and criteria."""
+    stage = wildcards["stage"]
+    outcomes = [one.outcome for one in outcome_store.all_finished(root, spec, stage)]
+    return {"verdict": verdict.judge(root, spec, stage), "outcome": outcomes, "criteria": spec.criteria(stage)}
+
+
+def _failure(root: Path, wildcards: Wildcards) -> Mapping[str, Any]:
+    path = failure_path(root, wildcards["stage"], wildcards["attempt"])
+    if not path.is_file():
+        raise UserError(f"{path}: there is no failure to look at; `sophron run` writes it: sophron run")
+    content: Mapping[str, Any] = documents.load_record(path)
+    return content
+
+
+def debug(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
+    """What the debug agent is told of a failure: log, spec, overlays, earlier tries, what was remembered."""
+    stage, failure = wildcards["stage"], dict(_failure(root, wildcards))
+    overlays = root / OVERLAYS_NAME
+    return {
+        "stage": stage,
+        "log": failure.pop("log", ""),
+        "failure": failure,
+        "spec_stage": spec.data["stages"][stage],
+        "overlays": documents.load_yaml(overlays).data if overlays.is_file() else [],
+        "tries": earlier(root, "debug", wildcards),
+        **debug_memory.told(root, stage, int(wildcards["attempt"])),
+    }
+
+
+def earlier(root: Path, rule: str, wildcards: Wildcards) -> list[Any]:
+    """Answers of the same rule to earlier attempts at the same stage."""
+    found = []
+    for attempt in range(1, int(wildcards["attempt"])):
+        path = root / "records" / f"{rule}-{wildcards['stage']}-{attempt}" / "answer.json"
+        if path.is_file():
+            found.append(documents.load_record(path, "answer")["answer"])
+    return found
+
+
+def propose(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
+    """What the amend agent is told of a failure: spec, diagnosis, pitfalls, schemas."""
+    from sophron.campaign.scaffold import kind_catalogue
+
+    answers = earlier(root, "debug", {**wildcards, "attempt": str(int(wildcards["attempt"]) + 1)})
+    return {
+        "spec": spec.data,
+        "stage": wildcards["stage"],
+        "failure": dict(_failure(root, wildcards)),
+        "diagnosis": answers[-1] if answers else {},
+        "pitfalls": kind_catalogue.pitfalls(root),
+        "schemas": {stage.name: documents.schema(stage.schema)["$defs"]["definition"] for stage in spec.kind.stages},
+        "kind": spec.kind.name,
+    }
+
+
+def resume(root: Path, _: Spec, __: Wildcards) -> Inputs:
+    """What the resume agent is told: the durable files."""
+    log, init = root / "progress.log", root / "init.sh"
+    return {
+        "state": documents.load_json(root / "workflow-state.json"),
+        "progress": read_bytes(log).decode(errors="replace")[-LOG_TAIL:] if log.is_file() else "",
+        "init": read_text(init) if init.is_file() else "",
+    }
+
+
+def restart_files(root: Path, _: Spec, __: Wildcards) -> Inputs:
+    """What the agent that looks after restart files is told: those that there are, and how many are kept."""
+    return {"restarts": restarts.found(root), "policy": {"keep": restarts.KEPT}}

@@ -1,0 +1,212 @@
+"""One agent step from approval to answer: digest, inputs, conversation, guards, and the typed answer put in place."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sophron.agents.documents.errors import OWN, AgentFailure
+from sophron.agents.documents.prompt import request
+from sophron.agents.gateway import mailbox
+from sophron.agents.step import cited_works, guardrails, tool_artifacts
+from sophron.agents.step.conversation import Answered, Tools, converse
+from sophron.campaign.execution import outcome_store
+from sophron.campaign.planning.agent_definitions import AgentFile
+from sophron.interfaces.model import Request, Response
+from sophron.records import atomic, documents, events
+from sophron.records.canonical_json import digest, file_digest
+from sophron.records.errors import UserError
+from sophron.records.file_lock import FileLock
+
+if TYPE_CHECKING:
+    from sophron.agents.tools.literature_web import Web
+
+ANSWER_NAME, KEY_NAME, LEFT = "answer.json", "answer.key.json", "left"
+NOBODY = "none"
+Ask = Callable[[Request], Response]
+
+
+@dataclass(frozen=True)
+class AgentStep:
+    """What an agent step needs to know. digest: of the agent; inputs: by role; answer: where its answer belongs.
+
+    files: role -> file or folder that its tools may read; may_fail: whether a failure of the agent's own doing is kept
+    in the place of its answer; dispensable: whether any failure is, until it is asked again; web: its web searches,
+    where they are granted.
+    """
+
+    root: Path
+    step: str
+    agent: AgentFile
+    digest: str
+    inputs: Mapping[str, Any]
+    answer: Path
+    files: Mapping[str, Path] = field(default_factory=dict)
+    may_fail: bool = False
+    dispensable: bool = False
+    web: "Web | None" = None
+
+    @property
+    def folder(self) -> Path:
+        """Its folder below `records/`."""
+        return outcome_store.record_folder(self.root, self.step)
+
+    @property
+    def scratch(self) -> Path:
+        """Where its tools may write."""
+        return self.root / "scratch" / "agents" / self.step
+
+    @property
+    def input_digests(self) -> dict[str, str]:
+        """Role -> digest of what the agent was told."""
+        return {role: _told(role, value) for role, value in sorted(self.inputs.items())}
+
+
+def _told(role: str, value: Any) -> str:
+    """Digest of an input. A folder is granted, not told: what its agent reads there is in the audit."""
+    if isinstance(value, Path):
+        return digest(["folder", role]) if value.is_dir() else file_digest(value)
+    return digest(value)
+
+
+def run(work: AgentStep, ask: Ask, *, tools: Tools | None = None, again: bool = False) -> None:
+    """Ask, unless a kept answer to the same agent and inputs is there; put the answer into place.
+
+    again: ask even so (a replay). Raises AgentFailure; nothing that was not validated is written.
+    """
+    work.folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(work.folder / "answer.lock"):
+        kept, key = work.folder / ANSWER_NAME, digest([work.digest, work.input_digests])
+        if again or not _is_kept(work, key):
+            document = _asked(work, ask, tools)
+            documents.validate(documents.Document(document, work.answer), "agent-answer")
+            atomic.write_json(kept, document)
+            atomic.write_json(work.folder / KEY_NAME, {"key": key, "answer": file_digest(kept)})
+        for entry in documents.load_record(kept).get("files", {}).values():
+            atomic.place(work.folder / LEFT / entry["file"], work.answer.with_name(entry["file"]))
+        atomic.place(kept, work.answer)
+        outcome_store.publish(work.root, work.step, work.answer)
+
+
+def _is_kept(work: AgentStep, key: str) -> bool:
+    """Whether the answer is there; a failure in its place is one only where it is the agent's own."""
+    folder = work.folder
+    note, kept = folder / KEY_NAME, folder / ANSWER_NAME
+    if not note.is_file() or not kept.is_file():
+        return False
+    content = documents.load_record(kept)
+    if work.dispensable and "failure" in content:
+        return False
+    files = content.get("files", {}).values()
+    whole = all(_is_whole(folder / LEFT / entry["file"], entry["sha256"]) for entry in files)
+    return whole and bool(documents.load_json(note) == {"key": key, "answer": file_digest(kept)})
+
+
+def _is_whole(path: Path, sha256: str) -> bool:
+    return path.is_file() and file_digest(path) == sha256
+
+
+def _asked(work: AgentStep, ask: Ask, tools: Tools | None) -> dict[str, Any]:
+    """Ask; the answer with what its tools left, or, where that may be, how an agent that was reached failed."""
+    reached: list[Response] = []
+
+    def remembered(asked: Request) -> Response:
+        reached[:] = [ask(asked)]
+        return reached[0]
+
+    try:
+        answered = _answered(work, remembered, tools)
+        return _document(work, answered.backend, answered.model) | {"answer": dict(answered.answer)} | _left(work)
+    except AgentFailure as failure:
+        if not (work.dispensable or (work.may_fail and reached and failure.kind in OWN)):
+            raise
+        told = {"kind": failure.kind, "reason": failure.reason}
+        who = (reached[0].backend, reached[0].model) if reached else (NOBODY, NOBODY)
+        return _document(work, *who) | {"failure": told} | _left(work, whole=False)
+
+
+def _left(work: AgentStep, *, whole: bool = True) -> dict[str, Any]:
+    """What the tools left, copied beside the answer's record: the next conversation begins in the same scratch.
+
+    whole: whether all of it has to be there; of a failed agent a file that is not is empty, for its rule names it.
+    """
+    entries = {}
+    for name, path in work.agent.front.get("keeps", {}).items():
+        kept = work.folder / LEFT / Path(path).name
+        try:
+            content = tool_artifacts.read(work.scratch, name, path)
+        except AgentFailure:
+            if whole:
+                raise
+            content = b""
+        atomic.write_bytes(kept, content)
+        entries[name] = {"file": kept.name, "sha256": file_digest(kept)}
+    entries |= _found(work)
+    return {"files": entries} if entries else {}
+
+
+def _found(work: AgentStep) -> dict[str, dict[str, str]]:
+    """The works that this agent was told of, and those that its own searches gave it."""
+    works = [*work.inputs.get(cited_works.ROLE, []), *(work.web.found if work.web else [])]
+    if not works:
+        return {}
+    kept = cited_works.write(works, work.folder / LEFT)
+    return {cited_works.ROLE: {"file": kept.name, "sha256": file_digest(kept)}}
+
+
+def _answered(work: AgentStep, ask: Ask, tools: Tools | None) -> Answered:
+    asked, begun = request(work.agent, work.step, work.inputs, tools.tools if tools else []), time.monotonic()
+    events.append(work.root, "sophron", "agent_asked", step=work.step, agent=work.agent.name)
+    try:
+        answered = converse(
+            asked, ask, lambda answer: faults(work, answer), tools=tools, most_calls=work.agent.front["limits"]["calls"]
+        )
+    except AgentFailure as failure:
+        told = {"kind": failure.kind, "reason": failure.reason}
+        events.append(work.root, "sophron", "agent_failed", step=work.step, agent=work.agent.name, **told)
+        raise
+    who = {"backend": answered.backend, "model": answered.model, "calls": answered.calls}
+    about = who | {"summary": guardrails.summary(answered.answer), "wall_s": round(time.monotonic() - begun, 3)}
+    events.append(work.root, "sophron", "agent_answered", step=work.step, agent=work.agent.name, **about)
+    return answered
+
+
+def faults(work: AgentStep, answer: Any) -> list[str]:
+    """What speaks against an answer: its schema, then what the schema cannot say."""
+    document = documents.Document(answer, Path("answer"))
+    against = documents.faults(document, work.agent.schema_name)
+    return against or guardrails.faults(work.agent.name, work.inputs, answer)
+
+
+def _document(work: AgentStep, backend: str, model: str) -> dict[str, Any]:
+    """Who was asked, and what it was told. No clock, no host, no path: a replay gives the same bytes."""
+    return {
+        "step": work.step,
+        "agent": work.agent.name,
+        "agent_digest": work.digest,
+        "backend": backend,
+        "model": model,
+        "inputs": work.input_digests,
+    }
+
+
+def reask(root: Path, step: str) -> int:
+    """Set the answer of a step aside, so that the next run asks again; the number under which it is kept."""
+    folder = outcome_store.record_folder(root, step)
+    if not (folder / ANSWER_NAME).is_file():
+        known = ", ".join(sorted(path.parent.name for path in folder.parent.glob(f"*/{ANSWER_NAME}"))) or "none yet"
+        raise UserError(f"{step}: has no answer to set aside; steps with one: {known}")
+    with FileLock(folder / "answer.lock"):
+        number = len(list((folder / "set-aside").glob("[0-9]*"))) + 1
+        kept = folder / "set-aside" / str(number)
+        names = (*outcome_store.REPORT_NAMES, *outcome_store.beside(root, step))
+        for path in (folder / ANSWER_NAME, folder / KEY_NAME):
+            atomic.move(path, kept / path.name)
+        mailbox.withdraw(root, step)
+        published = outcome_store.published(root, step)
+        for path in [] if published is None else [published, *map(published.with_name, names)]:
+            if path.exists():  # the report quotes it: without it, Snakemake would find nothing to do
+                atomic.move(path, kept / f"published-{path.name}")
+        events.append(root, "sophron", "reasked", step=step, number=number)
+    return number

@@ -1,0 +1,168 @@
+"""Who answers an agent step: the gateway with the campaign's models, budget and audit, and the tools it may use."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sophron.agents.documents.redact import Redactor
+from sophron.agents.gateway import model_catalogue
+from sophron.agents.gateway.audit import Audit
+from sophron.agents.gateway.budget import Cap, Caps, day_cap
+from sophron.agents.gateway.gateway import REGISTRY, Gateway
+from sophron.agents.gateway.ledger import Ledger
+from sophron.agents.step.agent_step import AgentStep
+from sophron.campaign.execution import outcome_store
+from sophron.campaign.planning.agent_definitions import RANKED, AgentFile, chosen
+from sophron.campaign.planning.agent_rules import PLANNED
+from sophron.interfaces.model import Model, Request, Response
+from sophron.records import entry_points
+from sophron.records.errors import UserError
+from sophron.sandbox import self_mount
+
+if TYPE_CHECKING:
+    from sophron.agents.tools.literature_web import Web
+    from sophron.agents.tools.mcp_client import Server
+    from sophron.agents.tools.toolbox import Toolbox
+
+REPLAY = "replay"
+OVERRIDES = ("heuristic", "mailbox", REPLAY)
+AWAITED = ("mailbox", REPLAY)
+"""Backends whose answer is there later, or has to be."""
+Ask = Callable[[Request], Response]
+
+
+def allowed_override(backend: str | None) -> str | None:
+    """A backend from the command line; UserError for one that would ask another model than the signed one."""
+    if backend and backend not in OVERRIDES:
+        raise UserError(
+            f"--agents {backend}: only {', '.join(OVERRIDES)} may stand in for the signed model; "
+            "name another one in campaign.yaml, under agents, and sign it"
+        )
+    return backend or None
+
+
+def dispensable(rule: str, agent: str, spec: Mapping[str, Any], override: str | None) -> bool:
+    """Whether what builds on a rule does without its answer: the report, unless a person or a replay is to give it."""
+    return rule in PLANNED and (override or chosen(spec, agent)["backend"]) not in AWAITED
+
+
+def gateway(work: AgentStep, envelope: Mapping[str, Any], spec: Mapping[str, Any], override: str | None = None) -> Ask:
+    """The function that asks for a step: the signed backend and model, or the one that stands in for them."""
+    who, front = chosen(spec, work.agent.name), work.agent.front
+    catalogue = model_catalogue.load(work.root)
+    redactor = Redactor(names=[model.key_env for model in catalogue.models if model.key_env])
+    caps = Caps(Cap.of_limits(front["limits"]), Cap.of_envelope(envelope), day_cap())
+    ways = Gateway(
+        catalogue,
+        Ledger(work.root, caps),
+        Audit(work.root, redactor),
+        backend=override or (None if who["backend"] == RANKED else who["backend"]),
+        model=None if override else who.get("model"),
+    )
+    until = time.monotonic() + front["limits"]["seconds"]
+    return partial(ways.ask, rank=who.get("rank", front["rank"]), role=front["role"], until=until)
+
+
+@contextmanager
+def toolbox(work: AgentStep) -> "Iterator[Toolbox | None]":
+    """The tools of a step, in its own scratch folder and sandbox; None where its agent has none."""
+    names = wired(work.agent, work.inputs)
+    if not names:
+        yield None
+        return
+    from sophron.agents.tools.toolbox import Toolbox
+    from sophron.sandbox import grants
+    from sophron.sandbox.choose import choose
+
+    scratch = work.scratch
+    scratch.mkdir(parents=True, exist_ok=True)
+    given = grants.grant(work.agent.front.get("grants", {}), scratch, root=work.root)
+    servers = {name: _server(work, about) for name, about in work.agent.front.get("servers", {}).items()}
+    with Toolbox(scratch, work.files, choose(None), names, grant=given, servers=servers, web=work.web) as box:
+        yield box
+
+
+def web(root: Path, step: str, agent: AgentFile, spec: Mapping[str, Any], override: str | None = None) -> "Web | None":
+    """The web searches of one step, for who has looked at its approval; None where its agent has no tool for them.
+
+    UserError where its grants, which are signed with it, do not name the host that would be asked. A replay asks none.
+    """
+    from sophron.agents.gateway.backends import replay
+    from sophron.agents.tools import crossref, literature_web
+
+    if literature_web.TOOL.name not in agent.front["tools"]:
+        return None
+    record = outcome_store.record_folder(root, step) / literature_web.NAME
+    if (override or chosen(spec, agent.name)["backend"]) == REPLAY:
+        source = replay.source_of(root, model_catalogue.load(root).get(REPLAY))
+        return literature_web.Web(
+            record, None, replayed=outcome_store.record_folder(source, step) / literature_web.NAME
+        )
+    if lacking := ungranted(agent):
+        raise UserError(lacking)
+    return literature_web.Web(record, crossref.service())
+
+
+def ungranted(agent: AgentFile) -> str | None:
+    """One sentence where a tool of an agent asks a host that its grants do not name; None where none does."""
+    from sophron.agents.tools import crossref, literature_web
+
+    if literature_web.TOOL.name not in agent.front["tools"]:
+        return None
+    host = crossref.service().host
+    if host in agent.front.get("grants", {}).get("hosts", []):
+        return None
+    return (
+        f"{agent.path}: grants.hosts does not name {host}, which the tool {literature_web.TOOL.name} asks; add it and "
+        "sign, or take the tool out"
+    )
+
+
+def wired(agent: AgentFile, inputs: Mapping[str, Any]) -> list[str]:
+    """The tools of a definition, narrowed to those that the input `wired_by` names; the others are refused at call."""
+    allowed: list[str] = list(agent.front.get("tools", []))
+    if "wired_by" not in agent.front:
+        return allowed
+    named = inputs[agent.front["wired_by"]]["tools"]
+    return [name for name in named if any(fnmatchcase(name, pattern) for pattern in allowed)]
+
+
+def _server(work: AgentStep, about: Mapping[str, Any]) -> "Server":
+    from sophron.agents.tools.mcp_client import Server
+
+    root, seconds = work.root, work.agent.front["limits"]["seconds"]
+    mounts, env = [root / path for path in about.get("mounts", [])], {}
+    files = {f"{{{role}}}": str(path.absolute()) for role, path in work.files.items()}
+    # It runs in its scratch folder: a word that names a file of the campaign is that file.
+    command = [str(root / word) if (root / word).is_file() else word for word in about.get("command", [])]
+    command = [files.get(word, word) for word in command]
+    if command[:1] == [self_mount.NAME]:
+        command = [*self_mount.COMMAND, *command[1:]]
+        mounts, env = [*mounts, *self_mount.folders()], self_mount.environment()
+    # The step's own time bounds its server too: one answer may be a long computation.
+    times = {"timeout_s": seconds, "wall_s": seconds}
+    return Server(command=command, url=about.get("url", ""), read_only=mounts, env=env, **times)
+
+
+def candidates(catalogue: model_catalogue.Catalogue, agent: AgentFile, who: Mapping[str, Any]) -> list[Model]:
+    """The models that may answer for an agent, in the order in which they are tried. who: its entry of the spec."""
+    if "model" in who:
+        return [catalogue.get(who["model"])]
+    rank = who.get("rank", agent.front["rank"])
+    return catalogue.candidates(rank, agent.front["role"], None if who["backend"] == RANKED else who["backend"])
+
+
+def missing(root: Path | None, agent: AgentFile, who: Mapping[str, Any]) -> str | None:
+    """What lacks for an agent to be asked, one sentence; None where it can be."""
+    if lacking := ungranted(agent):
+        return lacking
+    wanted = candidates(model_catalogue.load(root or Path()), agent, who)
+    if not wanted:
+        rank = who.get("rank", agent.front["rank"])
+        return f"config/models.yaml has no model of the backend {who['backend']} of rank {rank}; add one"
+    faults = [entry_points.load(REGISTRY, model.provider)().missing(model) for model in wanted]
+    return None if None in faults else "; ".join(fault for fault in faults if fault)

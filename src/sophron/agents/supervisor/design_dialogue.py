@@ -1,0 +1,94 @@
+"""The Specify dialogue: one question a turn, every turn on disk, until there is a draft of campaign.yaml or a refusal.
+
+Superscientist, A.1. The dialogue lives in `design/`: `request.md` (what the scientist wants), `turns.json` (what was
+asked and answered), `answer-<n>.json` (the agent's turns). It ends in a draft and a spoken approval, which is kept
+beside the signed one and replaces it nowhere.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sophron.campaign.scaffold import kind_catalogue
+from sophron.records import atomic, clock, documents
+from sophron.records.errors import UserError
+from sophron.records.files import read_text
+
+REFUSALS_NAME = "refusals.json"
+FOLDER, REQUEST_NAME, TURNS_NAME, SPOKEN_NAME = "design", "request.md", "turns.json", "spoken-approval.json"
+MOST_TURNS = 20
+
+
+def begin(root: Path, request: str) -> None:
+    """Write down what is wanted. UserError where there is another dialogue already."""
+    path = root / FOLDER / REQUEST_NAME
+    if path.is_file() and read_text(path) != request:
+        raise UserError(f"{path}: holds another request; move the folder {FOLDER} away to begin anew")
+    if not request.strip():
+        raise UserError(f"{path}: the request is empty; say what is to be computed")
+    atomic.write_text(path, request)
+
+
+def turns(root: Path) -> list[dict[str, Any]]:
+    """What was asked and answered so far, oldest first."""
+    path = root / FOLDER / TURNS_NAME
+    found: list[dict[str, Any]] = documents.load_json(path) if path.is_file() else []
+    return found
+
+
+def answered(root: Path, question: int, asked: str, answer: str) -> None:
+    """Add the human's answer to the dialogue."""
+    entry = {"question": question, "asked": asked, "answered": answer, "time": clock.isoformat()}
+    atomic.write_json(root / FOLDER / TURNS_NAME, [*turns(root), entry])
+
+
+def refused(root: Path, refusals: Sequence[str]) -> bool:
+    """Keep why the draft of this turn could not be signed, for its agent; False if it was told before."""
+    turn = len(turns(root)) + 1
+    if _refusals(root):
+        return False
+    atomic.write_json(root / FOLDER / REFUSALS_NAME, {"turn": turn, "refusals": list(refusals)})
+    return True
+
+
+def _refusals(root: Path) -> list[str]:
+    """Why the draft of this turn could not be signed, if one was made and tried."""
+    path = root / FOLDER / REFUSALS_NAME
+    content = documents.load_record(path) if path.is_file() else {}
+    found: list[str] = content["refusals"] if content.get("turn") == len(turns(root)) + 1 else []
+    return found
+
+
+def inputs(root: Path) -> dict[str, Any]:
+    """What the design agent is told at its next turn. The clock is no part of it."""
+    path = root / FOLDER / REQUEST_NAME
+    if not path.is_file():
+        raise UserError(f"{path}: there is no request; begin with: sophron design {root} --from FILE")
+    said = [{key: turn[key] for key in ("question", "asked", "answered")} for turn in turns(root)]
+    return {
+        "request": read_text(path),
+        "turns": said,
+        "refusals": _refusals(root),
+        "kinds": kind_catalogue.kinds(),
+        "pitfalls": kind_catalogue.pitfalls(root),
+    }
+
+
+def answer_path(root: Path, number: int) -> Path:
+    """Where the answer of the agent's turn `number` belongs."""
+    return root / FOLDER / f"answer-{number}.json"
+
+
+def leader(root: Path) -> str | None:
+    """The backend that gave the newest turn; None before the first."""
+    number = len(turns(root)) + 1
+    path = next((path for path in map(partial(answer_path, root), (number, number - 1)) if path.is_file()), None)
+    return None if path is None else str(documents.load_json(path)["backend"])
+
+
+def spoken(root: Path, words: str, draft: Mapping[str, Any]) -> Path:
+    """Keep what the human said to the draft, with the draft it was said to; where it is kept."""
+    path = root / FOLDER / SPOKEN_NAME
+    atomic.write_json(path, {"said": words, "time": clock.isoformat(), "draft": dict(draft)})
+    return path

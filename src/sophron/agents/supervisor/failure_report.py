@@ -1,0 +1,145 @@
+"""What failed in a campaign, written down for the agents that look at it; and failed results moved out of the way."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sophron.agents.memory import debug_memory
+from sophron.agents.step.agent_inputs import failure_path
+from sophron.campaign.execution import history, outcome_store, retry, verdict
+from sophron.campaign.spec.spec import Spec
+from sophron.campaign.state.projector import project
+from sophron.records import atomic, documents
+from sophron.records.errors import UserError
+from sophron.records.step_identity import step_name
+
+LOG_BYTES = 12_000
+MOST_LOGS = 8
+CURES_MACHINE = frozenset({"modules", "accelerator"})
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A stage that did not pass.
+
+    kind: `verdict` (criteria), `outcome` (an engine failed), `dead` (no outcome), `environment` (no outcome, and the
+    machine lacked something).
+    """
+
+    stage: str
+    kind: str
+    reasons: Mapping[str, str]
+    verdict: Mapping[str, Any] | None = None
+
+    @property
+    def steps(self) -> list[str]:
+        """Names of the steps that are at fault."""
+        return list(self.reasons)
+
+
+def first(root: Path, spec: Spec) -> Failure | None:
+    """The first stage, in the order of the graph, that failed; None where none did."""
+    state = {stage["id"]: stage for stage in project(root)["stages"]}
+    for name in (stage.name for stage in spec.stages):
+        known = state.get(name)
+        if known is None or known["status"] == "completed":
+            continue
+        found = _judged(root, spec, name) if known["verdict"] and known["verdict"]["verdict"] == "fail" else None
+        dead = {**known["errored_steps"], **known["failed_steps"]}
+        if found or dead:
+            return found or _dead(root, name, {step: str(reason) for step, reason in dead.items()})
+    return None
+
+
+def _dead(root: Path, stage: str, reasons: dict[str, str]) -> Failure:
+    """Steps that died. Those that say what the machine lacks speak for all."""
+    last = {step: history.tries(root, step)[-1:] for step in reasons}
+    lacking = {step: reasons[step] for step, tries in last.items() if tries and tries[0].status == "environment"}
+    return Failure(stage, "environment", lacking) if lacking else Failure(stage, "dead", reasons)
+
+
+def has_choice(spec: Spec, stage: str) -> bool:
+    """Whether a signed choice may give a step what its machine lacks: an environment module, another accelerator."""
+    return not CURES_MACHINE.isdisjoint(spec.mechanical_block(stage).get("choices", {}))
+
+
+def _judged(root: Path, spec: Spec, stage: str) -> Failure | None:
+    try:
+        judged = verdict.judge(root, spec, stage)
+    except UserError:  # its outcomes were set aside, and making them again is what failed
+        return None
+    if judged["verdict"] == "pass":
+        return None
+    if judged["failed_steps"]:
+        return Failure(stage, "outcome", judged["failed_steps"], judged)
+    return Failure(stage, "verdict", dict.fromkeys(judged["outcomes"], "criteria"), judged)
+
+
+def note(root: Path, spec: Spec, failure: Failure) -> int:
+    """Write a failure down; the number of this attempt at the stage, from 1, counted anew for each version."""
+    attempt = 1
+    while (path := failure_path(root, failure.stage, str(attempt))).is_file():
+        version = documents.load_record(path, "version")["version"]
+        if version != spec.version:
+            for old in (path, debug_memory.folder(root, failure.stage, attempt)):
+                if old.exists():
+                    atomic.move(old, path.parent / f"v{version}" / old.name)
+        else:
+            attempt += 1
+    tries = [vars(one) for step in failure.steps for one in history.tries(root, step)]
+    content = {
+        "version": spec.version,
+        "kind": failure.kind,
+        "reasons": failure.reasons,
+        "verdict": failure.verdict,
+        "outcome": {"result": {"refusal": _refusal(root, failure)}},
+        # Times and costs say nothing about a cause, and would make equal failures look different.
+        "tries": [{key: one[key] for key in ("step", "number", "status", "reason")} for one in tries],
+        "log": "\n".join(_logs(root, failure)),
+    }
+    atomic.write_json(failure_path(root, failure.stage, str(attempt)), content)
+    return attempt
+
+
+def note_refusals(root: Path, stage: str, attempt: int, refusals: Sequence[str]) -> None:
+    """Add to a failure why the amendment drafted for it could not be signed; its reader is asked again."""
+    path = failure_path(root, stage, str(attempt))
+    atomic.write_json(path, documents.load_record(path) | {"refusals": list(refusals)})
+
+
+def _refusal(root: Path, failure: Failure) -> str | None:
+    """Why an estimator refused a number, where one did."""
+    for path in (outcome_store.published(root, step) for step in failure.steps):
+        refusal = documents.load_record(path, "result")["result"].get("refusal") if path else None
+        if refusal:
+            return str(refusal)
+    return None
+
+
+def _logs(root: Path, failure: Failure) -> Iterator[str]:
+    """The ends of what engines, schedulers and Snakemake left about the failed steps, the newest last."""
+    paths: list[Path] = []
+    for step in failure.steps:
+        numbers = sorted(
+            (int(path.name) for path in outcome_store.record_folder(root, step).glob("[0-9]*")), reverse=True
+        )
+        paths += [
+            path for number in numbers[:1] for path in outcome_store.record_folder(root, step).glob(f"{number}/*")
+        ]
+    for folder in (root / "logs" / failure.stage, root / ".snakemake" / "slurm_logs", root / ".snakemake" / "log"):
+        paths += folder.rglob("*.log")
+    kept = sorted((path for path in paths if path.is_file()), key=lambda path: path.stat().st_mtime_ns)[-MOST_LOGS:]
+    for path in kept:
+        if path.suffix != ".json":
+            raw = path.read_bytes()[-LOG_BYTES:]
+            yield f"==> {path.relative_to(root)}\n{raw.decode(errors='replace')}"
+
+
+def set_aside(root: Path, spec: Spec, failure: Failure) -> None:
+    """Move the failed outcomes of a stage and its verdict to their steps' records, so that they are made again."""
+    if failure.kind == "outcome":
+        for wildcards in spec.steps(failure.stage):
+            if step_name(failure.stage, wildcards) in failure.reasons:
+                retry.set_aside(root, spec, failure.stage, wildcards)
+        project(root)

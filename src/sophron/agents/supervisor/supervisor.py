@@ -1,0 +1,306 @@
+"""The loop around Snakemake: fresh processes until the campaign is done, a debug agent between them, and its limits.
+
+Superscientist, A.3 and B.5; DESIGN section 3, number 5. The loop decides nothing: what may change is chosen by the
+debug agent among the signed choices, and a change of definition is drafted and left for a signature.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from pathlib import Path
+from typing import Any
+
+from sophron.agents.memory import debug_memory
+from sophron.agents.step import availability
+from sophron.agents.supervisor import amendment_drafting, failure_report, snakemake_process
+from sophron.campaign.approval import amendment_journal, known_signers
+from sophron.campaign.execution import campaign_lock, completion, environment_faults
+from sophron.campaign.snakefile import onstart
+from sophron.campaign.spec import amendment_draft, stage_resources
+from sophron.campaign.spec.pitfalls import ProbeSpec
+from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
+from sophron.campaign.state.projector import project
+from sophron.records import approvals, documents, events
+from sophron.records.errors import Refused, UserError, of_system
+from sophron.records.file_lock import FileLock, LockHeldError
+
+PAUSE_NAME = "PAUSE"
+RUN_LOCK = Path("records") / "run.lock"
+RAPID_S = 60.0
+MOST_RAPID = 3
+MOST_SILENT = 2
+MOST_NAMED = 3
+LOCAL_TRIES, REMOTE_TRIES = 3, 5
+
+
+class Ending(IntEnum):
+    """How the loop ended; the exit code of `sophron run`."""
+
+    DONE = 0
+    PAUSED = 3
+    SIGNATURE = 4
+    ESCALATED = 5
+    HALTED = 6
+    REPAIR = 7
+    BUSY = 8
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to drive. options: for Snakemake, e.g. `--profile slurm`; tries: of the debug agent for a failed stage.
+
+    probe: runs the pitfall probes on what the amend agent drafts.
+    """
+
+    options: Sequence[str]
+    tries: int = LOCAL_TRIES
+    stagewise: bool = False
+    processes: int = 200
+    environment: Mapping[str, str] = field(default_factory=dict)
+    probe: ProbeSpec = lambda _: ()
+
+
+def snakemake(root: Path, settings: Settings, targets: Sequence[str]) -> snakemake_process.Ended:
+    """Run one fresh Snakemake process."""
+    return snakemake_process.run(root, ["snakemake", *settings.options, "--", *targets], settings.environment)
+
+
+class Loop:
+    """One `sophron run`. say: where sentences for people go."""
+
+    def __init__(self, root: Path, settings: Settings, say: Callable[[str], None] = print) -> None:
+        self._root, self._settings, self._say = root, settings, say
+        self._started, self._rapid = 0, 0
+        self._silent: Counter[str] = Counter()
+        self._ended: snakemake_process.Ended | None = None
+        self._passed: set[str] = set()
+        self._tried: tuple[str, int, Mapping[str, Any]] | None = None
+
+    def run(self) -> int:
+        """Drive until the campaign is done, paused, waits for a person, or keeps dying; the exit code.
+
+        A sentence says which, whatever ends it; after signal N the code is 128 + N. Raises UserError.
+        """
+        load(self._root / SPEC_NAME)
+        try:
+            with snakemake_process.signals_raised(), FileLock(self._root / RUN_LOCK, blocking=False):
+                return self._drive()
+        except LockHeldError:
+            self._say("Another sophron run drives this campaign; there is nothing to do for this one.")
+            return Ending.BUSY
+        except OSError as error:
+            self._say(f"Halted: {of_system(error)}; then: sophron run again.")
+            return Ending.REPAIR
+        except snakemake_process.Stopped as stopped:
+            self._say(f"Stopped by {stopped.name}: what ran was ended. The next sophron run goes on from there.")
+            return 128 + stopped.number
+
+    def _drive(self) -> Ending:
+        while True:
+            spec = load(self._root / SPEC_NAME)
+            ending = self._waiting() or self._idle()
+            if ending is not None:
+                return ending
+            onstart.tell(self._root)  # a host's Snakefile may leave that to us
+            stage = self._next(spec)
+            if self._snakemake([] if stage is None else [f"results/{stage}/passed"]):
+                self._note_end(spec, None)
+                if stage is None:
+                    return self._done()
+                self._passed.add(stage)
+                continue
+            ending = self._failed(spec)
+            if ending is not None:
+                return ending
+
+    def _done(self) -> Ending:
+        completion.note(self._root, approvals.signed_gate(self._root))
+        self._say("Done: all stages passed. sophron answer shows the number, results/report.html how it came about.")
+        return Ending.DONE
+
+    def _waiting(self) -> Ending | None:
+        """What a person wants: a pause, or time to look at a draft. No agent is asked meanwhile."""
+        if (self._root / PAUSE_NAME).exists():
+            self._say(f"Paused: remove the file {PAUSE_NAME} and call sophron run again.")
+            return Ending.PAUSED
+        waiting = amendment_draft.read(self._root)
+        if waiting is not None:
+            self._say(f"Version {waiting.version} is drafted and waits for a signature: {waiting.rationale}")
+            self._say("Next: sophron review, sophron approve; or sophron amend --drop, to go on without it")
+            return Ending.SIGNATURE
+        return None
+
+    def _idle(self) -> Ending | None:
+        """Whether there is nothing to do for this process: another one is at work, or all is done.
+
+        Raises Refused if nothing valid is signed: no Snakemake process would say anything else.
+        """
+        try:
+            with campaign_lock.driver_lock(self._root):
+                amendment_journal.finish_locked(self._root)
+                approval = approvals.valid_approval(self._root)
+        except Refused:
+            raise
+        except UserError as held:
+            self._say(f"{held}.")
+            return Ending.BUSY
+        known_signers.check(approval)
+        if completion.stands(self._root, approval):
+            self._say("Nothing is left to do: all stages passed, and nothing changed since.")
+            return Ending.DONE
+        if not self._started and not self._settings.environment:
+            availability.require(self._root)
+        return None
+
+    def _next(self, spec: Spec) -> str | None:
+        """The first stage that is not passed yet; None where the whole campaign is to run."""
+        if not self._settings.stagewise:
+            return None
+        status = {stage["id"]: stage["status"] for stage in project(self._root)["stages"]}
+        done = {name for name, one in status.items() if one == "completed"} | self._passed
+        return next((stage.name for stage in spec.stages if stage.name not in done), None)
+
+    def _snakemake(self, targets: Sequence[str]) -> bool:
+        """Whether a fresh process came to a good end."""
+        self._ended = None
+        if self._started >= self._settings.processes:
+            return False
+        self._started += 1
+        self._ended = ended = snakemake(self._root, self._settings, targets)
+        died = ended.code != 0 and (ended.elapsed_s < RAPID_S or not ended.finished_something)
+        self._rapid = self._rapid + 1 if died else 0
+        return ended.code == 0
+
+    def _failed(self, spec: Spec) -> Ending | None:
+        """What comes after a process that failed; None where the loop goes on."""
+        ending = self._hopeless()
+        if ending is not None:
+            return ending
+        failure = failure_report.first(self._root, spec)
+        if failure is None:
+            return self._halted("no stage is known to have failed; see what Snakemake said")
+        if failure.kind == "environment" and not failure_report.has_choice(spec, failure.stage):
+            return self._lacking(failure)
+        self._note_end(spec, failure.stage)
+        attempt = failure_report.note(self._root, spec, failure)
+        debug_memory.take(self._root, failure.stage, attempt)
+        if attempt > self._settings.tries:
+            self._say(f"{failure.stage} failed {attempt} times; the cap is {self._settings.tries}.")
+            return self._escalated(failure, self._settings.tries)
+        return self._debugged(spec, failure, attempt)
+
+    def _debugged(self, spec: Spec, failure: failure_report.Failure, attempt: int) -> Ending | None:
+        self._explain(failure)
+        answer = self._ask("debug", failure.stage, attempt)
+        if answer is None:
+            return self._mute("debug", "see what Snakemake said") or self._halted("the debug agent gave no answer")
+        self._say(f"debug of {failure.stage}, try {attempt}: {answer['action']}: {answer['diagnosis']}")
+        debug_memory.decided(self._root, failure.stage, attempt, answer)
+        if answer["class"] == "environment":
+            return self._lacking(failure)
+        if answer["action"] == "escalate":
+            return self._escalated(failure, attempt)
+        self._tried = failure.stage, attempt, answer
+        if answer["action"] == "overlay":
+            self._overlay(failure.stage, answer)
+        failure_report.set_aside(self._root, spec, failure)
+        return self._halted("they left nothing to change") if self._rapid >= MOST_RAPID else None
+
+    def _hopeless(self) -> Ending | None:
+        """What another process would not change: the cap, a full disk, a refusal, an agent that is not to be had."""
+        if self._ended is None:
+            self._say(f"Halted: {self._started} processes were started, which is the cap (--processes).")
+            return Ending.HALTED
+        full = environment_faults.unwritable(self._root / "records")
+        if full:
+            self._say(f"{full}: make room, then: sophron run again.")
+            return Ending.REPAIR
+        for event in self._ended.of("refused")[-1:]:
+            self._say(f"Refused: {event['reason']}")
+            return Ending.ESCALATED
+        for event in {one["agent"]: one for one in self._ended.of("agent_failed")}.values():
+            ending = self._mute(event["agent"], f"{event['kind']}: {event['reason']}")
+            if ending is not None:
+                return ending
+        return None
+
+    def _mute(self, agent: str, why: str) -> Ending | None:
+        """Stop at the second process in which an agent gave no answer, whatever time they took."""
+        self._silent[agent] += 1
+        if self._silent[agent] < MOST_SILENT:
+            return None
+        self._say(f"Halted: the agent {agent} gave no answer twice ({why}). What is finished stays: sophron run again.")
+        return Ending.HALTED
+
+    def _lacking(self, failure: failure_report.Failure) -> Ending:
+        """Say what the machine lacks, and what goes on from there: no agent and no amendment cures it."""
+        for step, reason in list(failure.reasons.items())[:MOST_NAMED]:
+            self._say(f"{step}: {reason}")
+        clear = f"sophron retry {failure.stage}, " if failure.kind == "outcome" else ""
+        self._say(f"Nothing of the science failed. Repair the machine, then: {clear}sophron run again.")
+        return Ending.REPAIR
+
+    def _note_end(self, spec: Spec, failed: str | None) -> None:
+        """Remember how the last attempt went. failed: the stage that failed now, None where none did."""
+        if self._tried is not None:
+            stage, attempt, answer = self._tried
+            debug_memory.ended(self._root, spec.campaign, stage, attempt, answer, passed=stage != failed)
+            self._tried = None
+
+    def _explain(self, failure: failure_report.Failure) -> None:
+        """What the verify agent makes of a missed criterion, for people; it decides nothing."""
+        if failure.kind == "verdict":
+            answer = self._answer(f"results/{failure.stage}/explanation.json")
+            if answer is not None:
+                self._say(f"{failure.stage}: {answer['explanation']}")
+
+    def _halted(self, why: str) -> Ending | None:
+        if self._rapid < MOST_RAPID:
+            return None
+        self._say(f"Halted: {self._rapid} processes died within a minute or finished nothing; {why}.")
+        return Ending.HALTED
+
+    def _ask(self, rule: str, stage: str, attempt: int) -> Mapping[str, Any] | None:
+        name = {"debug": "debug", "propose": "proposal"}[rule]
+        return self._answer(f"results/{stage}/{name}-{attempt}.json")
+
+    def _proposal(self, stage: str, attempt: int, refusals: Sequence[str]) -> Mapping[str, Any] | None:
+        """The amend agent's answer; with refusals, its second one, which is told why the first cannot be signed."""
+        if refusals:
+            failure_report.note_refusals(self._root, stage, attempt, refusals)
+        return self._ask("propose", stage, attempt)
+
+    def _answer(self, target: str) -> Mapping[str, Any] | None:
+        """The answer of the agent step that makes `target`; None where it gave none."""
+        ended = snakemake(self._root, self._settings, [target])
+        if ended.code != 0:
+            for event in ended.of("agent_failed")[-1:]:
+                self._say(f"The agent {event['agent']} gave no answer ({event['kind']}): {event['reason']}")
+            return None
+        answer: Mapping[str, Any] = documents.load_json(self._root / target)["answer"]
+        return answer
+
+    def _overlay(self, stage: str, answer: Mapping[str, Any]) -> None:
+        """The one thing that debug may change. A changed campaign has earned new processes."""
+        key, value = answer["overlay"]["key"], answer["overlay"]["value"]
+        stage_resources.add_overlay(self._root, stage, key, value, by="debug agent", reason=answer["diagnosis"])
+        events.append(self._root, "sophron", "overlay", stage=stage, key=key, value=value)
+        project(self._root)
+        self._rapid = 0
+
+    def _escalated(self, failure: failure_report.Failure, attempt: int) -> Ending:
+        """Draft an amendment, if the amend agent knows one, and stop: a person decides."""
+        drafted, faults, why = amendment_drafting.offer(
+            self._root, lambda refusals: self._proposal(failure.stage, attempt, refusals), self._settings.probe
+        )
+        if drafted is None:
+            again = f"sophron retry {failure.stage} if it was the machine, " if failure.kind == "outcome" else ""
+            self._say(f"{failure.stage}: {why} Next: sophron status, {again}sophron amend")
+            return Ending.ESCALATED
+        self._say(f"Version {drafted.version} is drafted: {json.dumps(drafted.changes, ensure_ascii=False)}")
+        for fault in faults:
+            self._say(f"As it stands it cannot be signed: {fault}")
+        self._say("Nothing changes before a person signs it. Next: sophron review, sophron approve")
+        return Ending.SIGNATURE

@@ -1,0 +1,157 @@
+"""Tools of MCP servers: a command that talks over stdio inside the sandbox, or an address (streamable HTTP)."""
+
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from sophron.agents.tools.json_rpc_filter import Noise, patient
+from sophron.agents.tools.sandboxed_process import Serving
+from sophron.agents.tools.tool_text import plain
+from sophron.interfaces.model import Image, Text, Tool
+from sophron.interfaces.sandbox import Grant, SandboxBackend
+from sophron.records.errors import UserError, shown
+
+if TYPE_CHECKING:
+    from anyio.from_thread import BlockingPortal
+    from mcp import Client
+
+ANSWER = 48_000
+IMAGE_BASE64 = 8_000_000
+DESCRIPTION = 4_000
+TOOLS = 100
+LOGGERS = ("mcp", "client")
+"""The SDK's: a traceback on standard error for each line of a server that it does not understand."""
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+class Failed(Exception):
+    """The server did not do what it was asked; the message is for the model."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """One MCP server: either `command` (started in the sandbox, talks over stdio) or `url`.
+
+    read_only: files and folders that the command needs beside the system's own (its interpreter, its packages).
+    env: its environment. timeout_s: how long one answer may take; wall_s: how long it may live.
+    """
+
+    command: Sequence[str] = ()
+    url: str = ""
+    read_only: Sequence[Path] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    timeout_s: float = 120.0
+    wall_s: float = 3600.0
+
+
+class Connection:
+    """A running server, for the time of a `with`. tools: what it offers, with names `<server>__<tool>`."""
+
+    def __init__(self, name: str, server: Server, sandbox: SandboxBackend, grant: Grant) -> None:
+        if bool(server.command) == bool(server.url):
+            raise UserError(
+                f'the MCP server "{name}" has {"both" if server.url else "neither"} command and url; give one'
+            )
+        self.name = name
+        self.tools: list[Tool] = []
+        self._server = server
+        self._sandbox = sandbox
+        env = {**grant.env, **server.env}
+        read_only = [*grant.read_only, *server.read_only]
+        self._grant = replace(grant, read_only=read_only, env=env, wall_s=server.wall_s)
+        self._noise = Noise()
+        self._stack = ExitStack()
+        self._portal: BlockingPortal
+        self._client: Client
+
+    def __enter__(self) -> Self:
+        try:
+            from anyio.from_thread import start_blocking_portal
+            from mcp import Client
+        except ImportError:
+            raise UserError(
+                f'the MCP server "{self.name}" needs the package mcp; install sophron with its extra "agents"'
+            ) from None
+        with ExitStack() as stack:
+            inside = Serving(self._server.command, self._sandbox, self._grant) if self._server.command else None
+            where = patient(stack.enter_context(inside).ends, self._noise) if inside else self._server.url
+            self._portal = stack.enter_context(start_blocking_portal())
+            for logger in LOGGERS:
+                logging.getLogger(logger).setLevel(logging.CRITICAL)
+            client = Client(where, read_timeout_seconds=self._server.timeout_s)
+            try:
+                self._client = stack.enter_context(self._portal.wrap_async_context_manager(client))
+                self.tools = self._portal.call(self._listed)
+            except _errors() as error:
+                said = self._noise.sentence or (inside.reason if inside else "") or _said(error)
+                raise UserError(f'the MCP server "{self.name}" does not answer: {shown(said, 200)}') from None
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def call(self, tool: str, arguments: Mapping[str, Any]) -> tuple[tuple[Text | Image, ...], bool]:
+        """What the server's `tool` answers, and whether it says that it failed. Raises Failed."""
+        try:
+            result = self._portal.call(self._client.call_tool, tool, dict(arguments))
+        except _errors() as error:
+            raise Failed(f'the MCP server "{self.name}" failed: {self._noise.sentence or _said(error)}') from None
+        return tuple(_content(block) for block in result.content) or (Text("[no content]"),), bool(result.is_error)
+
+    async def _listed(self) -> list[Tool]:
+        found: list[Tool] = []
+        cursor: str | None = None
+        while True:
+            page = await self._client.list_tools(cursor=cursor)
+            found += [self._tool(tool) for tool in page.tools]
+            cursor = page.next_cursor
+            if len(found) > TOOLS:
+                raise UserError(f'the MCP server "{self.name}" offers more than {TOOLS} tools; name the ones to use')
+            if cursor is None:
+                return found
+
+    def _tool(self, tool: Any) -> Tool:
+        name = f"{self.name}__{tool.name}"
+        if not _NAME.fullmatch(name):
+            raise UserError(
+                f'the MCP server "{self.name}" has a tool "{shown(tool.name)}" that models cannot call by name'
+            )
+        return Tool(name, plain(tool.description or "", DESCRIPTION), tool.input_schema)
+
+
+def _errors() -> tuple[type[BaseException], ...]:
+    from anyio import BrokenResourceError, ClosedResourceError
+    from httpx2 import HTTPError
+    from mcp import MCPError
+    from pydantic import ValidationError
+
+    return (
+        MCPError,
+        HTTPError,
+        ValidationError,
+        BrokenResourceError,
+        ClosedResourceError,
+        TimeoutError,
+        OSError,
+        ExceptionGroup,
+    )
+
+
+def _said(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return shown(str(error) or type(error).__name__, 200)
+
+
+def _content(block: Any) -> Text | Image:
+    """One block of an answer; what is neither text nor a picture is named, not handed on."""
+    if block.type == "text":
+        return Text(plain(block.text, ANSWER))
+    if block.type == "image" and len(block.data) <= IMAGE_BASE64:
+        return Image(block.mime_type, block.data)
+    return Text(f"[{block.type} content, not shown]")

@@ -1,0 +1,204 @@
+"""Signing: the statement that a person looks at, and the record that is signed and put into force."""
+
+import getpass
+import hashlib
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sophron.campaign.approval import amend, amendment_journal, known_signers
+from sophron.campaign.approval.amendment_journal import Journal
+from sophron.campaign.planning.plan import Plan, make
+from sophron.campaign.spec import amendment_draft, criteria_review, scope_exclusions
+from sophron.campaign.spec.pitfalls import Findings, ProbeSpec, hits
+from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
+from sophron.records import approvals, clock, process_identity, signatures
+from sophron.records.atomic import write_text
+from sophron.records.errors import Refused, UserError, shown
+from sophron.records.files import read_text
+
+SHOWN_DIGITS = 12
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What would be signed now. statement: the exact text shown; plan: what it stands for.
+
+    findings: what the probes say of its spec, None if they were not asked; signed: the spec that a draft amends.
+    """
+
+    root: Path
+    plan: Plan
+    statement: str
+    amendment: amendment_draft.Draft | None
+    findings: Findings | None = None
+    signed: Spec | None = None
+
+    @property
+    def digest(self) -> str:
+        """Hex sha256 of the shown bytes."""
+        return hashlib.sha256(self.statement.encode()).hexdigest()
+
+
+def propose(root: Path, snakefile: Path | None = None, probe: ProbeSpec | None = None) -> Proposal:
+    """The proposal for what is in the folder: a first plan, the same plan again, or a drafted amendment.
+
+    probe: runs the pitfall probes; a proposal without their findings cannot be signed.
+    Raises UserError for a spec that was changed without a draft.
+    """
+    drafted = amendment_draft.read(root)
+    in_force = approvals.newest(root)
+    if drafted and (in_force is None or drafted.base != in_force.hash):
+        raise UserError("the draft amends an approval that is no longer in force; draft it again: sophron amend")
+    spec = load(root / approvals.FOLDER / amendment_draft.DRAFT_SPEC_NAME if drafted else root / SPEC_NAME)
+    if in_force and not drafted and spec.digest != in_force.record["spec"]:
+        raise UserError(
+            f"{root / SPEC_NAME}: was changed since version {in_force.record['version']} was signed; "
+            "draft the change: sophron amend --rationale 'why'"
+        )
+    changed = amend.agents_changed(root, spec, in_force.record) if in_force else []
+    if changed and not drafted:
+        told = "; ".join(map(amend.another_agent, changed))
+        raise UserError(f"{told} than was signed; draft the change: sophron amend --rationale 'why'")
+    old = amendment_journal.signed_spec(root, in_force.hash) if in_force and drafted else None
+    if drafted and old:
+        _check_draft(drafted, old, spec, changed)
+    plan = make(root, spec, snakefile)
+    statement = plan.statement(root) | {
+        "previous": in_force.hash if in_force else None,
+        "amendment": _amendment(drafted) if drafted else None,
+        "trusted": known_signers.fingerprints(root),
+        "revoked": sorted(known_signers.revoked_in(root)),
+    }
+    text = json.dumps(statement, indent=2, sort_keys=True) + "\n"
+    return Proposal(root, plan, text, drafted, None if probe is None else probe(spec), old)
+
+
+def _amendment(drafted: amendment_draft.Draft) -> dict[str, Any]:
+    return {
+        "version": drafted.version,
+        "changes": drafted.changes,
+        "rationale": drafted.rationale,
+        "invalidated_stages": drafted.invalidated_stages,
+    }
+
+
+def _check_draft(drafted: amendment_draft.Draft, old: Spec, new: Spec, agents: list[str]) -> None:
+    """What a draft says of itself must be so: it is shown and signed, and whoever wrote it may not be trusted."""
+    changes = [*amend.differences(old.data, new.data), *map(amend.another_agent, agents)]
+    truth = (old.version + 1, changes, amend.invalidated(old, new, agents))
+    if (new.version, drafted.changes, drafted.invalidated_stages) != truth or drafted.version != new.version:
+        raise UserError("the draft does not say what it changes; draft it again: sophron amend")
+
+
+def closed(proposal: Proposal) -> list[str]:
+    """Why the gate must stay closed, one sentence each; empty if it may be signed. This is the gate's condition."""
+    spec = proposal.plan.spec
+    reasons = [
+        f"the assumption {name} is UNVERIFIED; verify it and say so in {SPEC_NAME}" for name in spec.unverified()
+    ]
+    return reasons + _unread(spec) + faults(proposal)
+
+
+def faults(proposal: Proposal) -> list[str]:
+    """Of these reasons, those that only another spec would cure: no person's word does."""
+    spec = proposal.plan.spec
+    refused = [finding.sentence for finding in scope_exclusions.excluded(spec.data)]
+    return refused + criteria_review.closed(spec) + proposal.plan.excess() + _pitfalls(proposal)
+
+
+def _unread(spec: Spec) -> list[str]:
+    """One sentence for each stage with free engine text that no person has vouched for."""
+    return [
+        f"{spec.document.where(['stages', stage, 'definition', 'fragments'])}: free engine text is UNVERIFIED; read in "
+        f"the review what it overrides, then add to method.assumptions one with the id {needed}, status verified"
+        for stage, needed in spec.unread_fragments().items()
+    ]
+
+
+def _pitfalls(proposal: Proposal) -> list[str]:
+    if proposal.findings is None:
+        return ["the probes of its pitfalls were not run; look at it: sophron review"]
+    return hits(proposal.findings)
+
+
+def refusal(reasons: Sequence[str]) -> str:
+    """The reasons for which the gate stays closed, one item each."""
+    return reasons[0] if len(reasons) == 1 else "\n  - ".join(["the gate stays closed:", *reasons])
+
+
+def sign(proposal: Proposal, key: Path, approver: str | None = None) -> Mapping[str, Any]:
+    """Sign a proposal with an SSH key and put it into force; the record. The caller holds `locks.signing`.
+
+    Raises Refused while the gate must stay closed, and for a key that is not trusted, is revoked or has expired.
+    """
+    if reasons := closed(proposal):
+        raise Refused(refusal(reasons))
+    root, campaign = proposal.root, proposal.plan.spec.campaign
+    known_signers.check_keys(root, campaign)
+    signers_path = root / approvals.FOLDER / signatures.SIGNERS_NAME
+    signers = read_text(signers_path) if signers_path.is_file() else _first_signer(key, approver, campaign)
+    principal = _principal(signers, key, approver)
+    _refuse_new_signer_alone(root, key)
+    time = clock.isoformat()
+    record: dict[str, Any] = json.loads(proposal.statement)
+    if record["amendment"]:
+        record["amendment"] |= {"approved_by": principal, "timestamp": time}
+    record |= {"approver": principal, "time": time, "nonce": secrets.token_hex(16), "shown": proposal.digest}
+    record["signers"] = hashlib.sha256(signers.encode()).hexdigest()
+    text = json.dumps(record, indent=2, sort_keys=True) + "\n"
+    signature = signatures.sign(text.encode(), key, campaign)
+    if not signers_path.is_file():
+        write_text(signers_path, signers)
+    signatures.verify(
+        text.encode(), signature, approvals=root / approvals.FOLDER, approver=principal, campaign=campaign
+    )
+    spec_text = read_text(proposal.plan.spec.document.path)
+    if hashlib.sha256(spec_text.encode()).hexdigest() != record["spec_file"]:
+        raise UserError(f"{proposal.plan.spec.document.path}: was changed meanwhile; look again: sophron review")
+    proposal.plan.store(root)
+    known_signers.remember_keys(root, campaign)
+    amendment_journal.begin(root, Journal(text, signature, spec_text, signers))
+    known_signers.remember(approvals.signed_gate(root))
+    return record
+
+
+def _first_signer(key: Path, approver: str | None, campaign: str) -> str:
+    """The first approval of a campaign trusts its own key."""
+    return signer_line(
+        approver or f"{getpass.getuser()}@{process_identity.host()}", signatures.public_key(key), campaign
+    )
+
+
+def _principal(signers: str, key: Path, approver: str | None) -> str:
+    """The name under which this key is trusted."""
+    public = signatures.public_key(key)
+    for line in signers.splitlines():
+        words = line.split()
+        if public in " ".join(words) and (approver is None or words[0] == approver):
+            return words[0]
+    raise Refused(
+        f"{key}: is not among the trusted signers of this campaign; a trusted one adds it: sophron signer add"
+    )
+
+
+def signer_line(name: str, public: str, campaign: str) -> str:
+    """A line of `allowed_signers` that trusts a key for one campaign alone."""
+    if not name or any(not sign.isprintable() or sign.isspace() or sign in ',"*?!#' for sign in name):
+        raise UserError(f'"{shown(name)}" cannot name a signer; use letters, digits, ".", "-", "_" and "@"')
+    return f'{name} namespaces="{signatures.namespace(campaign)}" {public}\n'
+
+
+def _refuse_new_signer_alone(root: Path, key: Path) -> None:
+    """A key that came into the list since the last approval cannot be the one that approves the list."""
+    in_force = approvals.newest(root)
+    if in_force is None:
+        return
+    signed = amendment_journal.signed_text(root, in_force.hash, signatures.SIGNERS_NAME)
+    if signatures.public_key(key) not in signed:
+        raise Refused(
+            f"{key}: was not trusted when the last approval was signed; a signer trusted then must sign first"
+        )

@@ -1,0 +1,122 @@
+"""What this user's own configuration remembers of a campaign: trusted keys, and the last approval (rollback shows)."""
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sophron.records import documents, signatures, user_folders
+from sophron.records.approvals import FOLDER, Approval, logged
+from sophron.records.atomic import write_json
+from sophron.records.canonical_json import file_digest
+from sophron.records.errors import Refused
+from sophron.records.file_lock import FileLock
+
+
+def _path() -> Path:
+    return user_folders.configuration() / "trust.json"
+
+
+def _read() -> dict[str, Any]:
+    path = _path()
+    content: dict[str, Any] = documents.load_record(path) if path.is_file() else {}
+    return content
+
+
+def _key(root: Path, campaign: str) -> str:
+    return f"{campaign} {root.resolve()}"
+
+
+def keys_in(root: Path) -> set[str]:
+    """The public keys (`type base64`) that the campaign's list of signers holds now."""
+    return signatures.keys_in(root / FOLDER / signatures.SIGNERS_NAME)
+
+
+def revoked_in(root: Path) -> set[str]:
+    """The public keys that the campaign's list of revoked ones holds now."""
+    return signatures.keys_in(root / FOLDER / signatures.REVOKED_NAME)
+
+
+def fingerprints(root: Path) -> list[str]:
+    """`type SHA256:fingerprint` of each trusted key, as ssh-keygen and code hosts show it."""
+    shown = []
+    for key in sorted(keys_in(root)):
+        kind, _, body = key.partition(" ")
+        sha = hashlib.sha256(base64.b64decode(body)).digest()
+        shown.append(f"{kind} SHA256:{base64.b64encode(sha).decode().rstrip('=')}")
+    return shown
+
+
+def remember(approval: Approval) -> None:
+    """Note an approval that was just signed here, with the keys it trusts."""
+    entry = {"last": approval.hash, "version": approval.record["version"]}
+    _note(approval.root, approval.record["campaign"], entry)
+
+
+def remember_keys(root: Path, campaign: str) -> None:
+    """Note the keys that a campaign's lists hold now, trusted and revoked: its signer, or this user, knows them."""
+    _note(root, campaign, {})
+
+
+def _note(root: Path, campaign: str, entry: Mapping[str, Any]) -> None:
+    with FileLock(_path().with_suffix(".lock")):
+        content = _read()
+        before = content.get(_key(root, campaign), {})
+        revoked = sorted({*before.get("revoked", []), *revoked_in(root)})
+        now = {"keys": sorted(keys_in(root)), "revoked": revoked}
+        content[_key(root, campaign)] = before | entry | now
+        write_json(_path(), content)
+
+
+def known_keys(root: Path, campaign: str) -> set[str] | None:
+    """The keys this user trusted for a campaign when it was last signed here, or under another path if never here.
+
+    A copied or moved folder is the same campaign. None where this user knows none of that id.
+    """
+    content = _read()
+    entry = content.get(_key(root, campaign))
+    entries = [entry] if entry else [other for key, other in content.items() if key.startswith(f"{campaign} ")]
+    return {key for one in entries for key in one["keys"]} if entries else None
+
+
+def check_keys(root: Path, campaign: str) -> None:
+    """Refuse lists of keys that this user knows otherwise: with one more trusted, or with one less revoked."""
+    known = known_keys(root, campaign)
+    if known is not None and not keys_in(root) <= known:
+        if _key(root, campaign) in _read():
+            raise Refused(
+                "the list of trusted signers has a key that you never trusted; remove it from approvals/allowed_signers"
+            )
+        raise Refused(
+            f"you know the campaign {campaign} under another path, with other keys than approvals/allowed_signers has "
+            "here; if you know whose they are, say so: sophron signer trust"
+        )
+    if not set(_read().get(_key(root, campaign), {}).get("revoked", [])) <= revoked_in(root):
+        raise Refused(
+            "approvals/revoked_keys lacks a key that you revoked; restore it, or revoke it again: sophron signer revoke"
+        )
+
+
+def check(approval: Approval) -> None:
+    """Refuse a campaign whose signers or history are not those that this user knows. A new machine knows nothing."""
+    check_keys(approval.root, approval.record["campaign"])
+    entry = _read().get(_key(approval.root, approval.record["campaign"]), {})
+    if entry.get("last", approval.hash) not in history(approval):
+        raise Refused(
+            f"this is not the last approval you signed here (version {entry['version']}): the folder was rolled back; "
+            "restore it, or sign what is here now: sophron approve"
+        )
+
+
+def history(approval: Approval) -> list[str]:
+    """Hashes of the approvals that lead to this one, itself first, as far as the approval log goes."""
+    records = {}
+    for path in logged(approval.root):
+        record = documents.load_json(path)
+        records[file_digest(path)] = record.get("previous") if isinstance(record, dict) else None
+    chain, previous = [approval.hash], approval.record["previous"]
+    while previous and previous not in chain:
+        chain.append(previous)
+        previous = records.get(previous)
+    return chain

@@ -1,0 +1,1 @@
+"""Running steps: locks, tries, outcomes, verdicts, retries, and the history they leave."""

@@ -1,0 +1,109 @@
+"""What the records say of a campaign's past: tries and their cost, approvals and amendments, what went wrong."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sophron.campaign.execution.outcome_store import record_folder
+from sophron.records import approvals, documents, events
+from sophron.records.errors import Refused
+from sophron.records.files import read_bytes
+
+
+@dataclass(frozen=True)
+class Try:
+    """One execution of a step. Times are ISO 8601 with offset; core_seconds: reserved cores x elapsed time."""
+
+    step: str
+    number: int
+    status: str
+    reason: str | None
+    started: str
+    ended: str | None
+    core_seconds: float
+
+
+@dataclass(frozen=True)
+class Signed:
+    """One approval of the chain that leads to the one in force. hash: hex sha256 of the signed bytes."""
+
+    record: Mapping[str, Any]
+    hash: str
+
+    @property
+    def amendment(self) -> Mapping[str, Any] | None:
+        """What it changed; None for a first approval and for the same plan signed again."""
+        found: Mapping[str, Any] | None = self.record["amendment"]
+        return found
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Something that did not go as planned."""
+
+    time: str
+    what: str
+    reason: str
+
+
+def tries(root: Path, step: str) -> list[Try]:
+    """The tries of a step, first to last."""
+    folder = record_folder(root, step)
+    found = []
+    for path in folder.glob("[0-9]*/try.json"):
+        note = documents.load_record(path)
+        found.append(
+            Try(
+                step=step,
+                number=int(path.parent.name),
+                status=str(note.get("status", "running")),
+                reason=note.get("reason"),
+                started=str(note["started"]),
+                ended=note.get("ended"),
+                core_seconds=float(note.get("core_seconds") or 0.0),
+            )
+        )
+    return sorted(found, key=lambda one: one.number)
+
+
+def core_hours(found: Iterable[Try]) -> float:
+    """Core-hours of tries together."""
+    return sum(one.core_seconds for one in found) / 3600
+
+
+def approval_chain(in_force: approvals.Approval) -> list[Signed]:
+    """The approvals from the first to the one in force; each names the hash of the one before, under signature.
+
+    Raises Refused where the log lacks one of them.
+    """
+    records = [read_bytes(path) for path in approvals.logged(in_force.root)]
+    logged = {hashlib.sha256(data).hexdigest(): data for data in records}
+    chain = [Signed(in_force.record, in_force.hash)]
+    while previous := chain[-1].record["previous"]:
+        if previous not in logged:
+            before = chain[-1].record["version"]
+            raise Refused(f"{in_force.root}: the approval log lacks a record before version {before}; restore it")
+        chain.append(Signed(json.loads(logged[previous]), previous))
+    return chain[::-1]
+
+
+def troubles(root: Path) -> list[Trouble]:
+    """Refused steps, failed and killed tries, failed verdicts, errors of Snakemake; in their order."""
+    found = [_trouble(event) for event in events.read(root)[0]]
+    return [trouble for trouble in found if trouble is not None]
+
+
+def _trouble(event: Mapping[str, Any]) -> Trouble | None:
+    name, time = event["event"], event["time"]
+    if name == "refused":
+        return Trouble(time, f"{event['step']} was refused", event["reason"])
+    if name == "step_ended" and event["status"] != "done":
+        return Trouble(time, f"{event['step']}: {event['status']}", event.get("reason") or "")
+    if name == "verdict" and event["verdict"] != "pass":
+        return Trouble(time, f"{event['stage']} failed its criteria", "; ".join(event["failed"]))
+    if name == "run_error":
+        return Trouble(time, "Snakemake stopped", event["reason"])
+    return None

@@ -1,0 +1,195 @@
+"""Results by key: where the finished steps of a campaign lie, and whether they are what the spec means.
+
+A finished step leaves `records/<step>/published.json` with the place of its outcome; other steps ask here, so that
+a host may put outputs where it likes. An outcome embeds its definition digest: one that says another is refused.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sophron.campaign.planning import agent_rules
+from sophron.campaign.spec.spec import Spec
+from sophron.interfaces.kind import StageKind, UpstreamStep, Wildcards
+from sophron.records import documents
+from sophron.records.atomic import write_json
+from sophron.records.canonical_json import file_digest
+from sophron.records.errors import Refused, UserError
+from sophron.records.step_identity import step_name
+
+PUBLISHED_NAME = "published.json"
+REPORT_NAMES = ("report.html", "ro-crate-metadata.json", "caveats.json")
+"""The report and what it is made of, beside each other."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A finished step: its outcome, where it lies, and the digest of its bytes."""
+
+    step: str
+    wildcards: Wildcards
+    path: Path
+    outcome: Mapping[str, Any]
+    digest: str
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """Output name -> path."""
+        return {name: self.path.parent / entry["file"] for name, entry in self.outcome["files"].items()}
+
+
+def record_folder(root: Path, step: str) -> Path:
+    """The folder of a step below `records/`."""
+    return root / "records" / step
+
+
+def publish(root: Path, step: str, outcome: Path) -> None:
+    """Note where the outcome of a step lies; relative to the campaign where it lies inside."""
+    outcome = Path(os.path.normpath(outcome))
+    path = os.path.relpath(outcome, root) if outcome.is_relative_to(root) else str(outcome)
+    write_json(record_folder(root, step) / PUBLISHED_NAME, {"outcome": path})
+
+
+def noted(root: Path, step: str) -> Path | None:
+    """Where the outcome of a step was put, if it was ever finished."""
+    note = record_folder(root, step) / PUBLISHED_NAME
+    return root / documents.load_record(note, "outcome")["outcome"] if note.is_file() else None
+
+
+def published(root: Path, step: str) -> Path | None:
+    """Where the outcome of a step lies, if it was ever finished and is still there."""
+    path = noted(root, step)
+    return path if path is not None and path.is_file() else None
+
+
+def finished(root: Path, spec: Spec, stage: str, wildcards: Wildcards) -> Finished:
+    """The outcome of a step. UserError where it is missing, Refused where it was made for another definition."""
+    step = step_name(stage, wildcards)
+    path = published(root, step)
+    if path is None:
+        raise UserError(f"{step}: there is no outcome of it; run it first: snakemake")
+    outcome = documents.load_json(path)
+    wanted = spec.definition_digest(stage)
+    if not isinstance(outcome, dict) or outcome.get("definition_digest") != wanted:
+        raise Refused(f"{path}: was made for another definition of {stage}; move it away and run again: snakemake")
+    return Finished(step, wildcards, path, outcome, file_digest(path))
+
+
+def all_finished(root: Path, spec: Spec, stage: str) -> list[Finished]:
+    """The outcomes of all steps of a stage."""
+    return [finished(root, spec, stage, wildcards) for wildcards in spec.steps(stage)]
+
+
+def upstream(root: Path, spec: Spec, unit: StageKind, wildcards: Wildcards) -> dict[str, list[Finished]]:
+    """For each stage, part and agent rule that `unit` builds on: its finished steps that share this step's wildcards.
+
+    Refused where a step of another stage failed or where a data file is not the one its outcome speaks of.
+    """
+    gathered: dict[str, list[Finished]] = {}
+    for name in unit.depends_on:
+        gathered[name] = [_usable(finished(root, spec, name, other)) for other in _sharing(spec, name, wildcards)]
+    return gathered | {name: of_loop(root, spec, name, wildcards) for name in unit.builds_on}
+
+
+def previous(root: Path, spec: Spec, unit: StageKind, wildcards: Wildcards) -> dict[str, list[Finished]]:
+    """What `unit` carries over from the round before; nothing in the first round."""
+    if not unit.carried:
+        return {}
+    counter = unit.wildcards[0]
+    rounds = list(spec.ranges[counter])
+    place = rounds.index(wildcards[counter])
+    if place == 0:
+        return {}
+    before = {**wildcards, counter: rounds[place - 1]}
+    return {name: of_loop(root, spec, name, before) for name in unit.carried}
+
+
+def of_loop(root: Path, spec: Spec, name: str, wildcards: Wildcards) -> list[Finished]:
+    """The finished steps of a part, an agent rule or a stage that share these wildcards, failed ones too.
+
+    Of steps behind a checkpoint there are as many as the loop asked for. Those that an earlier course of it left, which
+    built on something that has been made anew since, are not among them. None of what this campaign goes without.
+    """
+    if name in spec.left_out:
+        return []
+    found = [
+        answered(root, spec, name, other) if name in spec.agent_rules else finished(root, spec, name, other)
+        for other in _sharing(spec, name, wildcards)
+        if published(root, step_name(name, other)) is not None
+    ]
+    return [whole(one) for one in found if _is_current(root, one)]
+
+
+def answered(root: Path, spec: Spec, rule: str, wildcards: Wildcards) -> Finished:
+    """The answer to one step of an agent rule, in the form of a finished step; Refused for another agent's."""
+    step = step_name(rule, wildcards)
+    path = published(root, step)
+    if path is None:
+        raise UserError(f"{step}: there is no answer yet; run it first: snakemake")
+    answer = documents.load_record(path)
+    if answer.get("agent_digest") != agent_rules.digest_of(root, spec, rule):
+        raise Refused(f"{path}: is the answer of another agent than the signed one; move it away: snakemake")
+    kept, failure = answer.get("files", {}), answer.get("failure")
+    status = {"status": "failed", "reason": failure["reason"]} if failure else {"status": "done", "reason": None}
+    outcome = {**status, "result": answer.get("answer", {}), "files": kept, "inputs": {}}
+    return Finished(step, wildcards, path, outcome, file_digest(path))
+
+
+def without_caveats(root: Path) -> str | None:
+    """One clause where the report had to go without its caveats; None where it has them, or is not there."""
+    path = published(root, "caveats")
+    failure = documents.load_record(path).get("failure") if path else None
+    again = "to ask again: sophron agent reask caveats, then snakemake"
+    return f"its report has no caveats ({failure['kind']}); {again}" if failure else None
+
+
+def beside(root: Path, step: str) -> list[str]:
+    """Names of the files that an agent's tools left, which lie beside its answer."""
+    kept = record_folder(root, step) / "answer.json"
+    return [entry["file"] for entry in documents.load_record(kept).get("files", {}).values()] if kept.is_file() else []
+
+
+def _sharing(spec: Spec, name: str, wildcards: Wildcards) -> list[Wildcards]:
+    return [
+        other
+        for other in spec.steps(name)
+        if all(wildcards[key] == value for key, value in other.items() if key in wildcards)
+    ]
+
+
+def _is_current(root: Path, step: Finished) -> bool:
+    """Whether what a step was built on is still what lies there."""
+    paths = {name: published(root, name) for name in step.outcome["inputs"]}
+    return all(path is not None and file_digest(path) == step.outcome["inputs"][name] for name, path in paths.items())
+
+
+def _usable(step: Finished) -> Finished:
+    if step.outcome["status"] != "done":
+        raise Refused(f"{step.path}: {step.step} failed ({step.outcome['reason']}); nothing can build on it")
+    return whole(step)
+
+
+def whole(step: Finished) -> Finished:
+    """The step itself; Refused where a file of it is not the one that its outcome speaks of."""
+    for name, path in step.files.items():
+        if not stands(path, step.outcome["files"][name]):
+            raise Refused(f"{path}: is not what its outcome speaks of; remove it and run again: snakemake")
+    return step
+
+
+def stands(path: Path, entry: Mapping[str, Any]) -> bool:
+    """Whether a file is the one that an outcome speaks of. Its size first: a hole of a terabyte takes hours to read."""
+    there = path.is_file() and entry.get("bytes", path.stat().st_size) == path.stat().st_size
+    return there and file_digest(path) == entry["sha256"]
+
+
+def as_upstream(steps: Mapping[str, list[Finished]]) -> dict[str, list[UpstreamStep]]:
+    """The same as stage functions see it."""
+    return {
+        name: [
+            UpstreamStep(name, one.wildcards, one.outcome["result"], one.files, one.outcome["reason"]) for one in found
+        ]
+        for name, found in steps.items()
+    }

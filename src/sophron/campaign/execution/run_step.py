@@ -1,0 +1,316 @@
+"""One compute step from start to outcome: approval, lock, scratch, engine, outcome, results put in place.
+
+A step works in `scratch/<definition digest>/<step>/`, which survives kills; it leaves a typed outcome whatever the
+engine did, and it never computes twice what stands finished in its scratch for the same definition and inputs.
+"""
+
+import contextlib
+import os
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sophron import __version__
+from sophron.campaign.execution import campaign_lock, environment_faults, environment_modules, outcome_store, tries
+from sophron.campaign.spec.spec import Spec, cores_of, load_signed
+from sophron.campaign.spec.stage_resources import Mechanical, overlaid
+from sophron.campaign.state.projector import project
+from sophron.interfaces.kind import (
+    EngineFailure,
+    EnvironmentFailure,
+    StageKind,
+    StepContext,
+    StepResult,
+    Wildcards,
+)
+from sophron.records import approvals, atomic, clock, documents, events, job_environment, process_identity, terminal
+from sophron.records.canonical_json import digest, file_digest
+from sophron.records.errors import Refused, UserError
+from sophron.records.file_lock import FileLock
+from sophron.records.step_identity import step_name
+
+OUTCOME_NAME = "outcome.json"
+DONE_NAME = "done.json"
+CUT_OFF = "its process was killed, or could not write how it ended"
+KEY_NAME = "key.json"
+ROOM_NAME, ROOM_BYTES = "room", 1 << 17
+StageFunction = Callable[[StepContext], StepResult]
+NEXT = {
+    "retry": "it is tried again with more",
+    "short": "no further try may have more: let sophron run choose another signed value, or sign more: sophron amend",
+    "environment": environment_faults.REMEDY,
+}
+"""Ends of a try that leave no outcome, and what comes next."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a step was called with. outcome: where its outcome belongs, the other outputs beside it."""
+
+    claim: approvals.Claim
+    gate: Path
+    outcome: Path
+    log: Path | None = None
+
+
+@dataclass(frozen=True)
+class _Work:
+    """A step that may run. stage: a stage, or a part of one in the form of a stage."""
+
+    order: Order
+    root: Path
+    spec: Spec
+    stage: StageKind
+    upstream: Mapping[str, list[outcome_store.Finished]]
+    previous: Mapping[str, list[outcome_store.Finished]]
+    scratch: Path
+
+    @property
+    def step(self) -> str:
+        return step_name(self.stage.name, self.wildcards)
+
+    @property
+    def wildcards(self) -> Wildcards:
+        return self.order.claim.wildcards
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What every event of this step says."""
+        return {"step": self.step, "stage": self.spec.owner(self.stage.name), "wildcards": dict(self.wildcards)}
+
+    @property
+    def inputs(self) -> dict[str, str]:
+        """Step name -> digest of its outcome, for everything this step builds on."""
+        built_on = (*self.upstream.values(), *self.previous.values())
+        return {one.step: one.digest for found in built_on for one in found}
+
+    @property
+    def key(self) -> str:
+        """Content key of the result: definition, inputs and seed, whatever the machine."""
+        seed = self.spec.seed(self.stage.name, self.wildcards)
+        return digest([self.order.claim.digest, self.inputs, seed])
+
+
+def execute(order: Order, function: Callable[[str], StageFunction]) -> int:
+    """Run one step. function: loads the stage's function from its name. The exit code of the step.
+
+    0 with an outcome, done or failed; 1 if more memory or time, or a repair of the machine, can cure the failure.
+    Raises Refused, UserError.
+    """
+    try:
+        return _execute(order, function)
+    except OSError as error:
+        lacking = environment_faults.lacking(error)
+        if lacking is None:
+            raise
+        raise UserError(f"{_name(order)}: {lacking}; {environment_faults.REMEDY}") from error
+
+
+def _execute(order: Order, function: Callable[[str], StageFunction]) -> int:
+    root = approvals.campaign_root(order.gate)
+    try:
+        work = _prepare(order, approvals.require_approved(order.claim, root))
+    except Refused as error:
+        events.append(root, "sophron", "refused", step=_name(order), reason=str(error))
+        raise
+    with FileLock(root / campaign_lock.STEPS_LOCK, shared=True), campaign_lock.step_scratch(work.scratch):
+        if _stands_finished(work):
+            tries.close_open(root, work.scratch, work.about, tries.Ending("done"))
+            events.append(root, "sophron", "step_ended", **work.about, status="done", reason="it stood finished")
+        else:
+            _set_aside_foreign(work)
+            code = _try(work, function)
+            if code != 0:
+                return code
+        _publish(work)
+    return 0
+
+
+def _name(order: Order) -> str:
+    return step_name(order.claim.stage, order.claim.wildcards)
+
+
+def _prepare(order: Order, approval: approvals.Approval) -> _Work:
+    root, spec = approval.root, load_signed(approval)
+    stage = spec.unit(order.claim.stage)
+    if spec.definition_digest(stage.name) != order.claim.digest:
+        raise Refused(f"{_name(order)}: campaign.yaml has another definition of {stage.name}; use the rule as it is")
+    upstream = outcome_store.upstream(root, spec, stage, order.claim.wildcards)
+    previous = outcome_store.previous(root, spec, stage, order.claim.wildcards)
+    scratch = root / "scratch" / order.claim.digest[:16] / _name(order)
+    return _Work(order, root, spec, stage, upstream, previous, scratch)
+
+
+def _is_done(work: _Work) -> bool:
+    done = work.scratch / DONE_NAME
+    # A failed outcome stands as evidence, not as a result: whoever runs the step again wants it tried again.
+    return done.is_file() and {"key": work.key, "status": "done"}.items() <= documents.load_record(done).items()
+
+
+def _stands_finished(work: _Work) -> bool:
+    """Whether the result is there, byte for byte: its files may be links of published ones that somebody edited."""
+    if not _is_done(work):
+        return False
+    outcome = work.scratch / "finished" / OUTCOME_NAME
+    try:
+        content = documents.load_record(outcome, "files")
+    except UserError:  # a purge of the scratch folder took it, or it is not an outcome any more
+        return False
+    if file_digest(outcome) != documents.load_record(work.scratch / DONE_NAME, "outcome")["outcome"]:
+        return False
+    return all(outcome_store.stands(outcome.with_name(entry["file"]), entry) for entry in content["files"].values())
+
+
+def _set_aside_foreign(work: _Work) -> None:
+    """Scratch left by the same definition on other inputs is no start for this step: keep it, out of the way."""
+    note = work.scratch / KEY_NAME
+    if note.is_file() and documents.load_record(note).get("key") != work.key:
+        folder = work.scratch.with_name(f"{work.scratch.name}.set-aside-{time.time_ns()}")
+        work.scratch.rename(folder)
+        work.scratch.mkdir()
+    atomic.write_json(note, {"key": work.key})
+
+
+def _try(work: _Work, function: Callable[[str], StageFunction]) -> int:
+    tries.close_open(work.root, work.scratch, work.about, tries.Ending("killed", CUT_OFF))
+    folder, claim = tries.new(work.root, work.step), work.order.claim
+    me = {"pid": os.getpid(), "pid_start": process_identity.start_of(os.getpid()), "host": process_identity.host()}
+    marker = os.environ.get("DPDISP_DONE")  # set by the dpdispatcher executor for what it dispatches
+    dispatched = {} if marker is None else {"marker": os.path.relpath(marker, work.root)}
+    reserved = {"cores": claim.cores, "runtime_min": claim.runtime_min}
+    note = {"step": work.step, "digest": claim.digest, **reserved, "started": clock.isoformat(), **me}
+    atomic.write_json(folder / tries.NAME, note | {"placement": job_environment.here()})
+    log = os.path.relpath(folder, work.root)
+    about = work.about
+    details = {"rule": claim.rule, "try": int(folder.name), "digest": claim.digest}
+    events.append(work.root, "sophron", "step_started", **about, **details, **me, **dispatched, log=log)
+    project(work.root)
+    # Room for the last word of this try: a disk that fills up meanwhile would keep it from being written.
+    (room := work.scratch / ROOM_NAME).write_bytes(bytes(ROOM_BYTES))
+    begun, status = time.monotonic(), "crashed"
+    reason: str | None = "its process was interrupted"
+    try:
+        status, reason = _attempt(work, function, folder)
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise
+    finally:
+        room.unlink(missing_ok=True)
+        wall_s = time.monotonic() - begun
+        measured = {"wall_s": round(wall_s, 3), "peak_memory_mb": tries.peak_memory_mb()}
+        tries.end(work.root, folder, about, claim.cores * wall_s, tries.Ending(status, reason, measured))
+    if status in NEXT:
+        terminal.say(f"{work.step}: {reason}; {NEXT[status]}")
+    return int(status in NEXT)
+
+
+def _attempt(work: _Work, function: Callable[[str], StageFunction], folder: Path) -> tuple[str, str | None]:
+    """Run the stage's function; how it ended and why. A fault in our own code is raised."""
+    try:
+        return _carried_out(work, function, folder)
+    except (OSError, ImportError) as error:
+        lacking = environment_faults.lacking(error)
+        if lacking is None:
+            raise
+        return "environment", lacking
+
+
+def _carried_out(work: _Work, function: Callable[[str], StageFunction], folder: Path) -> tuple[str, str | None]:
+    context = _context(work, folder)
+    try:
+        environment_modules.load(_mechanical(work).modules)
+        made = function(work.stage.run)(context)
+    except (EnvironmentFailure, UserError) as failure:
+        return "environment", str(failure)
+    except EngineFailure as failure:
+        if failure.curable_by:
+            return "retry" if failure.curable_by in context.may_grow else "short", failure.reason
+        full = environment_faults.unwritable(work.scratch)
+        if full:
+            return "environment", f"{failure.reason} ({full})"
+        _write_outcome(work, StepResult(result={}), failure.reason)
+        return "failed", failure.reason
+    _write_outcome(work, made, None)
+    return "done", None
+
+
+def _mechanical(work: _Work) -> Mechanical:
+    return overlaid(work.spec.mechanical_block(work.stage.name), work.stage.name, work.root)
+
+
+def _context(work: _Work, folder: Path) -> StepContext:
+    mechanical = _mechanical(work)
+    cores = cores_of(mechanical)
+    if cores.total > work.order.claim.cores:  # fewer cores were given than the stage may have (`snakemake -c`)
+        cores = replace(cores, ranks=min(cores.ranks, work.order.claim.cores), threads=1)
+    return StepContext(
+        stage=work.stage.name,
+        wildcards=work.wildcards,
+        definition=work.spec.definition(work.stage.name),
+        upstream=outcome_store.as_upstream(work.upstream),
+        previous=outcome_store.as_upstream(work.previous),
+        workdir=work.scratch,
+        log_dir=folder,
+        seed=work.spec.seed(work.stage.name, work.wildcards),
+        cores=cores,
+        memory_mb=work.order.claim.memory_mb,
+        runtime_min=work.order.claim.runtime_min,
+        unsandboxed_fragments=mechanical.unsandboxed_fragments,
+        spec_seed=work.spec.data["seed"],
+        may_grow=mechanical.may_grow(work.order.claim.memory_mb, work.order.claim.runtime_min),
+    )
+
+
+def _write_outcome(work: _Work, result: StepResult, reason: str | None) -> None:
+    """Write the typed outcome. It holds no clock, host or path: equal inputs give equal bytes."""
+    files: dict[str, Any] = {}
+    for name, file_name in work.stage.outputs.items():
+        path = result.files.get(name, work.scratch / file_name)
+        if reason is not None:
+            path = work.scratch / f"{file_name}.absent"
+            path.write_bytes(b"")
+        files[name] = {"file": file_name, "sha256": file_digest(path), "bytes": path.stat().st_size}
+        atomic.place(path, work.scratch / "finished" / file_name)
+    outcome = {
+        "stage": work.stage.name,
+        "wildcards": dict(work.wildcards),
+        "status": "done" if reason is None else "failed",
+        "reason": reason,
+        "definition_digest": work.order.claim.digest,
+        "inputs": work.inputs,
+        "seed": work.spec.seed(work.stage.name, work.wildcards),
+        "result": dict(result.result),
+        "files": files,
+        "tools": {"sophron": __version__, **result.tools},
+    }
+    if reason is None:
+        where = work.scratch / "finished" / OUTCOME_NAME
+        documents.validate(documents.Document(outcome["result"], where), work.stage.schema, "result")
+    path = work.scratch / "finished" / OUTCOME_NAME
+    atomic.write_json(path, outcome)
+    done = {"key": work.key, "status": outcome["status"], "outcome": file_digest(path)}
+    atomic.write_json(work.scratch / DONE_NAME, done)
+
+
+def _publish(work: _Work) -> None:
+    """Link the finished files into place, the outcome last; a kill in between loses nothing."""
+    target = Path.cwd() / work.order.outcome
+    finished = work.scratch / "finished"
+    for file_name in work.stage.outputs.values():
+        atomic.place(finished / file_name, target.parent / file_name)
+    atomic.place(finished / OUTCOME_NAME, target)
+    outcome_store.publish(work.root, work.step, target)
+    if _is_done(work):
+        _tidy(work.scratch)
+
+
+def _tidy(scratch: Path) -> None:
+    """Keep of a finished step's scratch what a repeated call would publish; restart files and segments go."""
+    for path in scratch.iterdir():
+        if path.name in ("finished", DONE_NAME, KEY_NAME):
+            continue
+        with contextlib.suppress(OSError):  # the result is published: what cannot be removed is only in the way
+            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()

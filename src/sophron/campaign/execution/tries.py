@@ -1,0 +1,76 @@
+"""Tries of a step: a folder of `records/<step>/` each, with a note of who ran it, how it ended and what it cost."""
+
+import contextlib
+import resource
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sophron.campaign.execution.outcome_store import record_folder
+from sophron.campaign.state.projector import project
+from sophron.records import atomic, clock, core_hours, documents, events
+
+NAME = "try.json"
+
+
+def new(root: Path, step: str) -> Path:
+    """The folder of the next try of a step."""
+    folder = record_folder(root, step)
+    numbers = [int(path.name) for path in folder.glob("[0-9]*") if path.name.isdigit()]
+    path = folder / str(max(numbers, default=0) + 1)
+    path.mkdir(parents=True)
+    return path
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a try ended, and why. measured: seconds and memory, if the try itself could still measure them."""
+
+    status: str
+    reason: str | None = None
+    measured: Mapping[str, float] = field(default_factory=dict)
+
+
+def end(root: Path, folder: Path, about: Mapping[str, Any], core_seconds: float, ending: Ending) -> None:
+    """Charge a try, then record how it ended: a sum that is made again from the tries must not have it twice.
+
+    about: what every event of the step says.
+    """
+    status, reason, measured = ending.status, ending.reason, ending.measured
+    core_hours.charge(root, core_seconds)
+    ended = {"status": status, "reason": reason, "ended": clock.isoformat(), "core_seconds": round(core_seconds, 3)}
+    atomic.write_json(folder / NAME, {**documents.load_record(folder / NAME), **ended, **measured})
+    told = "failed" if status == "crashed" else status
+    events.append(root, "sophron", "step_ended", **about, status=told, reason=reason, **measured)
+    project(root)
+
+
+def peak_memory_mb() -> float:
+    """Return the peak resident memory in MB of the largest process of this step, engine or Python (Linux: KiB)."""
+    peaks = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return round(max(peaks) * 1024 / 1e6, 1)
+
+
+def close_open(root: Path, scratch: Path, about: Mapping[str, Any], ending: Ending) -> None:
+    """End and charge tries that did not do so themselves: from their start to the last change of their scratch.
+
+    Times of files are anybody's to set: no try is charged for more than it reserved, or beyond now.
+    """
+    for path in record_folder(root, about["step"]).glob(f"[0-9]*/{NAME}"):
+        note = documents.load_record(path, "cores")
+        if "ended" in note:
+            continue
+        started = path.stat().st_mtime
+        last = max(_changes(scratch), default=started)
+        reserved = 60.0 * note.get("runtime_min", 0) or float("inf")
+        elapsed = max(0.0, min(last - started, reserved, time.time() - started))
+        end(root, path.parent, about, note["cores"] * elapsed, ending)
+
+
+def _changes(folder: Path) -> Iterator[float]:
+    """When each entry below a folder was changed: of a link itself, which may lead nowhere; not of what just went."""
+    for path in folder.rglob("*"):
+        with contextlib.suppress(FileNotFoundError):
+            yield path.lstat().st_mtime

@@ -1,0 +1,1 @@
+"""From a spec to a plan: agent definitions and their cost, rule overrides, resource requests, profiles."""

@@ -1,0 +1,319 @@
+"""The plan: the sorted step identities of a forced dry run, with bounds, ceilings and envelope.
+
+It is a function of spec, code and inputs only: made by a Snakemake of its own that reads no profile, gets one core,
+and looks at no result. Steps that only a failure or a question calls for enter as templates.
+"""
+
+import hashlib
+import json
+import math
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import dropwhile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import sophron
+from sophron.campaign.planning import agent_costs, agent_rules, resource_requests, rule_overrides
+from sophron.campaign.planning.agent_costs import AgentCost
+from sophron.campaign.planning.agent_rules import SERVICE_RULES, Template
+from sophron.campaign.spec import amendment_draft, question, stage_resources
+from sophron.campaign.spec.spec import SPEC_NAME, Spec
+from sophron.records import approvals, code_digest
+from sophron.records.atomic import write_text
+from sophron.records.canonical_json import digest
+from sophron.records.errors import UserError
+from sophron.records.files import read_bytes
+from sophron.records.step_identity import identity, step_name
+
+SERVICE_CORE_HOURS = 10 / 60
+
+
+@dataclass(frozen=True)
+class PlannedStep:
+    """One step: its rule, unformatted shell line, digest, wildcards; identity is made of these four.
+
+    asked_by: the stage that an agent step of the kind belongs to.
+    """
+
+    rule: str
+    shell: str
+    digest: str
+    wildcards: Mapping[str, str]
+    asked_by: str = ""
+
+    @property
+    def identity(self) -> str:
+        """Hex sha256 of the four parts."""
+        return identity(self.rule, self.shell, self.digest, self.wildcards)
+
+    @property
+    def stage(self) -> str:
+        """The stage it belongs to; `report` for the report and the agent that writes its caveats."""
+        service = "report" if self.rule in agent_rules.PLANNED else self.wildcards.get("stage", self.rule)
+        return self.asked_by or service
+
+    @property
+    def name(self) -> str:
+        """Name in records and messages."""
+        return step_name(self.rule, self.wildcards)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is reviewed and signed. steps: sorted by identity; root: the campaign's folder.
+
+    loaded: files that the workflow includes or imports from the campaign's folder or, relative to it, from elsewhere;
+    shell: prefix and suffix that it gives to every shell line.
+    """
+
+    spec: Spec
+    steps: tuple[PlannedStep, ...]
+    templates: tuple[Template, ...] = ()
+    root: Path | None = None
+    loaded: tuple[str, ...] = ()
+    shell: tuple[str, ...] = ("", "")
+
+    @cached_property
+    def listing(self) -> str:
+        """The sorted identities, one a line: what a step bisects."""
+        return "".join(f"{step.identity}\n" for step in self.steps)
+
+    @cached_property
+    def listing_hash(self) -> str:
+        """Hex sha256 of the listing."""
+        return hashlib.sha256(self.listing.encode()).hexdigest()
+
+    @property
+    def rules(self) -> dict[str, str]:
+        """Rule -> unformatted shell line."""
+        return {step.rule: step.shell for step in self.steps}
+
+    @property
+    def hash(self) -> str:
+        """The plan hash: over identities, templates and ceilings."""
+        return digest({"steps": self.listing_hash, "templates": self._templates, "ceilings": self.ceilings})
+
+    @property
+    def _templates(self) -> dict[str, dict[str, Any]]:
+        return {template.rule: template.statement for template in self.templates}
+
+    @cached_property
+    def agents(self) -> dict[str, str]:
+        """Rule -> digest of the agent behind it, for every agent step, planned or template."""
+        rules = agent_rules.planned(self.spec)
+        planned = {step.rule: step.digest for step in self.steps if step.rule in rules}
+        return planned | {template.rule: template.digest for template in self.templates if template.asks}
+
+    @cached_property
+    def agent_costs(self) -> list[AgentCost]:
+        """What the agent steps cost, one entry a rule that asks a model; none where rules of thumb answer."""
+        rules = agent_rules.planned(self.spec)
+        bounds = Counter(step.rule for step in self.steps if step.rule in rules)
+        bounds.update({template.rule: template.bound for template in self.templates if template.asks})
+        return agent_costs.of_rules(self.root, self.spec, bounds)
+
+    @property
+    def ceilings(self) -> dict[str, dict[str, int]]:
+        """Stage or part -> most that one try may reserve."""
+        names = [*self.spec.data["stages"], *self.spec.parts]
+        blocks = {name: self.spec.mechanical_block(name) for name in names}
+        return {
+            name: dict(block["ceilings"]) | {"gpus": stage_resources.most_gpus(block)} for name, block in blocks.items()
+        }
+
+    @property
+    def loops(self) -> list[Template]:
+        """The templates of compute steps."""
+        return [template for template in self.templates if not template.asks]
+
+    def counts(self) -> dict[tuple[str, str], int]:
+        """(stage, rule) -> number of steps, in the order of the stage graph."""
+        counted = Counter((step.stage, step.rule) for step in self.steps)
+        order = [stage.name for stage in self.spec.stages]
+        place = {name: index for index, name in enumerate(order)}
+        return dict(sorted(counted.items(), key=lambda item: (place.get(item[0][0], len(order)), item[0][1])))
+
+    def core_hours(self) -> dict[str, float]:
+        """Stage -> upper bound of core-hours: ceilings x attempts, services included."""
+        bound: dict[str, float] = {}
+        services = (*SERVICE_RULES, *self.spec.agent_rules)
+        for (stage, rule), count in self.counts().items():
+            each = SERVICE_CORE_HOURS if rule in services else self.spec.mechanical(stage).core_hours()
+            bound[stage] = bound.get(stage, 0.0) + count * each
+        for part in self.loops:
+            bound[part.stage] = bound.get(part.stage, 0.0) + part.bound * self.spec.mechanical(part.rule).core_hours()
+        return bound
+
+    @property
+    def most_steps(self) -> int:
+        """The steps that are listed and those that loops may come to."""
+        return len(self.steps) + sum(part.bound for part in self.loops)
+
+    def bounds(self) -> dict[str, float]:
+        """What the plan's steps may come to: their number, and their core-hours (rounded up to hundredths)."""
+        hours = round(100 * sum(self.core_hours().values()), 6)
+        return {"steps": self.most_steps, "core_hours": math.ceil(hours) / 100}
+
+    def envelope(self) -> dict[str, Any]:
+        """What is signed, a hard cap each: the limits of the spec, and where it has none the plan's own bounds.
+
+        Without limits on model calls a campaign whose agents ask a model may take the schema's defaults.
+        """
+        calls = agent_costs.default_limits() if self.agent_costs else dict.fromkeys(agent_costs.KEYS, 0)
+        return {**calls, "trials": 0, **self.bounds(), **self.spec.data.get("limits", {})}
+
+    def excess(self) -> list[str]:
+        """Sentences that say where the plan's upper bounds, or the expected cost of its agents, exceed the limits."""
+        limits, hours = self.envelope(), self.bounds()["core_hours"]
+        faults = []
+        if self.most_steps > limits["steps"]:
+            most = " at most" if self.loops else ""
+            faults.append(
+                f"limits.steps: the plan has {self.most_steps} steps{most}, the limit is {limits['steps']}; raise it"
+            )
+        rounds = max((len(next(iter(part.ranges.values()))) for part in self.loops), default=0)
+        if rounds > limits["trials"]:
+            faults.append(f"limits.trials: a loop may take {rounds} rounds, the limit is {limits['trials']}; raise it")
+        if hours > limits["core_hours"]:
+            faults.append(
+                f"limits.core_hours: the ceilings add up to {hours:.2f} core-hours, the limit is "
+                f"{limits['core_hours']}; raise it or lower the ceilings"
+            )
+        expected = agent_costs.total(cost.expected for cost in self.agent_costs)
+        return faults + [
+            f"limits.{key}: the agent steps are expected to take {need:,.12g}, the limit is {limits[key]:,.12g}; "
+            "raise it"
+            for key, need in expected.items()
+            if need > limits[key]
+        ]
+
+    @property
+    def kind_folder(self) -> str | None:
+        """Where a kind of another distribution keeps its code, which is signed like ours."""
+        rules = Path(self.spec.kind.rules)
+        return str(rules.parent) if rules.is_absolute() else None
+
+    def files(self, root: Path) -> code_digest.Files:
+        """The code that the plan was made with."""
+        return code_digest.read(root, self.kind_folder, self.loaded)
+
+    def statement(self, root: Path) -> dict[str, Any]:
+        """What an approval says, apart from who signed when: equal plans give equal statements."""
+        return {
+            "campaign": self.spec.campaign,
+            "version": self.spec.version,
+            "spec": self.spec.digest,
+            "spec_file": hashlib.sha256(read_bytes(self.spec.document.path)).hexdigest(),
+            "plan": self.hash,
+            "steps": self.listing_hash,
+            "code": code_digest.digests(self.files(root)),
+            "files": code_digest.listing(self.files(root))[0],
+            "kind_folder": self.kind_folder,
+            "loaded": list(self.loaded),
+            "shell": list(self.shell),
+            "rules": self.rules,
+            "templates": self._templates,
+            "agents": self.agents,
+            "ceilings": self.ceilings,
+            "service_ceilings": resource_requests.SERVICE_CEILINGS,
+            "resources": sorted(resource_requests.RESOURCES),
+            "envelope": self.envelope(),
+        }
+
+    def store(self, root: Path) -> None:
+        """Put the lists of steps and of files where a check looks for them; the name of each is its hash."""
+        folder = root / approvals.FOLDER / approvals.PLANS
+        write_text(folder / f"{self.listing_hash}.steps", self.listing)
+        name, text = code_digest.listing(self.files(root))
+        write_text(folder / f"{name}.files", text)
+
+
+def make(root: Path, spec: Spec, snakefile: Path | None = None) -> Plan:
+    """The plan of a campaign, by a forced dry run in a process of its own.
+
+    snakefile: the host's, where the campaign is part of another pipeline. Raises UserError.
+    """
+    question.check_units(spec)
+    found = dry_run(
+        root,
+        snakefile or root / "Snakefile",
+        forced=True,
+        drafted="" if spec.document.path == root / SPEC_NAME else spec.document.path.name,
+    )
+    bounded = agent_rules.looped(spec)  # a dry run shows of them what comes before the first checkpoint
+    lines = [line for line in found.steps if line["rule"] not in ("gate", *bounded)]
+    ours = [_planned(spec, line) for line in lines]
+    rule_overrides.refuse(ours, root, spec)
+    rule_overrides.refuse_inputs(lines, spec)
+    if not ours:
+        raise UserError(f"{snakefile or root}: the workflow has no step of this campaign; import its rules")
+    templates = tuple(agent_rules.templates(root, spec, found.rules))
+    made = Plan(spec, tuple(sorted(ours, key=lambda step: step.identity)), templates, root, shell=tuple(found.shell))
+    return replace(made, loaded=_loaded(root, snakefile, found.files, made.kind_folder))
+
+
+def _loaded(root: Path, snakefile: Path | None, files: Sequence[str], kind_folder: str | None) -> tuple[str, ...]:
+    """What is signed of the files that Snakemake and Python loaded, relative to the campaign's folder, sorted.
+
+    Of a host's pipeline only what lies in the campaign's folder: its own rules are no part of the plan.
+    """
+    top, package = root.resolve(), Path(sophron.__file__).resolve().parent
+    own = snakefile is None or snakefile.resolve().parent == top
+    paths = {Path(path).resolve() for path in files} - {top / "Snakefile"}
+    linked = [path.resolve() for path in package.iterdir() if path.is_dir()]
+    elsewhere = [package, Path(sys.prefix).resolve(), *linked, *([Path(kind_folder).resolve()] if kind_folder else [])]
+    found = [path for path in paths if not any(folder in path.parents for folder in elsewhere)]
+    return tuple(sorted(os.path.relpath(path, top) for path in found if own or top in path.parents))
+
+
+def _planned(spec: Spec, line: Mapping[str, Any]) -> PlannedStep:
+    stage = spec.owner(line["rule"]) if line["rule"] in spec.agent_rules else ""
+    return PlannedStep(line["rule"], line["shell"], line["digest"], line["wildcards"], stage)
+
+
+class DryRun(NamedTuple):
+    """What a dry run shows of Sophron's rules.
+
+    steps: one entry a step, with the reason in an unforced one; rules: unformatted shell line of each rule that runs a
+    stage or asks an agent; files: paths of what Snakemake included and Python imported from the workflow's folder;
+    shell: prefix and suffix of every shell line.
+    """
+
+    steps: list[dict[str, Any]]
+    rules: dict[str, str]
+    files: Sequence[str] = ()
+    shell: Sequence[str] = ("", "")
+
+
+def dry_run(root: Path, snakefile: Path, *, forced: bool, drafted: str = "") -> DryRun:
+    """Run `sophron.campaign.snakefile.dry_run` in its own process. drafted: file name of a spec not in force."""
+    environment = {key: value for key, value in os.environ.items() if key != "SNAKEMAKE_PROFILE"}
+    environment.pop(amendment_draft.VARIABLE, None)
+    if drafted:
+        environment[amendment_draft.VARIABLE] = drafted
+    command = [sys.executable, "-P", "-m", "sophron.campaign.snakefile.dry_run", str(snakefile)] + (
+        ["--forced"] if forced else []
+    )
+    workdir = root if snakefile.parent == root else snakefile.parent
+    if workdir.name == "workflow":
+        workdir = workdir.parent
+    done = subprocess.run(command, cwd=workdir, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise UserError(f"{snakefile}: the dry run failed: {_cause(done.stderr)}")
+    return DryRun(**json.loads(done.stdout.splitlines()[-1]))
+
+
+def _cause(said: str) -> str:
+    """What a failed dry run said last: our own sentence, or a traceback's exception, without the code above it."""
+    lines = [line for line in said.splitlines() if line.strip()]
+    if ours := [line.removeprefix("sophron: ") for line in lines if line.startswith("sophron: ")]:
+        return ours[-1]
+    last = max((at for at, line in enumerate(lines) if line.startswith("  File ")), default=len(lines) - 4)
+    text = dropwhile(lambda line: line.startswith("    "), lines[last + 1 :])
+    return " ".join(" ".join(text).split())[:300] or "it gave no reason"

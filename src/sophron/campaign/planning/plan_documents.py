@@ -1,0 +1,111 @@
+"""experiment-design.md and workflow-plan.md: the persisted output of the Specify gate, for people and for git.
+
+Superscientist, appendix A.1 (written approval of a persisted document) and B.1 (what workflow-state.json points to).
+"""
+
+import json
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sophron.campaign.state.progress_log import plain
+from sophron.records import atomic
+from sophron.records.package_data import resource
+
+DESIGN = "experiment-design.md"
+PLAN = "workflow-plan.md"
+GIT_PATIENCE_S = 30
+MARKUP = str.maketrans({sign: f"\\{sign}" for sign in "\\`*[]<>|#"})
+
+
+def documents(spec: Mapping[str, Any], plan_summary: Mapping[str, Any]) -> dict[str, str]:
+    """File name -> Markdown text of the two documents; equal input gives equal text.
+
+    spec: the content of a valid campaign.yaml. plan_summary: `hash`; `counts`, a list of {stage, rule, steps};
+    `core_hours`, stage -> upper bound; `envelope`, limit -> value.
+    """
+    stages = {
+        name: {**stage, "mechanical": {"retries": 2, **stage["mechanical"]}} for name, stage in spec["stages"].items()
+    }
+    values = {**spec, "stages": stages, "plan": plan_summary}
+    return {name: _render(f"{name}.j2", values) for name in (DESIGN, PLAN)}
+
+
+def _render(template: str, values: Mapping[str, Any]) -> str:
+    from jinja2 import Environment, StrictUndefined
+
+    # Markdown, not HTML: what a person or an agent wrote is escaped by the filters below, one by one.
+    environment = Environment(
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,  # noqa: S701
+    )
+    environment.filters |= {"line": _line, "code": _code, "pretty": _pretty}
+    source = resource("campaign", "templates", template).read_text(encoding="utf-8")
+    return environment.from_string(source).render(**values).rstrip() + "\n"
+
+
+def _line(value: object) -> str:
+    return plain(str(value)).translate(MARKUP)
+
+
+def _code(value: object) -> str:
+    return plain(str(value)).replace("`", "'")
+
+
+def _pretty(value: object) -> str:
+    # ASCII only: control and direction characters come out as escapes, and no line can end the code block.
+    return json.dumps(value, indent=2, sort_keys=True, allow_nan=False)
+
+
+def write_documents(root: Path, texts: Mapping[str, str]) -> None:
+    """Put the documents into the campaign; a file that says the same already is left alone."""
+    for name, text in texts.items():
+        path = root / name
+        if not path.is_file() or path.read_bytes() != text.encode():
+            atomic.write_text(path, text)
+
+
+def commit_documents(root: Path) -> str | None:
+    """Commit just the two documents where the campaign lies in a git repository; the commit's id, or None.
+
+    Whatever else the user has staged stays staged and is not committed. Where git or an identity is missing,
+    the files are ignored, a merge is under way or a hook refuses, nothing is committed and nothing is wrong.
+    """
+    names = [name for name in (DESIGN, PLAN) if (root / name).is_file()]
+    if not names or _git(root, "check-ignore", "--quiet", *names) == "":
+        return None
+    listed = _git(root, "ls-files", "--", *names)
+    if listed is None or not _git(root, "status", "--porcelain", "--untracked-files=all", "--", *names):
+        return None
+    fresh = [name for name in names if name not in listed.splitlines()]
+    # `commit --only` takes known files: an entry without content makes a new file known.
+    if fresh and _git(root, "add", "--intent-to-add", "--", *fresh) is None:
+        return None
+    message = f"{root.name}: experiment design and workflow plan"
+    if _git(root, "commit", "--quiet", "--only", "-m", message, "--", *names) is None:
+        if fresh:
+            _git(root, "rm", "--cached", "--quiet", "--", *fresh)
+        return None
+    return _git(root, "rev-parse", "HEAD")
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    """What git prints, without blanks around it; None where it is missing, fails, or asks for something."""
+    environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=GIT_PATIENCE_S,
+            env=environment,
+        )
+    except (FileNotFoundError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

@@ -1,0 +1,1 @@
+"""The review that a person reads before signing, for the terminal and as an HTML page."""

@@ -1,0 +1,1 @@
+"""New campaign folders, and the catalogue of kinds and examples that they start from."""

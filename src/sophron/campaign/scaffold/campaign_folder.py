@@ -1,0 +1,150 @@
+"""A campaign folder to start from: the spec of a kind to edit, the Snakefile that imports the workflow, the profile."""
+
+import copy
+import io
+import re
+import secrets
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sophron.campaign.planning import agent_costs
+from sophron.campaign.spec.spec import SPEC_NAME
+from sophron.interfaces.kind import Kind
+from sophron.records import entry_points
+from sophron.records.atomic import write_text
+from sophron.records.documents import load_yaml
+from sophron.records.errors import UserError
+from sophron.records.package_data import resource
+from sophron.records.strict_yaml import parse
+
+TEMPLATES = ("campaign", "templates", "new")
+DRAFT_NAME = "drafted.campaign.yaml"
+LARGEST_SEED = 2**31 - 1
+
+
+def create(kind_name: str, folder: Path) -> None:
+    """Make the campaign `folder`, named as the folder is. UserError where there is something in it already.
+
+    The seed of the spec is drawn here, once: two campaigns are independent unless somebody makes their seeds equal.
+    """
+    kind: Kind = entry_points.load("sophron.kinds", kind_name)
+    check_empty(folder)
+    spec = _spec(kind, campaign_id(folder))
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(folder / SPEC_NAME, spec)
+    furnish(folder)
+
+
+def check_empty(folder: Path) -> None:
+    """UserError where there is something in the place of a new folder."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UserError(f"{folder}: is not an empty folder; give the name of a new one")
+
+
+def from_draft(folder: Path, draft: Mapping[str, Any], agents: Mapping[str, Any] | None = None) -> Path:
+    """Make `folder` the campaign of a drafted spec; where the draft was put.
+
+    agents: who answers for its agents, if the draft does not say. An existing spec stays, and the draft lies beside it;
+    what a campaign.yaml holds that is none yet (agents, limits) goes into the draft, which replaces it.
+    """
+    text = draft_text(folder, draft, agents)
+    path = folder / (DRAFT_NAME if "campaign" in _there(folder) else SPEC_NAME)
+    write_text(path, text)
+    furnish(folder)
+    return path
+
+
+def draft_text(folder: Path, draft: Mapping[str, Any], agents: Mapping[str, Any] | None = None) -> str:
+    """The text of an agent's draft, for the campaign that `folder` is.
+
+    What would justify a criterion against a published value is UNVERIFIED there: a person's word, not an agent's.
+    """
+    from ruamel.yaml import YAML
+
+    there = _there(folder)
+    begun = {} if "campaign" in there else there
+    editor, buffer = YAML(), io.StringIO()
+    editor.width = 120
+    editor.indent(mapping=2, sequence=4, offset=2)
+    spec = _in_order(_completed({**_unjustified(draft), "campaign": campaign_id(folder)}, begun, agents))
+    editor.dump(spec, buffer)
+    return buffer.getvalue()
+
+
+def _there(folder: Path) -> Mapping[str, Any]:
+    """What campaign.yaml holds already."""
+    path = folder / SPEC_NAME
+    found = load_yaml(path).data if path.is_file() else {}
+    return found if isinstance(found, Mapping) else {}
+
+
+def _completed(draft: dict[str, Any], begun: Mapping[str, Any], agents: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The draft with who answers for its agents, and with the limits that a model then has unless it states its own."""
+    who = draft.get("agents") or begun.get("agents") or agents
+    limits = {**draft.get("limits", {}), **begun.get("limits", {})}
+    asking = {"agents": dict(who), "limits": {**limits, **agent_costs.default_limits(), **limits}} if who else {}
+    return {**draft, **({"limits": limits} if limits else {}), **asking}
+
+
+def _in_order(draft: dict[str, Any]) -> dict[str, Any]:
+    """The draft with its keys in the order in which `sophron new` writes them for its kind."""
+    try:
+        example = _spec(entry_points.load("sophron.kinds", str(draft.get("kind"))), draft["campaign"])
+    except UserError:  # the review says what is wrong with the kind
+        return draft
+    ordered: dict[str, Any] = _like(draft, parse(example.encode(), "")[0])
+    return ordered
+
+
+def _like(value: Any, example: Any) -> Any:
+    """`value` with the keys of its mappings in the order of `example`; keys that are not there come last."""
+    if isinstance(value, Mapping) and isinstance(example, Mapping):
+        keys = [*(key for key in example if key in value), *(key for key in value if key not in example)]
+        return {key: _like(value[key], example.get(key)) for key in keys}
+    if isinstance(value, list) and isinstance(example, list) and example:
+        return [_like(item, example[0]) for item in value]
+    return value
+
+
+def _unjustified(draft: Mapping[str, Any]) -> dict[str, Any]:
+    spec = copy.deepcopy(dict(draft))
+    method = spec.get("method")  # of any form as yet: it is checked when it is read
+    assumptions = method.get("assumptions") if isinstance(method, dict) else None
+    for assumption in assumptions if isinstance(assumptions, list) else []:
+        if isinstance(assumption, dict) and "criterion" in assumption:
+            assumption["status"] = "UNVERIFIED"
+    return spec
+
+
+def furnish(folder: Path) -> None:
+    """What every campaign folder has beside its spec; what is there already stays."""
+    templates = resource(*TEMPLATES)
+    for name, target in (("Snakefile", "Snakefile"), ("gitignore", ".gitignore")):
+        if not (folder / target).exists():
+            shutil.copyfile(templates / name, folder / target)
+    if not (folder / "profiles" / "default").exists():
+        shutil.copytree(resource("profiles", "default"), folder / "profiles" / "default")
+
+
+def campaign_id(folder: Path) -> str:
+    """Identifier for a campaign in `folder`: its name in lower case, other characters as hyphens."""
+    name = re.sub(r"[^a-z0-9]+", "-", folder.absolute().name.lower()).strip("-")
+    if not 2 <= len(name) <= 63:
+        raise UserError(f"{folder}: its name gives no campaign id; use 2 to 63 letters, digits and hyphens")
+    return name
+
+
+def _spec(kind: Kind, campaign: str) -> str:
+    from jinja2 import Environment, StrictUndefined
+
+    # A kind that comes from another distribution gives the absolute path of its template.
+    path = resource(*TEMPLATES) / (kind.template or f"{kind.name}.yaml.j2")
+    if not path.is_file():
+        raise UserError(f'the kind "{kind.name}" brings no campaign to start from; copy one that exists')
+    template = Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True).from_string(  # noqa: S701 - YAML
+        path.read_text(encoding="utf-8")
+    )
+    text: str = template.render(campaign=campaign, seed=1 + secrets.randbelow(LARGEST_SEED))
+    return text

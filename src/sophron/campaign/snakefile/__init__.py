@@ -1,0 +1,1 @@
+"""What Snakefiles import: the campaign API of rules, the onstart hook, and the dry run."""

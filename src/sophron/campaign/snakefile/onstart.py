@@ -1,0 +1,113 @@
+"""The moment a workflow starts: the driver takes the campaign, and the approval is looked at once before any step."""
+
+import json
+import os
+from pathlib import Path
+
+from sophron.campaign.approval import amend, known_signers
+from sophron.campaign.execution import campaign_lock
+from sophron.campaign.planning.plan import Plan, make
+from sophron.campaign.planning.resource_requests import check_jobs
+from sophron.campaign.planning.spec_record import record_spec
+from sophron.campaign.snakefile.snakefile_api import around_shell_lines, one_sentence, workflow_of
+from sophron.campaign.spec.spec import SPEC_NAME, load
+from sophron.campaign.state.projector import project
+from sophron.records import approvals, code_digest, core_hours, entry_points, events, secret_environment
+from sophron.records.documents import load_yaml, validate
+from sophron.records.errors import Refused
+from sophron.records.file_lock import FileLock
+from sophron.records.package_data import resource
+
+NEEDS = "sophron.needs"
+"""What a campaign needs to start, functions of its folder that raise UserError."""
+MODELS = ("config", "models.yaml")
+_held: list[FileLock] = []
+
+
+def begin(folder: str | Path) -> None:
+    """What `onstart:` calls, ours and a host's: one sentence and exit code 2 where the workflow must not start."""
+    with one_sentence():
+        root = Path(folder).absolute()
+        take(root)
+        _protect_jobs(root)
+        check_shell(root)
+        check_requests(root)
+        for name in entry_points.names(NEEDS):
+            entry_points.load(NEEDS, name)(root)
+        secret_environment.withhold(key_variables(root))
+
+
+def take(root: Path) -> None:
+    """Take the campaign. Raises UserError where another driver runs, Refused where nothing valid is signed.
+
+    The lock is held until this process ends, however it ends.
+    """
+    _held.append(campaign_lock.driver_lock(root))
+    try:
+        approval = approvals.valid_approval(root)
+        known_signers.check(approval)
+        check_agents(approval)
+    except Refused as error:
+        events.append(root, "sophron", "refused", step="snakemake", reason=str(error))
+        project(root)
+        raise
+    _held[-1].note(json.dumps(campaign_lock.me() | approvals.stamp(approval)))
+    core_hours.settle(root)
+    tell(root)
+
+
+def _protect_jobs(root: Path) -> None:
+    """Let no Python of a job import from the campaign's folder. A host's own scripts may do as they like."""
+    workflow = workflow_of(root)
+    if workflow is not None and Path(workflow.main_snakefile).parent == root:
+        os.environ["PYTHONSAFEPATH"] = "1"
+
+
+def check_agents(approval: approvals.Approval) -> None:
+    """Refused where an agent is not the signed one: better now than after days, when the report asks for it."""
+    root, record = approval.root, approval.record
+    changed = amend.agents_changed(root, load(root / SPEC_NAME), record)
+    if changed:
+        files = code_digest.read(root, record["kind_folder"], record["loaded"])
+        names = code_digest.changed(approvals.signed_files(root, record), files, [code_digest.PROMPTS])
+        raise Refused(approvals.another_agent(" and ".join(changed), names))
+
+
+def check_shell(root: Path) -> None:
+    """Refused where something puts another text around every shell line than was signed; no step could see that."""
+    signed = approvals.signed_gate(root).record["shell"]
+    if workflow_of(root) is not None and around_shell_lines() != signed:
+        raise Refused(
+            "this workflow sets a shell prefix or suffix that is not the signed one; "
+            "remove it, or look at it and sign: sophron review, sophron approve"
+        )
+
+
+def check_requests(root: Path) -> None:
+    """Refused where this run's profile or command line asks for more than was signed: nothing is submitted yet."""
+    workflow = workflow_of(root)
+    if workflow is not None:
+        check_jobs(workflow.dag.needrun_jobs(), approvals.signed_gate(root).record)
+
+
+def key_variables(root: Path) -> list[str]:
+    """Names of the variables from which the models of a campaign take their keys."""
+    found = []
+    # A campaign's own file may hold single keys of an entry.
+    for path, pointer in ((resource(*MODELS), ""), (root.joinpath(*MODELS), "changes")):
+        if path.is_file():
+            document = load_yaml(path)
+            validate(document, "models", pointer)
+            found += [entry["key_env"] for entry in document.data["models"].values() if entry.get("key_env")]
+    return found
+
+
+def tell(root: Path, plan: Plan | None = None) -> None:
+    """Record the spec in force, if the records do not know it yet (a kill came between), and project the state."""
+    if not approvals.gate_path(root).is_file():
+        return
+    spec = load(root / SPEC_NAME)
+    planned = plan is not None or (root / "Snakefile").is_file()  # a host's plan is its own affair
+    if planned and project(root)["spec_digest"] != spec.digest:
+        record_spec(root, spec, plan or make(root, spec))
+    project(root)

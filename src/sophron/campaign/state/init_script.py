@@ -1,0 +1,29 @@
+"""init.sh: what a fresh shell needs to go on with a campaign (Superscientist, appendix B.3)."""
+
+import shlex
+import sys
+from pathlib import Path
+
+from sophron.campaign.state.progress_log import plain
+from sophron.records import atomic, files
+from sophron.records.package_data import resource
+
+NAME = "init.sh"
+
+
+def render(campaign: str, prefix: str) -> str:
+    """The script for the Python installation at `prefix`."""
+    from jinja2 import StrictUndefined, Template
+
+    source = resource("campaign", "templates", "init.sh.j2").read_text(encoding="utf-8")
+    template = Template(source, undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)
+    text: str = template.render(campaign=plain(campaign), prefix=shlex.quote(prefix))
+    return text
+
+
+def write(root: Path, campaign: str) -> None:
+    """Put init.sh into the campaign, for the Python that runs now; an equal one is left alone."""
+    path, text = root / NAME, render(campaign, sys.prefix)
+    if not path.exists() or files.read_bytes(path) != text.encode():
+        atomic.write_text(path, text)
+        path.chmod(path.stat().st_mode | 0o111)

@@ -1,0 +1,1 @@
+"""The panel of experts: votes, their aggregate (MDForge, equation 6), and the reputation of experts."""

@@ -1,0 +1,1 @@
+"""Generated pipelines: the contract of the four stage files, static checks, and mechanical edits."""

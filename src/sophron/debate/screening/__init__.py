@@ -1,0 +1,1 @@
+"""A virtual screen: one pipeline over a library of guests, and its ranking."""

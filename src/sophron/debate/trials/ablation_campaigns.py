@@ -1,0 +1,151 @@
+"""The ladder of methods: one campaign a method from a given one, and what they came to, in the form of table 1."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, Self
+
+from sophron.agents.gateway import ledger
+from sophron.agents.gateway.ledger_totals import Amount, Book, nothing
+from sophron.campaign.execution import outcome_store
+from sophron.campaign.scaffold import campaign_folder
+from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
+from sophron.debate.trials.methods import METHODS
+from sophron.debate.trials.trial_loop import Failure, Trial, runnable
+from sophron.records.errors import UserError
+from sophron.records.step_identity import step_name
+
+HEADER = (
+    "method",
+    "runnable",
+    "train R2",
+    "train rho",
+    "train tau",
+    "held-out R2",
+    "held-out rho",
+    "held-out tau",
+    "trials",
+    "refused unrun",
+    "crashes",
+    "refusals",
+    "clean",
+    "calls",
+    "tokens",
+    "dollars",
+)
+NONE = "-"
+
+
+def make(root: Path, into: Path) -> list[Path]:
+    """A campaign folder for each method below `into`, alike but for the method; each is signed and run by itself.
+
+    UserError where `root` is no campaign with trials, or where one of the folders is there already.
+    """
+    data = _with_trials(root)
+    made = []
+    for method, about in METHODS.items():
+        folder = into / f"{data['campaign']}-{method}".replace("_", "-")
+        if folder.exists():
+            raise UserError(f"{folder}: is there already; name another folder")
+        draft: dict[str, Any] = copy.deepcopy(dict(data)) | {"version": 1}
+        draft["stages"]["trials"]["definition"]["method"] = method
+        if not about.panel:
+            draft["stages"].pop("discussion", None)
+            draft["stages"]["trials"]["depends_on"] = [
+                name for name in draft["stages"]["trials"]["depends_on"] if name != "discussion"
+            ]
+        folder.mkdir(parents=True)
+        campaign_folder.from_draft(folder, draft)
+        made.append(folder)
+    return made
+
+
+def _with_trials(root: Path) -> Mapping[str, Any]:
+    spec = load(root / SPEC_NAME)
+    if "trials" not in spec.data["stages"]:
+        raise UserError(f"{root / SPEC_NAME}: has no stage trials; name a campaign of the kind host_guest")
+    return spec.data
+
+
+@dataclass(frozen=True)
+class Rung:
+    """What one campaign of the ladder came to. trials: in their order; result: of its stage `trials`; wanted: N.
+
+    spent: what all agents cost up to the end of each trial (calls, tokens, dollars), the discussion counted to the
+    first; rules of thumb cost nothing and are not in the ledger.
+    """
+
+    method: str
+    trials: Sequence[Trial]
+    result: Mapping[str, Any]
+    wanted: int
+    spent: Sequence[Amount]
+
+    @classmethod
+    def read(cls, root: Path) -> Self:
+        """From a campaign folder; UserError where its trials have not ended."""
+        _with_trials(root)
+        return cls.of(root, load(root / SPEC_NAME))
+
+    @classmethod
+    def of(cls, root: Path, spec: Spec) -> Self:
+        """The same where the spec is known."""
+        result = outcome_store.finished(root, spec, "trials", {}).outcome["result"]
+        closed = outcome_store.of_loop(root, spec, "close", {})[-1].outcome["result"]
+        made = [Trial.read(each) for each in closed["trials"]]
+        definition = spec.definition("trials")
+        return cls(definition["method"], made, result, definition["successes"], _spent(root, spec, len(made)))
+
+    @property
+    def spent_in(self) -> list[Amount]:
+        """What each trial cost by itself, the discussion counted to the first."""
+        before = [nothing(), *self.spent]
+        pairs = zip(before, self.spent, strict=False)
+        return [{kind: round(after[kind] - one[kind], 9) for kind in after} for one, after in pairs]
+
+    @property
+    def failures(self) -> dict[Failure, int]:
+        """How its trials ended."""
+        kinds = [trial.failure for trial in self.trials]
+        return {kind: kinds.count(kind) for kind in Failure}
+
+    @property
+    def row(self) -> list[str]:
+        """In the order of `HEADER`."""
+        count, spent = self.failures, self.spent[-1]
+        return [
+            self.method,
+            runnable(self.trials, self.wanted),
+            *_scores(self.result["training"]),
+            *_scores(self.result["held_out"]),
+            str(len(self.trials)),
+            *(str(count[kind]) for kind in Failure),
+            *(f"{spent['calls']:.0f}", f"{spent['tokens']:.0f}", f"{spent['dollars']:.2f}"),
+        ]
+
+
+def _scores(scores: Mapping[str, float | None] | None) -> list[str]:
+    values = [None if scores is None else scores[key] for key in ("r2", "spearman", "kendall")]
+    return [NONE if value is None else f"{value:.2f}" for value in values]
+
+
+def _spent(root: Path, spec: Spec, trials: int) -> list[Amount]:
+    path = root / ledger.FILE
+    by = Book(path, "step").sums().by if path.is_file() else {}
+    rounds = [nothing() for _ in range(trials)]
+    for rule in spec.agent_rules:
+        for wildcards in spec.steps(rule):
+            number = int(wildcards.get("trial", 0))
+            for kind, value in by.get(step_name(rule, wildcards), {}).items() if number < trials else ():
+                rounds[number][kind] += value
+    return list(accumulate(rounds, lambda before, own: {kind: before[kind] + own[kind] for kind in own}))
+
+
+def rungs(roots: Sequence[Path]) -> list[Rung]:
+    """What each campaign came to, in the order of the ladder."""
+    order = list(METHODS)
+    return sorted((Rung.read(root) for root in roots), key=lambda each: order.index(each.method))

@@ -1,0 +1,221 @@
+"""Steps of a trial that weigh and count: the panel's critiques, the benchmark, the end of a trial, and of the loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sophron.debate.panel import reputation
+from sophron.debate.panel.aggregate import STEMS, Critique, Mode, aggregate
+from sophron.debate.panel.votes import Label, Vote
+from sophron.debate.trials import execute_stage_file, trial_figures
+from sophron.debate.trials.methods import EXPERTS, TURNS
+from sophron.debate.trials.scores import Scores, compare
+from sophron.debate.trials.trial_loop import Bounds, Failure, Guest, Standing, Trial, standing
+from sophron.debate.trials.trial_setup import PIPELINE_NAME
+from sophron.interfaces.kind import StepContext, StepResult, UpstreamStep
+from sophron.records import atomic, documents
+
+
+def discussion(ctx: StepContext) -> StepResult:
+    """The panel's recommendation before there is a pipeline."""
+    return StepResult({"critique": _weighed(ctx, Mode.DESIGN, None).as_document()})
+
+
+def screen(ctx: StepContext) -> StepResult:
+    """The panel before the run; advice, whatever it says."""
+    return _critique(ctx, Mode.PRE)
+
+
+def examine(ctx: StepContext) -> StepResult:
+    """The panel after one guest of the trial, before it knows the others."""
+    return _critique(ctx, Mode.POST_SINGLE)
+
+
+def review(ctx: StepContext) -> StepResult:
+    """The panel after the benchmark."""
+    return _critique(ctx, Mode.POST_BENCHMARK)
+
+
+def _critique(ctx: StepContext, mode: Mode) -> StepResult:
+    return StepResult({"critique": _weighed(ctx, mode, _entries(ctx)).as_document()})
+
+
+def _weighed(ctx: StepContext, mode: Mode, entries: Sequence[Mapping[str, reputation.Reputation]] | None) -> Critique:
+    stem = STEMS[mode]
+    rounds = [dict(_votes(ctx, stem, turn)) for turn in TURNS]
+    standing_now = entries[-1] if entries else {agent: reputation.Reputation() for agent in EXPERTS.values()}
+    weights = reputation.means(standing_now)
+    if entries and ctx.definition["reputation"] == "thompson":
+        weights = reputation.thompson(standing_now, ctx.definition["draw_seed"], int(ctx.wildcards["trial"]))
+    return aggregate(mode, rounds, weights)
+
+
+def _votes(ctx: StepContext, stem: str, turn: str) -> Iterator[tuple[str, Vote]]:
+    for rule, agent in EXPERTS.items():
+        for one in ctx.upstream[f"{stem}_{rule}"]:
+            if one.wildcards["turn"] == turn:
+                yield agent, Vote.read(one.result, Path(f"{stem}_{rule}"))
+
+
+def _entries(ctx: StepContext) -> list[dict[str, reputation.Reputation]]:
+    """Reputations before the first trial and after each that ended, folded from the trials so far."""
+    outcomes = [
+        reputation.Outcome(trial.before, trial.label)
+        for trial in _trials(ctx.previous.get("close", []))
+        if trial.succeeded and trial.label is not None
+    ]
+    return list(reputation.trajectory(list(EXPERTS.values()), outcomes))
+
+
+def _trials(closed: Sequence[UpstreamStep]) -> list[Trial]:
+    return [Trial.read(each) for each in closed[-1].result["trials"]] if closed else []
+
+
+def benchmark(ctx: StepContext) -> StepResult:
+    """All training guests against their references, which no other step of a trial sees."""
+    training = ctx.definition["training"]
+    guests = {name: _guest(ctx, name) for name in training}
+    (kept,) = ctx.upstream["references"]
+    values = documents.load_json(kept.files["references"])
+    scores = compare(_predicted(guests), {name: values[name] for name in training})
+    trial = Trial(int(ctx.wildcards["trial"]), runs=True, guests=guests, wanted=len(training), scores=scores, before={})
+    about = {
+        "failure": trial.failure.value,
+        "analysed": trial.analysed,
+        "succeeded": trial.succeeded,
+        "reward_kcal_per_mol": trial.reward,
+    }
+    return StepResult({"trial": trial.as_document(), **about})
+
+
+def _predicted(guests: Mapping[str, Guest]) -> dict[str, float | None]:
+    return {name: guest.delta_g_kcal_per_mol for name, guest in guests.items()}
+
+
+def _guest(ctx: StepContext, name: str) -> Guest:
+    statuses: dict[int, str] = {}
+    number = None
+    for stage, part in enumerate(execute_stage_file.PARTS, 1):
+        mine = [one for one in ctx.upstream[part] if one.wildcards["guest"] == name]
+        found = {one.result["status"] for one in mine}
+        if found and found != {"skipped"}:
+            statuses[stage] = next(status for status in ("failed", "refused", "completed") if status in found)
+        if part == "analyse" and mine:
+            number = mine[0].result["delta_g_kcal_per_mol"]
+    return Guest(statuses, number)
+
+
+def close(ctx: StepContext) -> StepResult:
+    """What a trial was, and whether another one comes."""
+    trial = _ended(ctx)
+    trials = [*_trials(ctx.previous.get("close", [])), trial]
+    now = standing(trials, _bounds(ctx))
+    return StepResult(
+        {
+            "failure": trial.failure.value,
+            "succeeded": trial.succeeded,
+            "over": now.end is not None,
+            "standing": now.as_document(),
+            "trials": [each.as_document() for each in trials],
+        }
+    )
+
+
+def _ended(ctx: StepContext) -> Trial:
+    number, wanted = int(ctx.wildcards["trial"]), len(ctx.definition["training"])
+    if not any(one.result["state"] == execute_stage_file.READY for one in ctx.upstream["rehearse"]):
+        rejected = all(one.result["state"] == "rejected" for one in ctx.upstream["rehearse"])
+        return Trial(number, runs=not rejected, guests={}, wanted=wanted, scores=None, before={})
+    (made,) = ctx.upstream["benchmark"]
+    trial = Trial.read(made.result["trial"])
+    before = _last_labels(ctx.upstream["screen"])
+    after = next((one.result["critique"] for one in ctx.upstream["review"]), None)
+    label = Label(after["label"]) if after else None
+    score = after["score"] if after else None
+    return replace(trial, before=before, label=label, score=score)
+
+
+def _last_labels(screened: Sequence[UpstreamStep]) -> dict[str, Label]:
+    critique = next((one.result["critique"] for one in screened), None)
+    return {expert: Label(vote["label"]) for expert, vote in critique["rounds"][-1].items()} if critique else {}
+
+
+def _bounds(ctx: StepContext) -> Bounds:
+    return Bounds(*(ctx.definition[key] for key in ("successes", "failures", "theta_pass")))
+
+
+def trials(ctx: StepContext) -> StepResult:
+    """The pipeline to deploy, its training scores, and what it says of the held-out guests, which no trial has seen."""
+    made = _trials(ctx.upstream["close"])
+    now = standing(made, _bounds(ctx))
+    chosen = next((trial for trial in made if trial.number == now.deployed), None)
+    path = ctx.workdir / PIPELINE_NAME
+    atomic.write_text(path, _deployed(ctx, now))
+    entries = reputation.trajectory(
+        list(EXPERTS.values()),
+        [reputation.Outcome(each.before, each.label) for each in made if each.succeeded and each.label is not None],
+    )
+    told = ctx.workdir / "reputation.json"
+    atomic.write_json(told, reputation.as_document(entries))
+    plot = ctx.workdir / "trials.svg"
+    trial_figures.trials(made, entries, plot)
+    held_out, predicted = _held_out(ctx, now)
+    failures = _counted(made)
+    error = held_out["mae_kcal_per_mol"] if held_out else None
+    result = {
+        "trials": len(made),
+        "successes": now.successes,
+        "end": now.end.value if now.end else None,
+        "deployed": now.deployed,
+        "failures": failures,
+        "refused": failures.get(Failure.REFUSAL.value, 0),
+        "predictions": sum(trial.scores.guests for trial in made if trial.scores),
+        "training": chosen.scores.as_document() if chosen and chosen.scores else None,
+        "held_out": held_out,
+        "held_out_error_kcal_per_mol": error,
+        "held_out_standard_error_kcal_per_mol": held_out["mae_standard_error_kcal_per_mol"] if held_out else None,
+        "refusal": _why_no_number(ctx) if error is None else None,
+        "predicted": predicted,
+    }
+    return StepResult(result, {"pipeline": path, "reputation": told, "trials_plot": plot})
+
+
+def _why_no_number(ctx: StepContext) -> str:
+    """What the last analysis said that refused; of equals the one of the first guest."""
+    refused = [one for one in ctx.upstream["analyse"] if one.result["status"] == "refused"]
+    if not refused:
+        return "no guest was held out" if not ctx.definition["held_out"] else "no pipeline ran to its end"
+    last = min(refused, key=lambda one: (-int(one.wildcards["trial"]), one.wildcards["guest"]))
+    told = (last.result["failure"] or {}).get("sentence", "it gave no reason")
+    return f"the analysis of {last.wildcards['guest']} in trial {last.wildcards['trial']} refused: {told}"
+
+
+def _counted(made: Sequence[Trial]) -> dict[str, int]:
+    kinds = [trial.failure.value for trial in made]
+    return {kind: kinds.count(kind) for kind in sorted(set(kinds))}
+
+
+def _deployed(ctx: StepContext, now: Standing) -> str:
+    if now.deployed is None:
+        return ""
+    mine = [one for one in ctx.upstream["rehearse"] if one.wildcards["trial"] == str(now.deployed)]
+    return execute_stage_file.ready(mine).reply
+
+
+def _held_out(ctx: StepContext, now: Standing) -> tuple[dict[str, Any] | None, dict[str, float | None]]:
+    names = ctx.definition["held_out"]
+    if now.deployed is None or not names:
+        return None, {}
+    (kept,) = ctx.upstream["references"]
+    values = documents.load_json(kept.files["references"])
+    mine = {
+        one.wildcards["guest"]: one.result["delta_g_kcal_per_mol"]
+        for one in ctx.upstream["analyse"]
+        if one.wildcards["trial"] == str(now.deployed)
+    }
+    predicted = {name: mine.get(name) for name in names}
+    scores: Scores = compare(predicted, {name: values[name] for name in names})
+    return scores.as_document(), predicted

@@ -1,0 +1,222 @@
+"""Running one stage file on one guest: in the sandbox, in its own folder, with nothing granted but what it needs.
+
+A stage file is code that a model wrote. It sees the interpreter with its packages, this package, the task, the files
+of host and guest, and what earlier stages left; it has no network, no home and no environment but its variables.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import sophron
+from sophron.debate.pipelines import pipeline
+from sophron.debate.pipelines.pipeline import Pipeline, StageFile
+from sophron.interfaces.sandbox import Ended, Grant, SandboxBackend
+from sophron.records import atomic, documents
+from sophron.records.errors import UserError
+from sophron.sandbox import mounts
+
+SCHEMA = "debate/stage_result"
+TAIL = 4000
+"""Characters kept of what it wrote to its error stream."""
+MOST_PROCESSES = 64
+
+
+@dataclass(frozen=True)
+class Work:
+    """One execution. task: its metadata; inputs: canonical name -> file; earlier: name below its folder -> folder.
+
+    folder: scratch of the step; work and inputs lie below it. ns_per_window: of production; platform: OpenMM's.
+    """
+
+    pipeline: Pipeline
+    stage: StageFile
+    task: Mapping[str, Any]
+    folder: Path
+    seed: int
+    ns_per_window: float
+    platform: str = "CPU"
+    window: int | None = None
+    inputs: Mapping[str, Path] = field(default_factory=dict)
+    earlier: Mapping[str, Path] = field(default_factory=dict)
+    memory_mb: int = 2000
+    cores: int = 1
+    wall_s: float | None = None
+
+    @property
+    def workdir(self) -> Path:
+        """Where the file runs."""
+        return self.folder / "work"
+
+
+@dataclass(frozen=True)
+class Executed:
+    """How it went. result: valid by `stage_result.schema.yaml` whatever happened; measured: by us, not by the file."""
+
+    result: Mapping[str, Any]
+    measured: Mapping[str, Any]
+
+    @property
+    def completed(self) -> bool:
+        """Whether the stage did its work."""
+        return bool(self.result["status"] == "completed")
+
+    def as_document(self) -> dict[str, Any]:
+        """Plain data that fits `debate/executed.schema.yaml`."""
+        return {"result": dict(self.result), "measured": dict(self.measured)}
+
+
+def run(work: Work, sandbox: SandboxBackend) -> Executed:
+    """Run the file once; what it left is in `work.workdir` afterwards, without links.
+
+    It begins where a try of the same work that was killed has stopped: files that one left are there, its result is
+    not. `work.folder` is of this work alone. UserError where no sandbox can be made; whatever the file does is a
+    result.
+    """
+    _prepare(work)
+    output = work.folder / "stdout"
+    errors = work.folder / "stderr"
+    begun = time.monotonic()
+    ended = sandbox.run([sys.executable, "-s", work.stage.file], _grant(work), stdout=output, stderr=errors)
+    measured = {
+        "wall_time_s": time.monotonic() - begun,
+        "exit_code": ended.returncode,
+        "limit": ended.limit,
+        "stderr_tail": _tail(errors),
+    }
+    result = _result(work, ended, measured)
+    _clean(work)
+    atomic.write_json(work.workdir / work.stage.result, result)
+    return Executed(result, measured)
+
+
+def variables(work: Work) -> dict[str, str]:
+    """The environment of the file."""
+    own = {
+        pipeline.NS_PER_WINDOW: repr(work.ns_per_window),
+        pipeline.WINDOWS: str(work.pipeline.windows),
+        pipeline.SEED: str(work.seed),
+        pipeline.PLATFORM: work.platform,
+        "PATH": f"{sys.prefix}/bin:/usr/bin:/bin",
+        "PYTHONPATH": str(_package().parent),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "HOME": str(work.workdir),
+        "LANG": "C.UTF-8",
+        "AMBERHOME": sys.prefix,
+        "OMP_NUM_THREADS": str(work.cores),
+        "OPENMM_CPU_THREADS": str(work.cores),
+    }
+    return own if work.window is None else own | {pipeline.WINDOW: str(work.window)}
+
+
+def interpreter() -> list[Path]:
+    """What a sandbox must show of this Python: its environment, its standard library, its program, this package."""
+    base = Path(sys.base_prefix)
+    shown = [Path(sys.prefix), _package()]
+    if base not in (Path(sys.prefix), Path("/usr")):
+        library = Path(sysconfig.get_config_var("LIBDIR") or base / "lib")
+        shown += [
+            Path(sysconfig.get_path("stdlib")),
+            *_chain(Path(sys.executable)),
+            *sorted(library.glob("libpython*")),
+        ]
+    return shown
+
+
+def _chain(program: Path) -> list[Path]:
+    """The links from an environment's interpreter to the real one, each by itself, and that one."""
+    found = []
+    while program.is_symlink():
+        program = program.parent / program.readlink()
+        found.append(program)
+    return found
+
+
+def _package() -> Path:
+    return Path(sophron.__file__).resolve().parent
+
+
+def _prepare(work: Work) -> None:
+    work.workdir.mkdir(parents=True, exist_ok=True)
+    _clean(work)  # a link that a killed try has left could lead our own writing out of the folder
+    (work.workdir / work.stage.result).unlink(missing_ok=True)
+    atomic.write_json(work.workdir / pipeline.METADATA_NAME, work.task)
+    atomic.write_text(work.workdir / work.stage.file, work.pipeline.files[work.stage.file])
+    for name, source in {**work.inputs, **work.earlier}.items():
+        link = work.workdir / name
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(source.resolve())
+
+
+def _grant(work: Work) -> Grant:
+    accelerated = work.platform in ("CUDA", "OpenCL")
+    return Grant(
+        work.workdir,
+        read_only=[*interpreter(), *(path.resolve() for path in (*work.inputs.values(), *work.earlier.values()))],
+        env=variables(work),
+        memory_mb=None if accelerated else work.memory_mb,  # a driver of a GPU reserves addresses that it never uses
+        wall_s=work.wall_s,
+        processes=MOST_PROCESSES,
+        devices=mounts.accelerators() if accelerated else (),
+    )
+
+
+def _tail(path: Path) -> str:
+    text = path.read_bytes()[-4 * TAIL :].decode(errors="replace")
+    return "".join(each for each in text if each.isprintable() or each == "\n")[-TAIL:]
+
+
+def _result(work: Work, ended: Ended, measured: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the file says of itself where that is valid and fits how it ended; else what we saw."""
+    if ended.limit is not None:
+        return _failed(work, "limit", f"it passed its limit {ended.limit} and was ended.", measured)
+    path = work.workdir / work.stage.result
+    if path.is_symlink() or not path.is_file():
+        said = measured["stderr_tail"].strip().splitlines()
+        why = f"it ended with {ended.returncode} and left no {work.stage.result}"
+        return _failed(work, "no_result", f"{why}{': ' + said[-1] if said else ''}", measured)
+    try:
+        result = documents.load_json(path)
+        documents.validate(documents.Document(result, Path(path.name)), SCHEMA)
+    except UserError as error:
+        return _failed(work, "invalid_result", str(error), measured)
+    if result["stage"] != work.stage.number:
+        return _failed(work, "invalid_result", f"its result says stage {result['stage']}", measured)
+    if ended.returncode and result["status"] != "failed":
+        return _failed(work, "crash", f"it says {result['status']} and ended with {ended.returncode}", measured)
+    checked: Mapping[str, Any] = result
+    return checked
+
+
+def _failed(work: Work, kind: str, sentence: str, measured: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {
+        "stage": work.stage.number,
+        "status": "failed",
+        "failure": {"kind": kind, "sentence": sentence},
+        "wall_time_seconds": measured["wall_time_s"],
+        "delta_g_kcal_per_mol": None,
+        "convergence_flags": {},
+        "energy_components": {},
+        "diagnostics": {},
+        "writer_notes": "",
+    }
+
+
+def _clean(work: Work) -> None:
+    """Take away what we put there, and every link and special file that the program made: none of it is a result."""
+    ours = {pipeline.METADATA_NAME, work.stage.file}
+    for folder, folders, names in os.walk(work.workdir, topdown=False):
+        for name in (*folders, *names):
+            path = Path(folder) / name
+            plain = path.is_dir() if name in folders else path.is_file()
+            if path.is_symlink() or not plain or str(path.relative_to(work.workdir)) in ours:
+                path.unlink()
+            elif path.is_dir() and not any(path.iterdir()):
+                path.rmdir()

@@ -1,0 +1,226 @@
+"""The trial loop as functions of its records (MDForge, algorithm 1): what a trial was, whether another one comes.
+
+Nothing here keeps a state. Where the loop stands is folded from the trials that ended, so that it can neither be lost
+nor drift from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any, Self
+
+from sophron.debate.panel.votes import Label
+from sophron.debate.trials.scores import Scores
+
+
+class Failure(StrEnum):
+    """How a trial ended (MDForge, figure 3c); the first two did not come to an answer on any guest."""
+
+    LAYER1 = "layer1"
+    CRASH = "mid_pipeline_crash"
+    REFUSAL = "analysis_refusal"
+    CLEAN = "clean"
+
+
+class End(StrEnum):
+    """Why no further trial comes."""
+
+    PASSED = "passed"
+    SUCCESSES = "successes"
+    FAILURES = "failures"
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """successes: N, trials that count; failures: M, in a row; theta_pass: least panel score that ends the loop."""
+
+    successes: int
+    failures: int
+    theta_pass: float
+
+    @property
+    def trials(self) -> int:
+        """Most trials that there can be: M - 1 failures before each success, and M after the last but one."""
+        return self.successes * self.failures
+
+
+@dataclass(frozen=True)
+class Guest:
+    """One training guest in one trial. statuses: stage number -> completed, failed or refused; windows count as one."""
+
+    statuses: Mapping[int, str]
+    delta_g_kcal_per_mol: float | None
+
+    @property
+    def produced(self) -> bool:
+        """Whether production was completed."""
+        return all(self.statuses.get(stage) == "completed" for stage in (1, 2, 3))
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A trial that ended. guests: empty where nothing was executed; label, score: of the panel afterwards, if asked.
+
+    scores: of the benchmark, which alone saw the references; None where it was not made. wanted: number of training
+    guests; before: expert -> label of its last vote before the run.
+    """
+
+    number: int
+    runs: bool
+    guests: Mapping[str, Guest]
+    wanted: int
+    scores: Scores | None
+    before: Mapping[str, Label]
+    label: Label | None = None
+    score: float | None = None
+
+    @property
+    def reward(self) -> float | None:
+        """r* = -MAE over the guests with a number, in kcal/mol; None without any."""
+        return None if self.scores is None or self.scores.mae is None else -self.scores.mae
+
+    @property
+    def failure(self) -> Failure:
+        """Its type. A refusal on any guest makes it one; a crash of any stage on any guest is the graver fact."""
+        if not self.runs:
+            return Failure.LAYER1
+        statuses = [status for guest in self.guests.values() for status in guest.statuses.values()]
+        if not statuses or "failed" in statuses or not all(len(guest.statuses) == 4 for guest in self.guests.values()):
+            return Failure.CRASH
+        return Failure.REFUSAL if "refused" in statuses else Failure.CLEAN
+
+    @property
+    def analysed(self) -> bool:
+        """Whether every guest came to the end of its analysis, with a number or a refusal: the panel has what to see.
+
+        Algorithm 1 (line 17) sends a trial without any number back to its author alone. A refusal is a finding all
+        the same, and which stage is to blame for it is what the panel is for (figure 3d).
+        """
+        return self.failure in (Failure.CLEAN, Failure.REFUSAL)
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether it counts towards N: nothing crashed, and at least one guest has a finite free energy."""
+        return self.analysed and self.scores is not None and self.scores.guests > 0
+
+    @property
+    def deployable(self) -> bool:
+        """Whether production was completed on all training guests, and any of them has a number to be judged by.
+
+        An analysis that crashed on one guest is the author's to mend, and does not take the others' numbers away.
+        """
+        complete = len(self.guests) == self.wanted and all(each.produced for each in self.guests.values())
+        return complete and self.scores is not None and self.scores.guests > 0
+
+    def as_document(self) -> dict[str, Any]:
+        """Plain data that fits `$defs/trial` of `debate/close.schema.yaml`."""
+        return {
+            "number": self.number,
+            "runs": self.runs,
+            "guests": {
+                name: {
+                    "statuses": {str(stage): status for stage, status in sorted(guest.statuses.items())},
+                    "delta_g_kcal_per_mol": guest.delta_g_kcal_per_mol,
+                }
+                for name, guest in sorted(self.guests.items())
+            },
+            "wanted": self.wanted,
+            "scores": self.scores.as_document() if self.scores else None,
+            "before": {expert: label.value for expert, label in sorted(self.before.items())},
+            "label": self.label.value if self.label else None,
+            "score": self.score,
+        }
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any]) -> Self:
+        """The trial that `as_document` wrote."""
+        guests = {
+            name: Guest(
+                {int(stage): status for stage, status in each["statuses"].items()}, each["delta_g_kcal_per_mol"]
+            )
+            for name, each in document["guests"].items()
+        }
+        return cls(
+            number=document["number"],
+            runs=document["runs"],
+            guests=guests,
+            wanted=document["wanted"],
+            scores=Scores.read(document["scores"]) if document["scores"] else None,
+            before={expert: Label(label) for expert, label in document["before"].items()},
+            label=Label(document["label"]) if document["label"] else None,
+            score=document["score"],
+        )
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where the loop stands: n, m, why it is over (None: it goes on), and the trial to deploy (None: there is none)."""
+
+    successes: int
+    failures_in_a_row: int
+    end: End | None
+    deployed: int | None
+
+    def as_document(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self) | {"end": self.end.value if self.end else None}
+
+
+def standing(trials: Sequence[Trial], bounds: Bounds) -> Standing:
+    """Fold the trials that ended, in their order: m is reset by a success; a pass with a high score ends it."""
+    successes = failures = 0
+    end = None
+    for trial in trials:
+        if trial.succeeded:
+            successes, failures = successes + 1, 0
+            passed = trial.label is Label.PASS and trial.score is not None and trial.score >= bounds.theta_pass
+            end = End.PASSED if passed else end
+        else:
+            failures += 1
+        if end is None and successes >= bounds.successes:
+            end = End.SUCCESSES
+        if end is None and failures >= bounds.failures:
+            end = End.FAILURES
+        if end:
+            break
+    return Standing(successes, failures, end, deployed(trials))
+
+
+def deployed(trials: Sequence[Trial]) -> int | None:
+    """Number of the trial with the highest training Kendall tau; of equal ones the lower error, then the later."""
+    candidates = [trial for trial in trials if trial.deployable]
+    if not candidates:
+        return None
+    return max(candidates, key=_merit).number
+
+
+def _merit(trial: Trial) -> tuple[float, float, int]:
+    # With one training guest there is no order to get right, and the error alone decides.
+    kendall = trial.scores.kendall if trial.scores else None
+    return (-1.0 if kendall is None else kendall, trial.reward or 0.0, trial.number)
+
+
+def history(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+    """H of algorithm 1: each trial in a few lines, without any reference value."""
+    return [
+        {
+            "trial": trial.number,
+            "outcome": trial.failure.value,
+            "statuses": {
+                name: {str(stage): status for stage, status in sorted(guest.statuses.items())}
+                for name, guest in sorted(trial.guests.items())
+            },
+            "panel": trial.label.value if trial.label else None,
+            "panel_score": trial.score,
+            "training": trial.scores.as_document() if trial.scores else None,
+        }
+        for trial in trials
+    ]
+
+
+def runnable(trials: Sequence[Trial], successes: int) -> str:
+    """Table 1's mark: "yes" where N trials, or all that there were, ran; "no" where none did, else "some"."""
+    count = sum(trial.succeeded for trial in trials)
+    return "yes" if count and count >= min(successes, len(trials)) else "some" if count else "no"

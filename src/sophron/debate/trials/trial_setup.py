@@ -1,0 +1,158 @@
+"""Steps of a trial before its stage files run: tasks, references, Layer-1, and the rehearsal with the Engineer's fixes.
+
+What fails in a rehearsal is a result of its step, so the loop goes on with it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sophron.agents.step import cited_works
+from sophron.agents.tools import literature
+from sophron.debate.panel.votes import Label
+from sophron.debate.pipelines.archives import ARCHIVE_NAME, packed
+from sophron.debate.pipelines.edits import mechanical_edits
+from sophron.debate.pipelines.edits.refusals import Refused
+from sophron.debate.pipelines.pipeline import PRODUCTION, STAGES, Pipeline
+from sophron.debate.pipelines.static_check import layer1
+from sophron.debate.trials import execute_stage_file, stage_sandbox
+from sophron.debate.trials.methods import METHODS
+from sophron.interfaces.kind import StepContext, StepResult, UpstreamStep
+from sophron.records import atomic, documents
+from sophron.sandbox.choose import choose
+from sophron.science.host_guest.systems import systems
+
+PIPELINE_NAME = "pipeline.txt"
+REHEARSED_NS = 0.02
+
+
+def tasks(ctx: StepContext) -> StepResult:
+    """What pipelines are told of one guest, with its files in an archive."""
+    settings, guest = ctx.definition["settings"], ctx.wildcards["guest"]
+    system = systems.find(ctx.definition["system"])
+    made = system.task(settings, guest, ctx.workdir)
+    documents.validate(documents.Document(made.metadata, ctx.workdir), "debate/task_metadata")
+    folder = ctx.workdir / "files"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    for name, path in made.files.items():
+        shutil.copyfile(path, folder / name)
+    archive = packed(folder, ctx.workdir / ARCHIVE_NAME)
+    about = {
+        "metadata": made.metadata,
+        "form": system.form,
+        "names": list(system.names(settings)),
+        "remarks": list(made.remarks),
+    }
+    return StepResult(about, {"left": archive})
+
+
+def references(ctx: StepContext) -> StepResult:
+    """Reference values, in a file that no agent is told and no sandbox shows."""
+    values = systems.find(ctx.definition["system"]).references(ctx.definition["settings"], ctx.workdir)
+    path = ctx.workdir / "references.json"
+    atomic.write_json(path, values)
+    return StepResult({"guests": len(values)}, {"references": path})
+
+
+def looked_at(ctx: StepContext) -> StepResult:
+    """Layer-1 of what the author replied, or of what the critic made of it.
+
+    It asks no network: what may be cited beyond the bibliography lies beside the answer, with its digest in it.
+    """
+    (written,) = ctx.upstream["criticise"] or ctx.upstream["write"]
+    verdict = layer1.verify(written.result["reply"], _names(ctx), literature.load(), cited_works.read(written.files))
+    path = ctx.workdir / PIPELINE_NAME
+    atomic.write_text(path, verdict.pipeline.reply if verdict.pipeline else "")
+    return StepResult(verdict.as_document(), {"pipeline": path})
+
+
+def rehearse(ctx: StepContext) -> StepResult:
+    """The first three stages, one window of production, on the first training guest, with the fixes made so far.
+
+    It finds what does not run before a panel looks, and before all windows are paid for. Nothing that it samples is
+    used, so it samples `REHEARSED_NS` a window at most; the trial itself has the signed length, whatever was rehearsed.
+    """
+    (looked,) = ctx.upstream["layer1"]
+    if looked.result["label"] == Label.FAIL.value:
+        return _rehearsed(ctx, "rejected", "", "the mechanical check refused it")
+    number = int(ctx.wildcards["attempt"])
+    pipeline = Pipeline.parse(looked.files["pipeline"].read_text(encoding="utf-8"))
+    fixes = [fix for fix in _in_order(ctx.upstream["engineer"], "fix") if int(fix.wildcards["fix"]) < number]
+    made: list[mechanical_edits.Edit] = []
+    for fix in fixes:
+        if fix.result["action"] == "give_up":
+            return _rehearsed(ctx, "stuck", pipeline.reply, f"the Engineer gave up: {fix.result['diagnosis']}")
+        edits = mechanical_edits.read(fix.result)
+        made += edits
+        if mechanical_edits.repeated(made):
+            return _rehearsed(ctx, "stuck", pipeline.reply, "the same fix was tried twice")
+        fixed = _fixed(ctx, pipeline, edits)
+        if isinstance(fixed, str):
+            return _rehearsed(ctx, "stuck", pipeline.reply, fixed)
+        pipeline = fixed
+    return _run_through(ctx, pipeline, number)
+
+
+def _fixed(ctx: StepContext, pipeline: Pipeline, edits: Sequence[mechanical_edits.Edit]) -> Pipeline | str:
+    """The pipeline with the Engineer's edits, or why they are refused: for what they change, or what comes of it.
+
+    The rationale is no file that can be edited: what it cites was looked at with the author's reply.
+    """
+    fixed = mechanical_edits.apply(pipeline, edits)
+    if isinstance(fixed, Refused):
+        return f"an edit was refused ({fixed.reason}): {fixed.sentence}"
+    faults = [fault for fault in layer1.verify(fixed.reply, _names(ctx)).faults if fault.check != "citations"]
+    if faults:
+        fault = faults[0]
+        return f"an edit was refused ({fault.check}): {fault.file}, line {fault.line}: {fault.sentence}"
+    return fixed
+
+
+def _names(ctx: StepContext) -> list[str]:
+    """Of host and guests of this campaign, which no pipeline may depend on."""
+    return sorted({name for task in ctx.upstream["tasks"] for name in task.result["names"]})
+
+
+def _run_through(ctx: StepContext, pipeline: Pipeline, number: int) -> StepResult:
+    guest = ctx.definition["training"][0]
+    (task,) = [one for one in ctx.upstream["tasks"] if one.wildcards["guest"] == guest]
+    last = number >= ctx.definition["attempts"] or not METHODS[ctx.definition["method"]].engineer
+    if pipeline.windows > ctx.definition["most_windows"]:
+        most = ctx.definition["most_windows"]
+        return _rehearsed(ctx, "stuck", pipeline.reply, f"{pipeline.windows} windows are more than the signed {most}")
+    earlier: dict[str, Path] = {}
+    # The attempts share the session; the three stages share what one attempt has.
+    until = time.monotonic() + mechanical_edits.SESSION_S / (ctx.definition["attempts"] + 1)
+    for stage in STAGES[:3]:
+        window = 0 if stage is PRODUCTION else None
+        about: dict[str, Any] = {"earlier": earlier, "window": window, "seed": ctx.seed}
+        wall_s = min(max(1.0, until - time.monotonic()), 60.0 * ctx.runtime_min)
+        work = execute_stage_file.work(ctx, pipeline, stage, task, wall_s=wall_s, **about)
+        work = replace(work, ns_per_window=min(work.ns_per_window, REHEARSED_NS))
+        executed = stage_sandbox.run(work, choose())
+        if not executed.completed:
+            return _rehearsed(ctx, "stuck" if last else "crashed", pipeline.reply, _said(executed), stage.file)
+        earlier[stage.folder] = work.workdir
+    return _rehearsed(ctx, execute_stage_file.READY, pipeline.reply, "")
+
+
+def _said(executed: stage_sandbox.Executed) -> str:
+    failure = executed.result.get("failure") or {}
+    return f"{failure.get('kind')}: {failure.get('sentence')}\n{executed.measured['stderr_tail']}"[-4000:]
+
+
+def _rehearsed(ctx: StepContext, state: str, reply: str, said: str, file: str = "") -> StepResult:
+    path = ctx.workdir / PIPELINE_NAME
+    atomic.write_text(path, reply)
+    windows = Pipeline.parse(reply).windows if reply else 0
+    return StepResult({"state": state, "file": file, "said": said, "windows": windows}, {"pipeline": path})
+
+
+def _in_order(steps: Sequence[UpstreamStep], wildcard: str) -> list[UpstreamStep]:
+    return sorted(steps, key=lambda one: int(one.wildcards[wildcard]))

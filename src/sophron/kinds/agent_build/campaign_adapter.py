@@ -1,0 +1,107 @@
+"""The records of a build that a campaign ran, in the form in which a rehearsal leaves them and a trail gathers them."""
+
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from sophron.agentbuild import build_store, contract
+from sophron.agentbuild.release.trail_entry import Source
+from sophron.agents.gateway import audit
+from sophron.campaign.execution import outcome_store
+from sophron.campaign.planning import agent_definitions
+from sophron.campaign.spec.spec import Spec, load_signed
+from sophron.kinds.agent_build import stages
+from sophron.records import approvals, atomic, events, jsonl
+from sophron.records.documents import load_json
+from sophron.records.errors import UserError
+from sophron.records.step_identity import step_name
+
+KIND = "agent_build"
+AGENTS = {"agent": "aud", "screen": "screen", "score": "score", "optimize": "optimize"}
+"""Part of a contract -> agent of the campaign that plays it."""
+STEPS = {"try_case": "attempt", "screen_case": "screen", "score_case": "score", "improve": "optimize"}
+"""Rule of the campaign -> what a rehearsal calls its steps."""
+
+
+def lay_out(root: Path, target: Path) -> Source:
+    """Lay out in `target`, an empty folder, what the signed campaign at `root` did.
+
+    UserError where it is another kind, where it has not come to its end, and where somebody else answered than the
+    spec says; Refused where it is not signed as it stands.
+    """
+    spec = load_signed(approvals.valid_approval(root))
+    if spec.kind.name != KIND:
+        raise UserError(f"{root}: is a campaign of the kind {spec.kind.name}; a trail is that of an {KIND}")
+    built = outcome_store.finished(root, spec, "build", {})
+    if built.outcome["status"] != "done":
+        raise UserError(f"{built.path}: the build failed ({built.outcome['reason']}); run it again: snakemake")
+    definition = spec.definition("build")
+    found = contract.load(contract.find(definition["contract"], root))
+    handles = {part: agent_definitions.chosen(spec.data, agent) for part, agent in AGENTS.items()}
+    history = load_json(built.files["history"])
+    about = {"contract": found.name, "version": found.version, "digest": definition["contract_digest"]}
+    atomic.write_json(
+        target / build_store.BUILD, about | {"handles": handles, "most_iterations": definition["iterations"]}
+    )
+    for entry in history:
+        _iteration(root, spec, build_store.Records(target).iteration(entry["verdict"]["iteration"]), entry)
+    _copy_records(root, spec, target)
+    return Source(target, found.folder, target)
+
+
+def _iteration(root: Path, spec: Spec, place: build_store.Place, entry: Mapping[str, Any]) -> None:
+    at = {"round": str(entry["verdict"]["iteration"])}
+    (candidate,) = outcome_store.of_loop(root, spec, "candidate", at)
+    stages.unpacked(candidate.files["agent"], place.folder / "aud")
+    change = dict(entry["change"])
+    atomic.write_text(place.folder / build_store.DIFF, change.pop("diff"))
+    atomic.write_json(place.folder / build_store.CHANGE, change)
+    atomic.write_json(place.folder / build_store.VERDICT, entry["verdict"])
+    for card in outcome_store.of_loop(root, spec, "card", at):
+        atomic.write_json(place.card(card.wildcards["case"]), load_json(card.files["card"]))
+    for tried in outcome_store.of_loop(root, spec, "try_case", at):
+        if tried.outcome["status"] == "done":
+            atomic.write_json(place.case(tried.wildcards["case"]) / build_store.REPORT, tried.outcome["result"])
+
+
+def _copy_records(root: Path, spec: Spec, target: Path) -> None:
+    """Audits, their pictures and the events of all agents, under the names that a rehearsal gives their steps."""
+    names: dict[str, str] = {}
+    for step, name, who in _asked(root, spec):
+        source = audit.path_of(root, step)
+        if not source.is_file():
+            continue
+        _check_answered(source, who)
+        names[step] = name
+        atomic.write_bytes(audit.path_of(target, name), source.read_bytes())
+        if (source.parent / audit.PICTURES).is_dir():
+            shutil.copytree(source.parent / audit.PICTURES, target / "records" / name / audit.PICTURES)
+    for event in events.read(root)[0]:
+        if event.get("step") in names:
+            jsonl.append(target / events.FILE, {**event, "step": names[event["step"]]})
+
+
+def _asked(root: Path, spec: Spec) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """(step, its name in a rehearsal, who the spec says answers) of every agent step that has an answer."""
+    for rule, name in STEPS.items():
+        who = agent_definitions.chosen(spec.data, spec.agent_rules[rule].agent)
+        for wildcards in spec.steps(rule):
+            step = step_name(rule, wildcards)
+            if outcome_store.published(root, step) is not None:
+                yield step, step_name(name, wildcards), who
+
+
+def _check_answered(path: Path, who: Mapping[str, Any]) -> None:
+    """Whoever stands in on a command line is not whom the campaign names; the newest answer is the one that is kept."""
+    answered = [line for line in jsonl.read(path)[0] if line["response"] is not None]
+    if not answered:
+        return
+    last = answered[-1]
+    backend = who["backend"] in (agent_definitions.RANKED, last["provider"])
+    if not backend or who.get("model", last["handle"]) != last["handle"]:
+        named = " ".join(str(who[key]) for key in ("backend", "model") if key in who)
+        raise UserError(
+            f"{path}: {last['provider']} {last['handle']} answered, and the campaign names {named}; ask again without "
+            "--agents or SOPHRON_AGENTS: sophron agent reask"
+        )

@@ -1,0 +1,66 @@
+"""Tune a built agent again for another model: the same contract, one more entry of the trail, the same endpoint."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from sophron.agentbuild.release import agent_card, trail_entry
+from sophron.agentbuild.release import packaged_agent as auds
+from sophron.agentbuild.release import trail as trails
+from sophron.agentbuild.release.package import TOOLS, servers
+from sophron.agentbuild.release.trail import Trail
+from sophron.agentbuild.release.trail_entry import Source
+from sophron.records import documents
+from sophron.records.errors import UserError
+
+Rerun = Callable[[Mapping[str, Any]], Source]
+"""Runs the build again with these handles, part -> who plays it, and says where its records lie."""
+
+
+def retune(folder: Path, agent: Mapping[str, Any], rerun: Rerun) -> Trail:
+    """Build again with `agent` (backend and model) as the agent's model, all other parts as they were.
+
+    The trail gets one entry, tagged with the new handle (AgentBuild, II-D). UserError where nothing would change,
+    where the rerun asked another model or used another contract, and where its agent would change what callers see.
+    """
+    before = trails.load(folder)
+    handles = handles_with(before, agent)
+    source = rerun(handles)
+    asked = documents.load_json(source.build / trail_entry.BUILD)["handles"]
+    for part, who in handles.items():
+        if not who.items() <= asked.get(part, {}).items():
+            raise UserError(
+                f"{source.build / trail_entry.BUILD}: {part} was {_told(asked.get(part, {}))}, "
+                f"a retune asks {_told(who)}; run it again with that"
+            )
+    _check_endpoint(before, source)
+    return trail_entry.add(folder, source)
+
+
+def handles_with(trail: Trail, agent: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Who plays which part with `agent` as the agent's model. UserError where that is who played it last."""
+    handles = dict(trail.entries[-1]["models"])
+    if agent.items() <= handles["agent"].items():
+        raise UserError(f"{trail.folder}: the agent was built for {_told(agent)} already; name another model")
+    return handles | {"agent": dict(agent)}
+
+
+def _check_endpoint(before: Trail, source: Source) -> None:
+    """Before anything is added: the interface is what outlives a model."""
+    inventory = servers(before.folder / "contract" / TOOLS)
+    new = sorted(source.build.glob(f"iterations/*/{trail_entry.VERDICT}"), key=lambda path: int(path.parent.name))
+    if not new:
+        raise UserError(f"{source.build}: no iteration of it has a verdict; run the build to its end first")
+    stated = [
+        agent_card.contract_bytes(auds.load(folder, inventory), before.data["agent"], before.data["about"])
+        for folder in (before.aud, new[-1].parent / "aud")
+    ]
+    if stated[0] != stated[1]:
+        raise UserError(
+            f"{new[-1].parent / 'aud'}: its inputs or its answer differ from those of the agent before; a retune "
+            "changes what is inside and nothing that callers rely on"
+        )
+
+
+def _told(who: Mapping[str, Any]) -> str:
+    return " ".join(str(value) for value in who.values()) or "nobody"

@@ -1,0 +1,1 @@
+"""The kind chain_conformation: the radius of gyration, compared across execution backends."""

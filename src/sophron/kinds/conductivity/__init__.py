@@ -1,0 +1,1 @@
+"""The kind conductivity: thermal conductivity by Green-Kubo and by Müller-Plathe."""

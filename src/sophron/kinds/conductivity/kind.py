@@ -1,0 +1,75 @@
+"""The conductivity kind: thermal conductivity of a crystal or liquid, by Green-Kubo or by an imposed flux.
+
+Both families of stages are optional and start from the same equilibrated boxes, so that a campaign may change from
+one to the other by an amendment that leaves build and equilibrate alone. Read by every verb at start-up, so it
+imports nothing heavy; what runs a stage is named, not imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from sophron.interfaces.kind import Definition, Kind, Question, stage_of
+from sophron.records.errors import UserError
+
+_REPLICA = ("replica",)
+_SYSTEM = {"system": "system.data"}
+_GATHERING = ("green_kubo", "extrapolate")
+
+
+def ranges(definitions: Mapping[str, Definition]) -> dict[str, Sequence[str]]:
+    """Values of the wildcards: `replica` counts from 0, `copies` lists `mueller_plathe.copies`.
+
+    UserError where Green-Kubo and extrapolation are both there and want different numbers of replicas.
+    """
+    counts = {name: int(definitions[name]["replicas"]) for name in _GATHERING if name in definitions}
+    if len(set(counts.values())) > 1:
+        raise UserError(
+            "stages: green_kubo.definition.replicas and extrapolate.definition.replicas differ; both methods start "
+            "from the same replicas, so make them equal"
+        )
+    values: dict[str, Sequence[str]] = {"replica": [str(one) for one in range(max(counts.values(), default=1))]}
+    if "mueller_plathe" in definitions:
+        values["copies"] = [str(copies) for copies in definitions["mueller_plathe"]["copies"]]
+    return values
+
+
+def question(definitions: Mapping[str, Definition]) -> Question:
+    """A conductivity in the units that build chose: those of the SI for LAMMPS's `metal`, or Lennard-Jones units."""
+    reduced = definitions["build"]["units"] == "lj"
+    unit, degree, length = (
+        ("k_B sigma^-1 tau^-1 (LJ)", "epsilon/k_B", "sigma") if reduced else ("W/(m K)", "K", "angstrom")
+    )
+    conditions: dict[str, str | None] = {"temperature": degree, "lattice_constant": length, "cutoff": length}
+    return Question({"thermal conductivity": unit}, conditions, reduced)
+
+
+_stage = partial(stage_of, "conductivity")
+
+
+KIND = Kind(
+    name="conductivity",
+    rules="conductivity.smk",
+    stages=(
+        _stage("build", wildcards=_REPLICA, outputs=_SYSTEM),
+        _stage("equilibrate", "build", wildcards=_REPLICA, outputs=_SYSTEM),
+        _stage("green_kubo_flux", "equilibrate", wildcards=_REPLICA, outputs={"flux": "flux.npz"}, optional=True),
+        _stage(
+            "green_kubo",
+            "green_kubo_flux",
+            outputs={"curves": "curves.npz", "integral_plot": "integral.svg"},
+            optional=True,
+        ),
+        _stage(
+            "mueller_plathe",
+            "equilibrate",
+            wildcards=("copies", "replica"),
+            outputs={"profile": "profile.npz"},
+            optional=True,
+        ),
+        _stage("extrapolate", "mueller_plathe", outputs={"lengths_plot": "lengths.svg"}, optional=True),
+    ),
+    ranges=ranges,
+    question=question,
+)

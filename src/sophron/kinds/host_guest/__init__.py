@@ -1,0 +1,1 @@
+"""The kind host_guest: binding free energies by pipelines that agents write, criticise and try."""

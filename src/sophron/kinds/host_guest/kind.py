@@ -1,0 +1,214 @@
+"""The host_guest kind: binding free energies by pipelines that an author designs, a panel argues over and trials try.
+
+Read by every verb at start-up, so it imports nothing heavy; what runs a stage is named, not imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sophron.debate.trials.methods import EXPERTS, METHODS, TURNS
+from sophron.interfaces.kind import AgentRule, Definition, Kind, Part, Question, StageKind
+from sophron.records.errors import UserError
+
+_GUEST, _WINDOW = ("trial", "guest"), ("trial", "guest", "window")
+_LEFT = {"left": "left.tar"}
+_EXECUTED = {**_LEFT, "executed": "executed.json"}
+_PIPELINE = {"pipeline": "pipeline.txt"}
+
+
+def ranges(definitions: Mapping[str, Definition]) -> dict[str, Sequence[str]]:
+    """Values of the wildcards. `training`, `held_out` and `experts` are none: rules ask for them as lists."""
+    trials, settings = definitions["trials"], definitions["tasks"]
+    training, held_out = list(trials["training"]), list(trials["held_out"])
+    return {
+        "guest": list(settings["guests"]),
+        "trial": [str(number) for number in range(trials["successes"] * trials["failures"])],
+        "window": [str(number) for number in range(trials["most_windows"])],
+        "attempt": [str(number) for number in range(trials["attempts"] + 1)],
+        "fix": [str(number) for number in range(max(1, trials["attempts"]))],
+        "turn": list(TURNS),
+        "training": training,
+        "held_out": held_out,
+        "experts": list(EXPERTS),
+    }
+
+
+def conditions(definitions: Mapping[str, Definition]) -> dict[str, str | None]:
+    """Conditions of bound guests, and whatever else the settings of the system say."""
+    free = dict.fromkeys(("library", "benchmark", "solvent", *definitions["tasks"]["settings"]))
+    return {**free, "temperature_k": "K", "ph": "none", "sigma_a": "angstrom"}
+
+
+def question(definitions: Mapping[str, Definition]) -> Question:
+    """How far predictions are from what was measured."""
+    asked = "mean absolute error of the standard binding free energies of held-out guests"
+    return Question({asked: "kcal/mol (1 mol/l)"}, conditions(definitions))
+
+
+def left_out(definitions: Mapping[str, Definition]) -> list[str]:
+    """What the method has no use for: rules of the Engineer, of the critic, of the panel and what weighs its votes."""
+    method = METHODS[definitions["trials"]["method"]]
+    if "discussion" in definitions and not method.panel:
+        name = definitions["trials"]["method"]
+        raise UserError(
+            f"campaign.yaml: stages.discussion: the method {name} has no panel; remove this stage and its name from "
+            "depends_on of trials"
+        )
+    without = {
+        "engineer": method.engineer,
+        "criticise": method.critic,
+        **dict.fromkeys((*(asked.rule for asked in (*_PRE, *_POST)), "screen", "review"), method.panel),
+        **dict.fromkeys((*(asked.rule for asked in _SINGLE), "examine"), method.each_guest),
+    }
+    return [name for name, has in without.items() if not has]
+
+
+def _votes(stem: str, *wildcards: str, bounded: bool) -> tuple[AgentRule, ...]:
+    names = (*wildcards, "turn")
+    return tuple(AgentRule(f"{stem}_{rule}", agent, names, bounded=bounded) for rule, agent in EXPERTS.items())
+
+
+def _part(
+    name: str,
+    wildcards: tuple[str, ...],
+    builds_on: tuple[str, ...],
+    *,
+    run: str,
+    schema: str = "",
+    outputs: Mapping[str, str] | None = None,
+    carried: tuple[str, ...] = (),
+) -> Part:
+    return Part(
+        name,
+        f"sophron.debate.trials.{run}",
+        f"host_guest/{schema or name}",
+        wildcards,
+        outputs=outputs or {},
+        builds_on=builds_on,
+        carried=carried,
+    )
+
+
+def _execution(name: str, wildcards: tuple[str, ...], *before: str) -> Part:
+    """The step of a stage file; the same of the trial before is taken over where nothing it depends on has changed."""
+    return _part(
+        name,
+        wildcards,
+        ("tasks", "rehearse", *before),
+        run="execute_stage_file:execute",
+        schema="executed",
+        outputs=_EXECUTED,
+        carried=(name,),
+    )
+
+
+_PRE, _POST = _votes("pre", "trial", bounded=True), _votes("post", "trial", bounded=True)
+_SINGLE = _votes("single", *_GUEST, bounded=True)
+
+TRIALS = StageKind(
+    "trials",
+    depends_on=("tasks", "references", "discussion"),
+    partial=True,
+    run="sophron.debate.trials.panel_stages:trials",
+    schema="host_guest/trials",
+    outputs={**_PIPELINE, "reputation": "reputation.json", "trials_plot": "trials.svg"},
+    parts=(
+        _part("layer1", ("trial",), ("tasks", "write", "criticise"), run="trial_setup:looked_at", outputs=_PIPELINE),
+        _part(
+            "rehearse",
+            ("trial", "attempt"),
+            ("tasks", "layer1", "engineer"),
+            run="trial_setup:rehearse",
+            outputs=_PIPELINE,
+        ),
+        _part(
+            "screen",
+            ("trial",),
+            tuple(asked.rule for asked in _PRE),
+            run="panel_stages:screen",
+            schema="critique",
+            carried=("close",),
+        ),
+        _execution("prepare", _GUEST),
+        _execution("equilibrate", _GUEST, "prepare"),
+        _execution("produce", _WINDOW, "prepare", "equilibrate"),
+        _execution("analyse", _GUEST, "prepare", "equilibrate", "produce"),
+        _part(
+            "benchmark",
+            ("trial",),
+            ("references", "prepare", "equilibrate", "produce", "analyse"),
+            run="panel_stages:benchmark",
+        ),
+        _part(
+            "examine",
+            _GUEST,
+            tuple(asked.rule for asked in _SINGLE),
+            run="panel_stages:examine",
+            schema="critique",
+            carried=("close",),
+        ),
+        _part(
+            "review",
+            ("trial",),
+            tuple(asked.rule for asked in _POST),
+            run="panel_stages:review",
+            schema="critique",
+            carried=("close",),
+        ),
+        _part(
+            "close",
+            ("trial",),
+            ("rehearse", "screen", "benchmark", "review"),
+            run="panel_stages:close",
+            carried=("close",),
+        ),
+    ),
+    agents=(
+        AgentRule("write", "pipeline-writer", ("trial",), bounded=True),
+        AgentRule("criticise", "pipeline-critic", ("trial",), bounded=True),
+        AgentRule("engineer", "pipeline-engineer", ("trial", "fix"), bounded=True),
+        *_PRE,
+        *_SINGLE,
+        *_POST,
+    ),
+    builds_on=("close", "rehearse", "analyse"),
+)
+
+_DESIGN = _votes("design", bounded=False)
+
+KIND = Kind(
+    name="host_guest",
+    rules="host_guest.smk",
+    stages=(
+        StageKind(
+            "tasks",
+            depends_on=(),
+            run="sophron.debate.trials.trial_setup:tasks",
+            schema="host_guest/tasks",
+            wildcards=("guest",),
+            outputs=_LEFT,
+        ),
+        StageKind(
+            "references",
+            depends_on=(),
+            run="sophron.debate.trials.trial_setup:references",
+            schema="host_guest/references",
+            outputs={"references": "references.json"},
+        ),
+        StageKind(
+            "discussion",
+            depends_on=("tasks",),
+            run="sophron.debate.trials.panel_stages:discussion",
+            schema="host_guest/discussion",
+            agents=_DESIGN,
+            builds_on=tuple(asked.rule for asked in _DESIGN),
+            optional=True,
+        ),
+        TRIALS,
+    ),
+    ranges=ranges,
+    left_out=left_out,
+    question=question,
+    report="sophron.kinds.host_guest.report_sections:sections",
+)

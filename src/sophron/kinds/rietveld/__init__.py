@@ -1,0 +1,1 @@
+"""The kind rietveld: powder patterns refined by an agent, recomputed, and compared."""

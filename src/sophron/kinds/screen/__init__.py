@@ -1,0 +1,1 @@
+"""The kind screen: one pipeline over a library of guests."""

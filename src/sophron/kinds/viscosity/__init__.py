@@ -1,0 +1,1 @@
+"""The kind viscosity: shear viscosity of a bead liquid or melt."""

@@ -1,0 +1,68 @@
+"""The viscosity kind: shear viscosity of a bead liquid or melt by Green-Kubo, cross-checked by shear and Rouse modes.
+
+Read by every verb at start-up, so it imports nothing heavy; what runs a stage is named, not imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from sophron.interfaces.kind import Definition, Kind, Question, stage_of
+
+_REPLICA = ("replica",)
+_SYSTEM = {"system": "system.data"}
+
+
+def ranges(definitions: Mapping[str, Definition]) -> dict[str, Sequence[str]]:
+    """Values of the wildcards: `replica` counts `green_kubo.replicas` from 0, `rate` lists `shear.rates`.
+
+    A rate is written as Python's shortest form (`0.01`, `1e-05`): it is a folder name as well.
+    """
+    values: dict[str, Sequence[str]] = {}
+    if "green_kubo" in definitions:
+        values["replica"] = [str(replica) for replica in range(definitions["green_kubo"]["replicas"])]
+    if "shear" in definitions:
+        values["rate"] = [repr(float(rate)) for rate in definitions["shear"]["rates"]]
+    return values
+
+
+def question(_definitions: Mapping[str, Definition]) -> Question:
+    """Viscosities of beads, in Lennard-Jones units."""
+    unit = "epsilon tau sigma^-3 (LJ)"
+    return Question(
+        quantities={"shear viscosity": unit, "zero-rate shear viscosity": unit},
+        conditions={"density": "sigma^-3", "temperature": "epsilon/k_B", "chain_length": "none", "cutoff": "sigma"},
+        reduced=True,
+    )
+
+
+_stage = partial(stage_of, "viscosity")
+
+
+KIND = Kind(
+    name="viscosity",
+    rules="viscosity.smk",
+    stages=(
+        _stage("build", wildcards=_REPLICA, outputs=_SYSTEM),
+        _stage("relax", "build", wildcards=_REPLICA, outputs=_SYSTEM),
+        _stage("equilibrate", "relax", wildcards=_REPLICA, outputs=_SYSTEM, fragments=("fragments",)),
+        _stage(
+            "produce",
+            "equilibrate",
+            wildcards=_REPLICA,
+            outputs={"stress": "stress.npz", "trajectory": "trajectory.npz"},
+            fragments=("fragments",),
+        ),
+        _stage(
+            "green_kubo",
+            "produce",
+            outputs={"curves": "curves.npz", "acf_plot": "acf.svg", "integral_plot": "integral.svg"},
+        ),
+        _stage("shear", "equilibrate", wildcards=("rate", "replica"), outputs={"stress": "stress.npz"}, optional=True),
+        _stage("rouse", "produce", outputs={"modes_plot": "modes.svg"}, optional=True),
+        _stage("cross_check", "green_kubo", "shear", outputs={"rates_plot": "rates.svg"}, optional=True),
+    ),
+    ranges=ranges,
+    question=question,
+)

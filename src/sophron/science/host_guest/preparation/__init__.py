@@ -1,0 +1,1 @@
+"""From molecules to a solvated complex: parameters, charges, anchors, Amber files."""

@@ -1,0 +1,1 @@
+"""Free-energy protocols: attach-pull-release, double decoupling, and the analysis of their windows."""

@@ -1,0 +1,1 @@
+"""Sampling windows with OpenMM: equilibration, steps, replica exchange, and the samples kept."""

@@ -1,0 +1,125 @@
+"""Host-guest systems as a campaign names them: what a pipeline is told of each guest, and the reference values.
+
+Systems are found in the registry `sophron.host_guest_systems` by the name that the spec gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from sophron.records import entry_points
+from sophron.records.errors import UserError
+from sophron.science.host_guest.protocols.lj_dimer import WALL
+from sophron.science.host_guest.sampling.potentials import LennardJones
+from sophron.science.host_guest.systems import exact_reference
+
+GROUP = "sophron.host_guest_systems"
+PH = 7.0
+
+
+@dataclass(frozen=True)
+class Task:
+    """metadata: as `schemas/debate/task_metadata.schema.yaml` has it; files: canonical name -> file.
+
+    remarks: what the data contradict and what was done about it, for people; no pipeline and no agent is told.
+    """
+
+    metadata: Mapping[str, Any]
+    files: Mapping[str, Path] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+
+
+class System(Protocol):
+    """A family of guests of one host. settings: the `settings` of the spec, whose form is the system's own."""
+
+    form: str
+    """`particles` or `molecules`: which reference pipeline fits."""
+
+    def guests(self, settings: Mapping[str, Any]) -> Sequence[str]:
+        """Names of all guests, in the order of the benchmark; UserError where the settings do not fit."""
+        ...
+
+    def names(self, settings: Mapping[str, Any]) -> Sequence[str]:
+        """Names of host and guests that no pipeline may depend on."""
+        ...
+
+    def task(self, settings: Mapping[str, Any], guest: str, folder: Path) -> Task:
+        """The task of one guest; what files it needs are made in `folder`."""
+        ...
+
+    def references(self, settings: Mapping[str, Any], folder: Path) -> Mapping[str, float]:
+        """Guest -> standard binding free energy in kcal/mol: measured, or exact; `folder` is there to work in."""
+        ...
+
+    def pinned(self, settings: Mapping[str, Any], guests: Sequence[str], folder: Path) -> Mapping[str, Any]:
+        """The settings as a spec should sign them for `guests`: with digests of files of the user's own.
+
+        folder: where relative paths begin. UserError where a file is missing.
+        """
+        ...
+
+
+def find(name: str) -> System:
+    """The system called `name`; UserError that lists the known ones."""
+    found: System = entry_points.load(GROUP, name)
+    return found
+
+
+class Dimers:
+    """Lennard-Jones guests of one Lennard-Jones host; their references are sums, not measurements."""
+
+    form = "particles"
+
+    def guests(self, settings: Mapping[str, Any]) -> Sequence[str]:
+        """Names in the order of the settings."""
+        for key in ("epsilon_kcal_per_mol", "sigma_a", "temperature_k"):
+            if key not in settings:
+                raise UserError(f'the settings of the dimers lack "{key}"; add it')
+        return list(settings["epsilon_kcal_per_mol"])
+
+    def names(self, settings: Mapping[str, Any]) -> Sequence[str]:
+        """Those of the guests."""
+        return self.guests(settings)
+
+    def task(self, settings: Mapping[str, Any], guest: str, folder: Path) -> Task:
+        """Two particles have no files."""
+        del folder
+        return Task(
+            {
+                "task": f"dimer {self.guests(settings).index(guest)}",
+                "temperature_k": settings["temperature_k"],
+                "host_charge_e": 0,
+                "guest_charge_e": 0,
+                "symmetry": {"equivalent_sites": 1, "locked_by_restraint": False},
+                "ph": PH,
+                "solvent": "none",
+                "interaction": {
+                    "epsilon_kcal_per_mol": settings["epsilon_kcal_per_mol"][guest],
+                    "sigma_a": settings["sigma_a"],
+                    "bound_within_a": WALL.start,
+                },
+            }
+        )
+
+    def pinned(self, settings: Mapping[str, Any], guests: Sequence[str], folder: Path) -> Mapping[str, Any]:
+        """The settings: two particles have no files."""
+        del guests, folder
+        return settings
+
+    def references(self, settings: Mapping[str, Any], folder: Path) -> Mapping[str, float]:
+        """Each by one integral, with the wall that bounds the bound state."""
+        del folder
+        return {
+            guest: exact_reference.binding(
+                LennardJones(settings["epsilon_kcal_per_mol"][guest], settings["sigma_a"]),
+                WALL,
+                settings["temperature_k"],
+            )
+            for guest in self.guests(settings)
+        }
+
+
+DIMERS = Dimers()

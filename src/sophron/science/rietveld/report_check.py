@@ -1,0 +1,196 @@
+"""Whether a report of a refinement is what its model gives, number by number, and what its recipe allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sophron.interfaces.rietveld import Cycle
+from sophron.interfaces.rietveld_fit import Fit
+from sophron.records.errors import UserError
+from sophron.science.rietveld import request_validation
+from sophron.science.rietveld.session.rounding import fit_numbers, phase_numbers
+from sophron.science.rietveld.session.sample import Sample
+
+MOVE_ESD = 0.5
+"""A reported model that moves further in one more cycle had not converged."""
+
+ESD = 0.05
+"""Relative: a cycle that begins elsewhere cuts off lines elsewhere, and its standard deviations differ by 1 % or 2."""
+
+CLAIM = 0.02
+"""Relative: by so much a recomputed significance may miss what the recipe wants, and the claim still stands."""
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """A report beside the cycle that repeats it. kept: the agent's model; tolerance: relative, of each number."""
+
+    report: Mapping[str, Any]
+    cycle: Cycle
+    kept: Mapping[str, Any]
+    sample: Sample
+    recipe: Mapping[str, Any]
+    tolerance: float
+
+    @property
+    def fit(self) -> Fit:
+        """The repeated fit."""
+        if self.cycle.fit is None:
+            raise UserError("the cycle came to no fit; nothing can be compared")
+        return self.cycle.fit
+
+    def differences(self) -> Iterator[str]:
+        """What does not stand, one sentence each."""
+        yield from self._identity()
+        if self.report["fit"] is None:
+            yield "the report gives no fit, and there is one"
+            return
+        yield from self._indices()
+        yield from self._parameters()
+        yield from self._phases()
+        if self.largest_move() > MOVE_ESD:
+            yield f"one more cycle moves a parameter by {self.largest_move():.2g} esd; the model had not converged"
+
+    def _identity(self) -> Iterator[str]:
+        version = self.cycle.state.version
+        wanted = {"pattern": self.sample.pattern.name, "engine": self.sample.engine, "engine_version": version}
+        for key, value in wanted.items():
+            if self.report[key] != value:
+                yield f"{key} is {self.report[key]}, and it was {value}"
+        if self.report["state"] != self.kept["number"]:
+            yield f"the report speaks of state {self.report['state']}, and the model is of {self.kept['number']}"
+
+    def _indices(self) -> Iterator[str]:
+        said, numbers = self.report["fit"], fit_numbers(self.fit)
+        if said["rwp_engine"] != self.fit.rwp.engine or said["weights"] != self.kept["weights"]:
+            yield "the R factor is of another engine or of other weights than the model's"
+        for key in ("rwp_percent", "rp_percent", "r_expected_percent", "chi2", "gof", "observations", "variables"):
+            yield from self._differs(f"fit.{key}", said[key], numbers[key], self.tolerance)
+        if self.report["refined"]["count"] != self.fit.variables:
+            yield f"refined.count is {self.report['refined']['count']}, and {self.fit.variables} were free"
+
+    def _parameters(self) -> Iterator[str]:
+        said = {one["name"]: one for one in self.report["refined"]["parameters"]}
+        there = {one.name: one for one in self.fit.parameters}
+        if said.keys() != there.keys():
+            yield f"refined.parameters names {len(said)} parameters that are not the {len(there)} of the model"
+        for name in said.keys() & there.keys():
+            one = there[name]
+            near = MOVE_ESD * (one.esd or 0.0) + self.tolerance * abs(one.value)
+            if abs(said[name]["value"] - one.value) > near:
+                yield f"{name} is {said[name]['value']:g} in the report and {one.value:g} in the model"
+            yield from self._differs(f"the esd of {name}", said[name]["esd"], one.esd, ESD)
+
+    def _phases(self) -> Iterator[str]:
+        there = {one.name for one in self.fit.phases}
+        said = {one["name"]: one for one in self.report["phases"]}
+        for given in self.sample.phases:
+            name = given.phase.name
+            if name not in said or said[name]["role"] != given.role:
+                yield f"the phase {name} is not in the report as it was given"
+                continue
+            if said[name]["in_model"] != (name in there):
+                yield f"the report says of {name} that it is {'' if said[name]['in_model'] else 'not '}in the model"
+            yield from self._claim(said[name], given.role)
+            if name in there:
+                yield from self._fractions(said[name])
+
+    def _fractions(self, said: Mapping[str, Any]) -> Iterator[str]:
+        numbers, values = phase_numbers(self.fit, said["name"]), self.cycle.state.values
+        near = 10 * self.tolerance
+        tolerances = {"weight_fraction": near, "r_f_percent": near, "weight_fraction_esd": ESD, "significance": ESD}
+        for key, tolerance in tolerances.items():
+            yield from self._differs(f"{key} of {said['name']}", said[key], numbers[key], tolerance)
+        for letter, one in said["cell"].items():
+            found = values.get(f"cell/{said['name']}/{letter}")
+            yield from self._differs(f"{letter} of {said['name']}", one["value"], found, 1e-5)
+
+    def _claim(self, said: Mapping[str, Any], role: str) -> Iterator[str]:
+        """A candidate is claimed from the model, and on no less than the recipe's significance."""
+        if role == "main" or not said["claimed"]:
+            return
+        name, wanted = said["name"], self.recipe.get("candidates", {}).get("claim_significance")
+        if wanted is None:
+            yield f"{name} is claimed, and the recipe says nothing of claims"
+        elif name not in {one.name for one in self.fit.phases}:
+            yield f"{name} is claimed, and it is not in the model"
+        elif (phase_numbers(self.fit, name)["significance"] or 0.0) < wanted * (1 - CLAIM):
+            yield f"{name} is claimed on less than {wanted:g} standard deviations"
+
+    def _differs(self, what: str, said: Any, found: Any, tolerance: float) -> Iterator[str]:
+        if said is None or found is None:
+            if said is not found:
+                yield f"{what} is {said} in the report and {found} in the model"
+        elif abs(float(said) - float(found)) > tolerance * max(abs(float(found)), 1e-12):
+            yield f"{what} is {float(said):g} in the report and {float(found):g} in the model"
+
+    def largest_move(self) -> float:
+        """Largest change of a parameter in the repeated cycle over its standard deviation from counting."""
+        return largest_move(self.fit, self.kept["state"]["values"])
+
+    def phases(self) -> list[dict[str, Any]]:
+        """Each phase as the model has it, with what the report claims."""
+        there = {one.name for one in self.fit.phases}
+        claimed = {one["name"]: bool(one["claimed"]) for one in self.report["phases"]}
+        said = {one["name"]: one["significance"] for one in self.report["phases"]}
+        found = []
+        for given in self.sample.phases:
+            name = given.phase.name
+            numbers = phase_numbers(self.fit, name) if name in there else {}
+            found.append(
+                {
+                    "name": name,
+                    "role": given.role,
+                    "claimed": claimed.get(name, False),
+                    # Of a phase that was taken out again only the trajectory knows.
+                    "significance": numbers.get("significance") if name in there else said.get(name),
+                    "weight_fraction": numbers.get("weight_fraction"),
+                    "weight_fraction_esd": numbers.get("weight_fraction_esd"),
+                }
+            )
+        return found
+
+
+def largest_move(fit: Fit, before: Mapping[str, float]) -> float:
+    """Largest change of a refined parameter since the values `before`, over its standard deviation from counting."""
+    moves = [
+        abs(one.value - before[one.name]) / esd
+        for one in fit.parameters
+        if one.name in before and (esd := one.esd_counting or one.esd)
+    ]
+    return max(moves, default=0.0)
+
+
+def of_trajectory(report: Mapping[str, Any], trajectory: Mapping[str, Any]) -> Iterator[str]:
+    """What the report says of the way, and the trajectory does not; zero and displacement free on one way."""
+    shown = [one for one in trajectory["calls"] if one["plot"] is not None]
+    seen = {(one["plot"]["low_deg"], one["plot"]["high_deg"], one["state"]) for one in shown}
+    for one in report["plots"]:
+        if (one["low_deg"], one["high_deg"], one["state"]) not in seen:
+            yield f"the report speaks of a plot from {one['low_deg']:g} to {one['high_deg']:g} degrees; none was shown"
+    numbers = {one["number"] for one in trajectory["states"]}
+    if report["state"] not in numbers:
+        yield f"the trajectory has no state {report['state']}"
+        return
+    yield from _pair(report["state"], trajectory)
+
+
+def _pair(state: int, trajectory: Mapping[str, Any]) -> Iterator[str]:
+    """Along the ancestors of the reported state, for the two were never free on one way."""
+    states = {one["number"]: one for one in trajectory["states"]}
+    calls = {one["number"]: one for one in trajectory["calls"]}
+    way: list[Sequence[Mapping[str, Any]]] = []
+    number: int | None = state
+    while number is not None:
+        way.append(calls[states[number]["call"]]["free"] or [])
+        number = states[number]["parent"]
+    moved: set[Any] = set()
+    for free in reversed(way):
+        now = [one["group"] for one in free]
+        try:
+            request_validation.check_pair(now, moved)
+        except UserError as error:
+            yield str(error)
+        moved |= set(now)

@@ -1,0 +1,125 @@
+"""Tools that look: single peaks, where the model misses the pattern, plots, what speaks against the model."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sophron.interfaces.rietveld_fit import Fit
+from sophron.records.errors import UserError
+from sophron.science.rietveld import plots
+from sophron.science.rietveld.expected_rwp import misfit_percent
+from sophron.science.rietveld.session import fit_diagnostics, peaks
+from sophron.science.rietveld.session.rounding import cell, fit_numbers, phase_numbers, rounded
+from sophron.science.rietveld.session.session import Session
+from sophron.science.rietveld.session.trajectory import Answer, Plot, freed_data
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+WINDOW_DEG = 2.0
+WORST = 5
+MOST_CORRELATIONS = 10
+
+
+def fit_peak(session: Session, low_deg: float, high_deg: float) -> Answer:
+    """Fit one peak (pseudo-Voigt on a line) in a window of the pattern: position, width, area, significance."""
+    found = peaks.fit(session.sample.pattern, low_deg, high_deg)
+    return Answer("a significance below 5 is no peak", numbers={key: rounded(one) for key, one in found.items()})
+
+
+def residuals(session: Session) -> Answer:
+    """Agreement indices, refined parameters, phases, correlations, and the windows where the model misses most."""
+    state, fit = session.fitted()
+    values = dict(state.kept.state.values)
+    details = {
+        "state": state.number,
+        "free": freed_data(state.free),
+        "phases": [{**phase_numbers(fit, name), "cell": cell(fit, values, name)} for name in state.phases],
+        "parameters": [
+            {"name": one.name, "value": rounded(one.value), "esd": rounded(one.esd)}
+            for one in fit.parameters
+            if not one.name.startswith("background/")
+        ],
+        "correlations": [
+            {"first": one.first, "second": one.second, "value": rounded(one.value)}
+            for one in sorted(fit.correlations, key=lambda one: -abs(one.value))[:MOST_CORRELATIONS]
+        ],
+        "flags": [asdict(one) for one in fit.flags],
+        "worst": worst_windows(fit),
+    }
+    return Answer("zoom into the worst windows before anything is released", numbers=fit_numbers(fit), details=details)
+
+
+def worst_windows(fit: Fit) -> list[dict[str, float]]:
+    """The windows of 2 degrees with the largest share of chi2, worst first. Angles in degrees, share from 0 to 1."""
+    curves = fit.curves
+    term = ((curves.observed - curves.calculated) / curves.sigma) ** 2
+    at = np.floor((curves.two_theta_deg - curves.two_theta_deg[0]) / WINDOW_DEG).astype(int)
+    sums = np.bincount(at, weights=term)
+    first = float(curves.two_theta_deg[0])
+    last = float(curves.two_theta_deg[-1])
+    found = []
+    for window in np.argsort(-sums, kind="stable")[:WORST]:
+        low = first + WINDOW_DEG * float(window)
+        share = float(sums[window] / sums.sum())
+        found.append(
+            {"low_deg": round(low, 3), "high_deg": round(min(low + WINDOW_DEG, last), 3), "share": round(share, 4)}
+        )
+    return found
+
+
+def get_pattern_plot(session: Session) -> Answer:
+    """The whole pattern: observed, calculated, background, Bragg ticks, and below the difference over its esd."""
+    _, fit = session.fitted()
+    x = fit.curves.two_theta_deg
+    return _plot(session, float(x[0]), float(x[-1]), whole=True)
+
+
+def get_zoomed_plot(session: Session, low_deg: float, high_deg: float) -> Answer:
+    """The same curves in a window of 2 theta, for weak peaks, shoulders and the shape of lines."""
+    return _plot(session, low_deg, high_deg, whole=False)
+
+
+def _plot(session: Session, low: float, high: float, *, whole: bool) -> Answer:
+    _, fit = session.fitted()
+    file = f"plots/{session.trajectory.next_call:03d}.png"
+    path = plots.pattern_png(fit, session.folder / file, None if whole else (low, high))
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    shown = _inside(fit, low, high)
+    numbers = {"low_deg": low, "high_deg": high, **shown}
+    return Answer(fit_diagnostics.reading(shown), numbers=numbers, plot=Plot(low, high, whole, digest, file))
+
+
+def _inside(fit: Fit, low: float, high: float) -> dict[str, float | None]:
+    curves = fit.curves
+    inside: NDArray[np.bool_] = (curves.two_theta_deg >= low) & (curves.two_theta_deg <= high)
+    if not inside.any():
+        raise UserError(f"the window {low:g} to {high:g} degrees holds no point of the fit; name one inside of it")
+    over = (curves.observed - curves.calculated)[inside] / curves.sigma[inside]
+    at = int(np.argmax(np.abs(over)))
+    return {
+        "largest_difference_esd": rounded(float(over[at])),
+        "largest_difference_deg": rounded(float(curves.two_theta_deg[inside][at])),
+        "mean_difference_esd": rounded(float(over.mean())),
+        "root_mean_square_esd": rounded(float(np.sqrt(np.mean(over**2)))),
+    }
+
+
+def diagnose(session: Session) -> Answer:
+    """What speaks against the current model, by code: cells that ran away, correlations, unexplained peaks, bounds."""
+    state, fit = session.fitted()
+    begun = next(one for one in session.states if one.refinement is state.refinement)
+    values, given = dict(state.kept.state.values), dict(begun.kept.state.values)
+    moved = fit_diagnostics.cell_moves(values, given)
+    found: list[dict[str, Any]] = fit_diagnostics.of(fit, values, moved)
+    hint = found[0]["message"] if found else "nothing speaks against it"
+    numbers = {
+        "findings": float(len(found)),
+        "misfit_percent": rounded(misfit_percent(fit)),
+        "cell_moved_percent": rounded(max(moved.values(), default=0.0)),
+    }
+    return Answer(hint, numbers=numbers, details={"findings": found})

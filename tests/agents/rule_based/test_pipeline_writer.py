@@ -1,0 +1,39 @@
+"""The rule of thumb of a pipeline's author."""
+
+import pytest
+
+from sophron.agents.rule_based import pipeline_writer
+from sophron.science.host_guest.pipelines import complex_pipeline, dimer_pipeline
+
+WIDE = {"critiques": {"post": {"focus": "production"}}}
+
+
+def first(**task):
+    return pipeline_writer.answer({"task": {"form": "molecules", "most_windows": 48} | task})
+
+
+@pytest.mark.parametrize(
+    ("form", "protocol", "draft"),
+    [
+        ("molecules", None, complex_pipeline.pulled),
+        ("molecules", "attach_pull_release", complex_pipeline.pulled),
+        ("molecules", "replica_exchange", complex_pipeline.exchanged),
+        ("molecules", "double_decoupling", complex_pipeline.decoupled),
+        ("particles", "attach_pull_release", dimer_pipeline.draft),
+    ],
+)
+def test_it_begins_with_the_protocol_that_the_campaign_names(form, protocol, draft):
+    assert first(form=form, protocol=protocol)["reply"] == draft()
+
+
+def test_it_says_which_reference_pipeline_there_is_not():
+    with pytest.raises(ValueError, match="no reference pipeline for particles_double_decoupling"):
+        first(form="particles", protocol="double_decoupling")
+
+
+@pytest.mark.parametrize(("steps", "most", "wanted"), [(11, 48, 16), (44, 48, 48)])
+def test_more_windows_up_to_what_is_signed(steps, most, wanted):
+    draft = complex_pipeline.exchanged() if steps == 11 else complex_pipeline.pulled()
+    said = pipeline_writer.answer({"task": {"most_windows": most}, "pipeline": draft, **WIDE})
+    assert f"03_production.py windows={wanted}\n" in said["reply"]
+    assert said["summary"] == f"{wanted} windows instead of {steps}."

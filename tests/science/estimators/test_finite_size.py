@@ -1,0 +1,74 @@
+"""Extrapolation in 1/length: exact data, errors that follow their statistics, bends that show."""
+
+import numpy as np
+import pytest
+
+from sophron.science.estimators.finite_size import extrapolate
+
+LENGTHS = [50.0, 100.0, 150.0, 300.0]
+
+
+def line(intercept, slope, bend=0.0):
+    return [1 / (intercept + slope / length + bend / length**2) for length in LENGTHS]
+
+
+def test_exact_data_give_exact_numbers():
+    values = line(0.1, 20.0)
+    found = extrapolate(LENGTHS, values, [0.01 * value for value in values])
+    assert found.intercept == pytest.approx(0.1)
+    assert found.slope == pytest.approx(20.0)
+    assert found.conductivity == pytest.approx(10.0)
+    assert found.r_squared == pytest.approx(1.0)
+    assert found.chi2 == pytest.approx(0.0, abs=1e-12)
+    assert found.curvature_z == pytest.approx(0.0, abs=1e-6)
+    assert found.ratio == pytest.approx(10.0 / values[-1])
+    assert found.degrees_of_freedom == 2
+    assert found.refusal is None
+
+
+def test_errors_are_those_of_repeated_measurements():
+    rng, values = np.random.default_rng(7), np.array(line(0.1, 20.0))
+    errors = 0.02 * values
+    fits = [extrapolate(LENGTHS, values + rng.normal(size=4) * errors, errors) for _ in range(1000)]
+    intercepts = np.array([fit.intercept for fit in fits])
+    expected = extrapolate(LENGTHS, values, errors).intercept_error
+    assert intercepts.std() == pytest.approx(expected, rel=0.1)
+    assert intercepts.mean() == pytest.approx(0.1, abs=4 * expected / np.sqrt(1000))
+    covered = np.mean([fit.low <= 10.0 and (fit.high is None or fit.high >= 10.0) for fit in fits])
+    assert 0.95 <= covered <= 1.0  # the t interval is wide, and chi-square widens only
+
+
+def test_a_bend_shows():
+    values = line(0.05, 20.0, bend=-300.0)
+    found = extrapolate(LENGTHS, values, [0.01 * value for value in values])
+    assert found.curvature_z < -3
+
+
+def test_scatter_beyond_the_errors_widens_them():
+    values = line(0.1, 20.0)
+    values[1] *= 1.2
+    errors = [0.01 * value for value in values]
+    found = extrapolate(LENGTHS, values, errors)
+    assert found.p_value < 1e-3
+    assert found.intercept_error > 3 * extrapolate(LENGTHS, line(0.1, 20.0), errors).intercept_error
+
+
+def test_a_lost_intercept_is_refused():
+    values = line(0.001, 20.0)
+    found = extrapolate(LENGTHS, values, [0.05 * value for value in values])
+    assert found.refusal.startswith("no_intercept: ")
+    assert found.high is None
+
+
+@pytest.mark.parametrize(
+    ("lengths", "values", "errors"),
+    [
+        ([1.0, 2.0], [1.0, 2.0], [0.1, 0.1]),
+        ([1.0, 3.0, 2.0], [1.0] * 3, [0.1] * 3),
+        ([1.0, 2.0, 3.0], [1.0, -1.0, 1.0], [0.1] * 3),
+        ([1.0, 2.0, 3.0], [1.0] * 3, [0.1, 0.0, 0.1]),
+    ],
+)
+def test_what_cannot_be_fitted_is_an_error(lengths, values, errors):
+    with pytest.raises(ValueError, match="needed"):
+        extrapolate(lengths, values, errors)

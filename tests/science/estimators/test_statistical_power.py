@@ -1,0 +1,84 @@
+"""Power of the homogeneity test: closed forms, and the frequency with which it really rejects."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from sophron.science.estimators.statistical_power import detectable_shift, power
+from sophron.science.estimators.statistics import homogeneity, series_mean
+
+
+def test_two_values_are_a_z_test():
+    shift, errors = 0.7, [0.2, 0.3]
+    z, critical = shift / math.hypot(*errors), stats.norm.isf(0.025)
+    assert power(errors, shift, 0.05) == pytest.approx(stats.norm.sf(critical - z) + stats.norm.cdf(-critical - z))
+    assert power(errors, 0.0, 0.05) == pytest.approx(0.05)
+
+
+def test_the_stated_shift_is_found_as_often_as_stated():
+    errors = np.array([0.1, 0.2, 0.15])
+    shift = detectable_shift(errors, 0.01, 0.9)
+    assert power(errors, shift, 0.01) == pytest.approx(0.9)
+    rng, found = np.random.default_rng(7), []
+    for place in range(3):
+        values = rng.normal(scale=errors, size=(4000, 3))
+        values[:, place] += shift
+        found.append(np.mean([homogeneity(one, errors).p_value < 0.01 for one in values]))
+    assert min(found) == pytest.approx(0.9, abs=4 * math.sqrt(0.09 / 4000))
+
+
+def test_three_published_values_that_were_said_to_agree_do_not():
+    test = homogeneity([4.847, 4.798, 4.903], [0.012, 0.014, 0.018])
+    assert test.chi2 == pytest.approx(21.5, abs=0.1)
+    assert test.degrees_of_freedom == 2
+    assert test.p_value < 3e-5
+
+
+def first_order(rng: np.random.Generator, sets: int, samples: int, decay: float) -> np.ndarray:
+    """Stationary AR(1) series of mean 0 and variance 1, (samples, sets)."""
+    series = np.empty((samples, sets))
+    series[0] = rng.normal(size=sets)
+    for step, kick in enumerate(rng.normal(scale=math.sqrt(1 - decay**2), size=(samples - 1, sets)), 1):
+        series[step] = decay * series[step - 1] + kick
+    return series
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.9])
+def test_values_that_agree_are_rejected_as_often_as_the_significance_says(decay):
+    trials, significance = 800, 0.05
+    series = first_order(np.random.default_rng(11), 3 * trials, 2000, decay)
+    means = [series_mean(column) for column in series.T]
+    rejected = 0
+    for trial in range(trials):
+        three = means[3 * trial : 3 * trial + 3]
+        rejected += homogeneity([one.mean for one in three], [one.error for one in three]).p_value < significance
+    # About 105 independent samples a series at decay 0.9: the scatter of the error itself adds a little.
+    assert rejected / trials == pytest.approx(significance, abs=0.025)
+
+
+def test_a_shifted_series_is_found():
+    series = first_order(np.random.default_rng(12), 300, 4000, 0.9)
+    error = math.sqrt((1 + 0.9) / (1 - 0.9) / 4000)
+    series[:, ::3] += detectable_shift([error] * 3, 0.05)
+    means = [series_mean(column) for column in series.T]
+    found = [
+        homogeneity([one.mean for one in means[i : i + 3]], [one.error for one in means[i : i + 3]]).p_value < 0.05
+        for i in range(0, 300, 3)
+    ]
+    assert np.mean(found) == pytest.approx(0.9, abs=0.12)
+
+
+def test_the_error_is_that_of_another_estimator():
+    timeseries = pytest.importorskip("pymbar.timeseries")
+    column = first_order(np.random.default_rng(13), 1, 40_000, 0.9)[:, 0]
+    exact = (1 + 0.9) / (1 - 0.9)
+    assert series_mean(column).inefficiency == pytest.approx(exact, rel=0.15)
+    assert timeseries.statistical_inefficiency(column) == pytest.approx(series_mean(column).inefficiency, rel=0.15)
+
+
+@pytest.mark.parametrize("errors", [[0.1], [0.1, 0.0]])
+def test_errors_that_allow_no_test_are_refused(errors):
+    with pytest.raises(ValueError):
+        power(errors, 0.1, 0.05)
