@@ -164,5 +164,5 @@ class LogHandler(LogHandlerBase):
 
 def _opened() -> Path | None:
     """The campaign that the Snakefile opened, which has imported what says so; it need not be the working directory."""
-    rules = sys.modules.get("sophron.campaign.rules")
-    return rules.only_opened() if rules is not None else None
+    snakefile_api = sys.modules.get("sophron.campaign.snakefile.snakefile_api")
+    return snakefile_api.only_opened() if snakefile_api is not None else None

@@ -118,12 +118,12 @@ def test_without_news_nothing_is_written(tmp_path):
 WORKER = """
 import sys
 from pathlib import Path
-from sophron.campaign import state
+from sophron.campaign.state import projector
 from sophron.records import events
 root, name = Path(sys.argv[1]), sys.argv[2]
 for number in range(int(sys.argv[3])):
     events.append(root, name, "overlay", stage="build", key=name, value=number)
-    state.project(root)
+    projector.project(root)
     print(number, flush=True)
 """
 
