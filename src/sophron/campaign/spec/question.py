@@ -1,15 +1,19 @@
 """The question of a spec held against its kind: which quantity, in which unit, for which conditions."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Collection
 from difflib import get_close_matches
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sophron.campaign.spec.spec import Spec
 from sophron.interfaces.kind import Question
 from sophron.records import units
 from sophron.records.errors import UserError, shown
 from sophron.records.units import UnitError
+
+if TYPE_CHECKING:
+    from sophron.campaign.spec.spec import Spec
 
 _NUMBER = re.compile(r"\s*(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?)\s*(?P<unit>.*?)\s*")
 
