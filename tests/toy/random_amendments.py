@@ -124,11 +124,10 @@ def _reshaped(shape: frozenset, settings: dict, model: "Model") -> Part:
     after = {key: value for key, value in settings.items() if key.split(".")[1:2] not in [[one] for one in old - shape]}
     written = []
     for stage in sorted(shape - old):
-        (twin,) = {"e": "e", "f": "g", "g": "f"}[stage]
-        source = {key: value for key, value in settings.items() if key.startswith(f"stages.{twin}.")}
-        source = (
-            source if twin in old - shape else {k: v for k, v in model.blank.items() if k.startswith(f"stages.{twin}.")}
-        )
+        renamed = {"f": "g", "g": "f"}.get(stage)
+        settings_of = settings if renamed in old - shape else model.blank
+        twin = next(name for name in (renamed, stage) if name in present(settings_of))
+        source = {key: value for key, value in settings_of.items() if key.startswith(f"stages.{twin}.")}
         added = {key.replace(f"stages.{twin}.", f"stages.{stage}."): value for key, value in source.items()}
         after |= added
         written.append(f"stages.{stage}={json.dumps(_block(stage, added))}")

@@ -4,7 +4,9 @@ A few examples; bench/random_amendments.py runs two hundred.
 """
 
 import itertools
+import json
 
+import pytest
 import random_amendments
 import toy
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -53,3 +55,20 @@ def test_exactly_the_amended_stages_and_their_descendants_run_again(tmp_path, mo
 
     example()
     assert len(signed) >= 6
+
+
+@pytest.mark.parametrize("stage", ["f", "g"])
+def test_an_optional_stage_that_nothing_takes_the_place_of_comes_back_as_it_was_at_first(stage):
+    first = {
+        f"stages.{name}.criteria.files.{key}": text
+        for name in "abcdef"
+        for key, text in [("expression", random_amendments.PASSING), ("statement", "Its file is there.")]
+    }
+    model = random_amendments.Model({key: text for key, text in first.items() if key[7] in "abcd"}, blank=first)
+
+    (part,) = random_amendments.parts(Round({}, withdraw=False, run=True, shape=frozenset({"e", stage})), model)
+
+    _, _, added = part.written[-1].partition("=")
+    criterion = {"id": "files", "expression": random_amendments.PASSING, "statement": "Its file is there."}
+    assert json.loads(added)["criteria"] == [criterion]
+    assert stage in random_amendments.present(part.after)
