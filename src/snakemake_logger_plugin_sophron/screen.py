@@ -17,8 +17,8 @@ from snakemake_interface_logger_plugins.common import LogEvent
 
 from snakemake_logger_plugin_sophron.recorder import step_of
 from snakemake_logger_plugin_sophron.snakemake_text import SnakemakeText
-from sophron.campaign.rendering import display_text
 from sophron.cli._event_lines import EventLines, Line, decisive_line
+from sophron.records import sanitize
 
 # Snakemake's messages without an event that a person wants to see, and its errors that say nothing new.
 WORTH_SAYING = ("Nothing to be done", "Terminating processes", "Will exit after finishing")
@@ -131,7 +131,7 @@ class Lines:
         values: dict[str, Any] = vars(record)
         event, message = values.get("event"), record.getMessage().strip()
         if event == LogEvent.RUN_INFO:
-            return Line("says", text=f"{display_text.text(self._root.name)}: {values['stats']['total']} jobs to do")
+            return Line("says", text=f"{sanitize.one_line(self._root.name)}: {values['stats']['total']} jobs to do")
         if event in {LogEvent.JOB_INFO, LogEvent.JOB_FINISHED, LogEvent.JOB_ERROR}:
             return self._foreign_line(event, values)
         if event == LogEvent.ERROR and values.get("exception") != "RuleException":  # a job's has a line of its own

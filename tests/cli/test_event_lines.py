@@ -30,7 +30,7 @@ def test_a_failure_has_cause_decisive_line_log_and_next_command(tmp_path):
     end(tmp_path, "produce", "0", status="retry", reason="out of memory\x1b[2J")
     job_error(tmp_path, "produce-0", "produce", "produce")
     (again,) = lines.read()
-    assert again.text == "out of memory [2J; it is tried again with more"
+    assert again.text == "out of memory; it is tried again with more"
     assert lines.read() == []
 
 

@@ -189,7 +189,7 @@ def test_what_failed_what_waits_and_what_is_refused(tmp_path, capsys):
     row = next(line for line in text.splitlines() if line.startswith("produce "))
     assert row.split() == ["produce", "failed", "1/12", "1", "fail"]
     assert "produce: verdict on produce: fail (drift: 2 < 1 is false)" in text
-    assert "Amend gate: version 2 is drafted: a smaller [2K step" in text
+    assert "Amend gate: version 2 is drafted: a smaller step" in text
     assert "refused: the rules changed" in text
     assert text.endswith("Next: sophron approve\n")
 

@@ -10,10 +10,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from sophron.campaign.rendering import display_text
+from sophron.campaign.rendering import formatting
 from sophron.campaign.state import projector as states
 from sophron.campaign.state.progress_log import plain
-from sophron.records import events
+from sophron.records import events, sanitize
 
 TAIL_BYTES = 65_536
 LONG_S = 100.0
@@ -64,7 +64,7 @@ def _duration(seconds: float | None) -> str:
     if seconds is None:
         return ""
     digits = 0 if seconds >= 10 or seconds == int(seconds) else 1
-    return display_text.duration(seconds) if seconds >= LONG_S else f"{seconds:.{digits}f} s"
+    return formatting.duration(seconds) if seconds >= LONG_S else f"{seconds:.{digits}f} s"
 
 
 def _memory(memory_mb: float | None) -> str:
@@ -155,7 +155,7 @@ class EventLines:
         return Line("gate", text=f"version {event['version']} is drafted and {waits}")
 
     def _on_approved(self, event: Mapping[str, Any]) -> Line:
-        return Line("gate", text=f"version {event['version']} is signed by {display_text.text(event['approver'])}")
+        return Line("gate", text=f"version {event['version']} is signed by {sanitize.one_line(event['approver'])}")
 
     def _on_run_ended(self, event: Mapping[str, Any]) -> Line:
         state = states.stored(self._root)

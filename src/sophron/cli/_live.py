@@ -13,10 +13,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from sophron.campaign.rendering import display_text
 from sophron.cli import _status, _status_page
 from sophron.cli._event_lines import Line
-from sophron.records import events
+from sophron.records import events, sanitize
 
 MOST_RUNNING = 6
 NARROW = 72
@@ -128,7 +127,7 @@ def rows(seen: dict[str, Any], name: str, width: int) -> list[RenderableType]:
 
 
 def _what(one: dict[str, Any]) -> str:
-    return display_text.text(one["what"] + (f": {one['command']}" if one["command"] else ""))
+    return sanitize.one_line(one["what"] + (f": {one['command']}" if one["command"] else ""))
 
 
 def _bar(seen: dict[str, Any], name: str, width: int) -> RenderableType:
@@ -142,7 +141,7 @@ def _bar(seen: dict[str, Any], name: str, width: int) -> RenderableType:
         grid.add_column(no_wrap=True, overflow="ellipsis")
     cells: list[RenderableType] = [Text(f"{done}/{total}{' steps' if width >= NARROW else ''}"), Text(left)]
     bar = ProgressBar(total=max(total, 1), completed=done, width=max(6, min(40, width // 4)))
-    grid.add_row(*([Text(display_text.text(seen["workflow_id"] or name))] if width >= NARROW else []), bar, *cells)
+    grid.add_row(*([Text(sanitize.one_line(seen["workflow_id"] or name))] if width >= NARROW else []), bar, *cells)
     return grid
 
 

@@ -49,19 +49,21 @@ def _held(passed: Sequence[bool]) -> str:
 
 
 def _about(answer: "Answer", question: Mapping[str, Any]) -> Iterator[str]:
-    from sophron.campaign.rendering.display_text import interval, text, with_error
+    from sophron.campaign.rendering.formatting import interval, with_error
     from sophron.campaign.report.report import comparison
+    from sophron.records.sanitize import one_line
 
     if answer.value is None:
-        yield f"{text(question['quantity'])}: no number, because {text(answer.refusal or 'the stage gave none')}"
+        reason = one_line(answer.refusal or "the stage gave none")
+        yield f"{one_line(question['quantity'])}: no number, because {reason}"
         return
-    number = f"{with_error(answer.value, answer.standard_error)} {text(answer.units)}"
-    yield f"{text(question['quantity'])}: {f'{text(answer.subject)} ' if answer.subject else ''}{number}"
+    number = f"{with_error(answer.value, answer.standard_error)} {one_line(answer.units)}"
+    yield f"{one_line(question['quantity'])}: {f'{one_line(answer.subject)} ' if answer.subject else ''}{number}"
     if answer.interval:
         low, high, level = answer.interval
         yield f"  {100 * level:g} % interval {interval(low, high)}; after ± stands one standard error."
     if "reference" in question:
-        yield f"  {text(comparison(answer, question['reference']))}"
+        yield f"  {one_line(comparison(answer, question['reference']))}"
 
 
 def _reports(gathered: "Report") -> Iterator[str]:

@@ -83,8 +83,8 @@ def _confirm(proposal: "Proposal", digest: str | None, summary: str = "") -> Non
     summary: shown in any case, last.
     """
     from sophron.campaign.approval.approve import SHOWN_DIGITS
-    from sophron.campaign.rendering.display_text import lines
     from sophron.records.errors import UserError
+    from sophron.records.sanitize import lines
 
     if digest is None and not sys.stdin.isatty():
         raise UserError("a statement is signed by its whole digest; look at it: sophron review, and give --digest")

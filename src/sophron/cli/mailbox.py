@@ -58,8 +58,8 @@ def _list(root: Path) -> int:
 
 def _show(path: Path) -> int:
     """What data and models wrote is shown without signs that paint a terminal."""
-    from sophron.campaign.rendering.display_text import lines
     from sophron.records.files import read_bytes
+    from sophron.records.sanitize import lines
 
     print("\n".join(lines(read_bytes(path).decode(errors="replace"))))
     return 0

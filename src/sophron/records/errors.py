@@ -3,6 +3,8 @@
 import errno
 import os
 
+from sophron.records import sanitize
+
 
 class UserError(Exception):
     """Shown as it is, without a traceback; the command ends with exit code 2."""
@@ -37,9 +39,8 @@ _REMEDIES = {
 
 
 def shown(text: str, most: int = 60) -> str:
-    """A stranger's text as it may stand in a sentence: one line, nothing that paints a terminal, `most` characters."""
-    plain = text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
-    return plain if len(plain) <= most else plain[: most - 3] + "..."
+    """A stranger's text as it may stand in a sentence: one line, what is hidden as escapes, `most` characters."""
+    return sanitize.escape(text, most)
 
 
 def of_system(error: OSError) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from sophron.agents.gateway.ledger import FILE
 from sophron.agents.gateway.ledger_totals import Sums
 from sophron.campaign.planning.agent_costs import KEYS
-from sophron.campaign.rendering.display_text import of_a_model
+from sophron.campaign.rendering.formatting import of_a_model
 from sophron.records import approvals, jsonl
 from sophron.records.errors import Refused
 

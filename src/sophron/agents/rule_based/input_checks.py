@@ -4,6 +4,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from sophron.records import sanitize
+
 LONGEST_QUOTE = 240
 LARGEST_INTEGER = 2**53 - 1
 
@@ -99,5 +101,4 @@ def strings(data: Any) -> Iterator[str]:
 
 def quoted(line: str, most: int = LONGEST_QUOTE) -> str:
     """A line of a stranger's text as it may stand in an answer: one line, printable, `most` characters."""
-    plain = " ".join("".join(sign if sign.isprintable() else " " for sign in line).split())
-    return plain if len(plain) <= most else plain[: most - 3] + "..."
+    return sanitize.one_line(line, most)

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sophron.agents.tools.tool_text import plain
 from sophron.interfaces.model import Tool
 from sophron.interfaces.sandbox import Ended, Grant, SandboxBackend
+from sophron.records.sanitize import escape_lines
 
 OUTPUT = 24_000
 _HEAD = OUTPUT // 4
@@ -71,14 +71,14 @@ def _stream(name: str, path: Path) -> list[str]:
         return []
     with path.open("rb") as stream:
         if size <= OUTPUT:
-            return [f"[{name}]", plain(stream.read().decode(errors="replace"), OUTPUT)]
+            return [f"[{name}]", escape_lines(stream.read().decode(errors="replace"), OUTPUT)]
         head = stream.read(_HEAD)
         stream.seek(_HEAD - OUTPUT, 2)
         tail = stream.read()
     left_out = f"[{size - OUTPUT} bytes left out]"
     return [
         f"[{name}]",
-        plain(head.decode(errors="replace"), OUTPUT),
+        escape_lines(head.decode(errors="replace"), OUTPUT),
         left_out,
-        plain(tail.decode(errors="replace"), OUTPUT),
+        escape_lines(tail.decode(errors="replace"), OUTPUT),
     ]

@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 from sophron import __version__
 from sophron.agents.tools import literature
 from sophron.agents.tools.mcp_client import Failed
-from sophron.agents.tools.tool_text import plain
 from sophron.records import user_folders
 from sophron.records.documents import load_yaml, schema, validate
 from sophron.records.errors import UserError, shown
+from sophron.records.sanitize import escape_lines
 
 FILE = "crossref.yaml"
 ROWS = 8
@@ -178,4 +178,4 @@ def _text(value: Any, most: int) -> str:
     """One line of plain text, JATS and HTML tags taken off; "" for what is no text."""
     if not isinstance(value, str):
         return ""
-    return plain(" ".join(html.unescape(_TAG.sub(" ", value)).split()), most)
+    return escape_lines(" ".join(html.unescape(_TAG.sub(" ", value)).split()), most)

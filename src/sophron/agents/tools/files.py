@@ -9,9 +9,9 @@ from pathlib import Path
 from sophron.agents.tools import safe_open
 from sophron.agents.tools.path_resolver import Place, Places
 from sophron.agents.tools.safe_open import Outside
-from sophron.agents.tools.tool_text import plain
 from sophron.interfaces.model import Tool
 from sophron.records.errors import shown
+from sophron.records.sanitize import escape_lines
 
 READ_BYTES = 48_000
 WRITE_BYTES = 1_000_000
@@ -76,7 +76,7 @@ class Files:
             begin = min(offset, size)
             data = os.pread(handle, READ_BYTES, begin)
         header = f"[{shown(path, 200)}: bytes {begin} to {begin + len(data)} of {size}]"
-        return f"{header}\n{plain(data.decode(errors='replace'), READ_BYTES)}"
+        return f"{header}\n{escape_lines(data.decode(errors='replace'), READ_BYTES)}"
 
     def list_folder(self, path: str = "") -> str:
         """One line an entry: kind, size in bytes, name."""
@@ -159,7 +159,7 @@ def _hits(name: str, data: bytes, text: str, most: int) -> list[str]:
         if len(found) == most:
             break
         if text in line.casefold():
-            found.append(f"{shown(name, 200)}:{number}: {plain(line, LINE)}")
+            found.append(f"{shown(name, 200)}:{number}: {escape_lines(line, LINE)}")
     return found
 
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sophron.agents.tools.json_rpc_filter import Noise, patient
 from sophron.agents.tools.sandboxed_process import Serving
-from sophron.agents.tools.tool_text import plain
 from sophron.interfaces.model import Image, Text, Tool
 from sophron.interfaces.sandbox import Grant, SandboxBackend
 from sophron.records.errors import UserError, shown
+from sophron.records.sanitize import escape_lines
 
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
@@ -121,7 +121,7 @@ class Connection:
             raise UserError(
                 f'the MCP server "{self.name}" has a tool "{shown(tool.name)}" that models cannot call by name'
             )
-        return Tool(name, plain(tool.description or "", DESCRIPTION), tool.input_schema)
+        return Tool(name, escape_lines(tool.description or "", DESCRIPTION), tool.input_schema)
 
 
 def _errors() -> tuple[type[BaseException], ...]:
@@ -151,7 +151,7 @@ def _said(error: BaseException) -> str:
 def _content(block: Any) -> Text | Image:
     """One block of an answer; what is neither text nor a picture is named, not handed on."""
     if block.type == "text":
-        return Text(plain(block.text, ANSWER))
+        return Text(escape_lines(block.text, ANSWER))
     if block.type == "image" and len(block.data) <= IMAGE_BASE64:
         return Image(block.mime_type, block.data)
     return Text(f"[{block.type} content, not shown]")

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from sophron.campaign.rendering import display_text
+from sophron.campaign.rendering import formatting
+from sophron.records import sanitize
 from sophron.records.package_data import resource
 
 if TYPE_CHECKING:
@@ -50,26 +51,26 @@ def _environment() -> "Environment":
         finalize=_cleaned,
     )
     environment.filters |= {
-        "plain": display_text.plain,
-        "lines": display_text.lines,
+        "plain": formatting.plain,
+        "lines": sanitize.lines,
         "safe_line": _line,
-        "hours": display_text.hours,
-        "amount": display_text.amount,
-        "of_a_model": display_text.of_a_model,
-        "number": display_text.number,
-        "short": display_text.short,
+        "hours": formatting.hours,
+        "amount": formatting.amount,
+        "of_a_model": formatting.of_a_model,
+        "number": formatting.number,
+        "short": formatting.short,
         "sentence": lambda words: words[:1].upper() + words[1:],
-        "flat": lambda block: list(display_text.flat(block)),
+        "flat": lambda block: list(formatting.flat(block)),
     }
     return environment
 
 
 def _cleaned(value: Any) -> Any:
-    return display_text.text(value) if type(value) is str else value
+    return sanitize.one_line(value) if type(value) is str else value
 
 
 def _line(value: str) -> str:
-    """A line that `shown.lines` cleaned, its inner blanks kept."""
+    """A line that `sanitize.lines` cleaned, its inner blanks kept."""
     from markupsafe import escape
 
     return escape(value)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 
-from sophron.campaign.rendering.display_text import text
+from sophron.records.sanitize import one_line
 
 WIDTH, HEIGHT = 150, 74
 GAP_X, GAP_Y = 40, 22
@@ -54,7 +54,7 @@ def svg(nodes: Sequence[Node], title: str) -> str:
     labels = 'role="img" aria-labelledby="graph-title" aria-describedby="graph-text"'
     parts = [
         f'<svg class="graph" {labels} {size} xmlns="{NAMESPACE}">',
-        f'<title id="graph-title">{escape(text(title))}</title>',
+        f'<title id="graph-title">{escape(one_line(title))}</title>',
         f'<desc id="graph-text">{escape(described)}</desc>',
         *(_edge(way) for way in ways),
         *(_box(node, *places[node.name]) for node in nodes),
@@ -64,9 +64,9 @@ def svg(nodes: Sequence[Node], title: str) -> str:
 
 
 def _sentence(node: Node) -> str:
-    needs = " and ".join(text(name) for name in node.depends_on)
-    notes = ", ".join(text(note) for note in node.notes)
-    return f"{text(node.name)} ({notes}){f' builds on {needs}' if needs else ''}"
+    needs = " and ".join(one_line(name) for name in node.depends_on)
+    notes = ", ".join(one_line(note) for note in node.notes)
+    return f"{one_line(node.name)} ({notes}){f' builds on {needs}' if needs else ''}"
 
 
 def layout(graph: Mapping[str, Sequence[str]]) -> tuple[dict[str, tuple[int, float]], list[_Way]]:
@@ -160,7 +160,7 @@ def _box(node: Node, column: int, row: float) -> str:
         for index, line in enumerate([node.name, *node.notes][:3])
     ]
     return (
-        f'<g class="node {escape(node.status)}"><title>{escape(text(node.title or node.name))}</title>'
+        f'<g class="node {escape(node.status)}"><title>{escape(one_line(node.title or node.name))}</title>'
         f'<rect class="box" x="{x:g}" y="{y:g}" width="{WIDTH}" height="{HEIGHT}" rx="8"/>'
         f'<rect class="mark" x="{x:g}" y="{y + 10:g}" width="4" height="{HEIGHT - 20}" rx="2"/>'
         f"<text>{''.join(shown)}</text></g>"
@@ -168,5 +168,5 @@ def _box(node: Node, column: int, row: float) -> str:
 
 
 def _cut(line: str) -> str:
-    line = text(line)
+    line = one_line(line)
     return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"

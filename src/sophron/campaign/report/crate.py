@@ -13,7 +13,7 @@ from sophron import __version__
 from sophron.campaign.execution import history, outcome_store
 from sophron.campaign.execution.history import Try
 from sophron.campaign.execution.outcome_store import Finished
-from sophron.campaign.rendering.display_text import number, with_error
+from sophron.campaign.rendering.formatting import number, with_error
 from sophron.campaign.report.crate_graph import Graph, ref, single
 from sophron.campaign.report.report import Report, StageReport
 from sophron.campaign.spec.spec import SPEC_NAME

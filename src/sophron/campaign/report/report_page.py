@@ -6,7 +6,7 @@ from typing import Any
 
 from sophron.campaign.execution.history import core_hours
 from sophron.campaign.rendering import html, stage_graph_svg
-from sophron.campaign.rendering.display_text import duration, hours, interval, number, plain, short, with_error
+from sophron.campaign.rendering.formatting import duration, hours, interval, number, plain, short, with_error
 from sophron.campaign.report import report
 from sophron.campaign.report.loop_statistics import Loop, Ran
 from sophron.campaign.report.report import Answer, Plot, Report, StageReport

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from sophron.campaign.planning.agent_costs import AT_THE_CAP
 from sophron.campaign.planning.plan import PlannedStep
 from sophron.campaign.rendering import html, stage_graph_svg
-from sophron.campaign.rendering.display_text import hides, hours, short
+from sophron.campaign.rendering.formatting import hours, short
 from sophron.campaign.review.review import Review, StagePlan
 from sophron.campaign.spec import criteria_review
+from sophron.records.sanitize import hides
 
 LISTED = 40
 STATUS_ORDER = ("hit", "unknown", "clear")

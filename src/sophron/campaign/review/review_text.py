@@ -5,9 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sophron.campaign.planning.agent_costs import AT_THE_CAP
-from sophron.campaign.rendering.display_text import amount, flat, hides, hours, lines, of_a_model, plain, short, text
+from sophron.campaign.rendering.formatting import amount, flat, hours, of_a_model, plain, short
 from sophron.campaign.review.review import Limit, Review, StagePlan
 from sophron.campaign.spec import criteria_review
+from sophron.records.sanitize import hides, lines, one_line
 
 WIDTH = 100
 LONGEST_LIST = 12
@@ -58,7 +59,7 @@ def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]
 
 def _wrapped(words: str, indent: str = "  ", further: str = "") -> list[str]:
     return textwrap.wrap(
-        text(words),
+        one_line(words),
         WIDTH,
         initial_indent=indent,
         subsequent_indent=" " * len(indent) + further,
@@ -81,10 +82,10 @@ def _packed(items: Sequence[str], indent: str) -> Iterator[str]:
 
 def _head(review: Review, paint: Paint) -> Iterator[str]:
     spec, question = review.spec, review.spec.data["question"]
-    yield paint(f"{text(spec.campaign)}, version {spec.version}", BOLD) + f"  ({text(spec.kind.name)} campaign)"
+    yield paint(f"{one_line(spec.campaign)}, version {spec.version}", BOLD) + f"  ({one_line(spec.kind.name)} campaign)"
     yield ""
     yield paint("Question", BOLD)
-    conditions = ", ".join(f"{text(key)} {plain(value)}" for key, value in question["conditions"].items())
+    conditions = ", ".join(f"{one_line(key)} {plain(value)}" for key, value in question["conditions"].items())
     yield from _wrapped(f"{question['quantity']} in {question['units']}; {question['ensemble']}; {conditions}")
     yield from _wrapped(f"method: {spec.data['method']['name']}; seed {spec.data['seed']}")
     if review.units_remark:
@@ -119,7 +120,7 @@ def _amendment(review: Review, paint: Paint) -> Iterator[str]:
 
 def _cost(*stages: StagePlan, name: str = "") -> list[str]:
     steps, most = sum(stage.steps for stage in stages), sum(stage.core_hours for stage in stages)
-    return [name or text(stages[0].name), f"{steps} steps", f"{hours(most)} core-hours"]
+    return [name or one_line(stages[0].name), f"{steps} steps", f"{hours(most)} core-hours"]
 
 
 def _kept(stage: StagePlan, version: int) -> str:
@@ -139,20 +140,20 @@ def _plan(review: Review, paint: Paint) -> Iterator[str]:
             most = f"{cores}, {shape.ceiling_memory_mb} MB, {shape.ceiling_runtime_min} min"
             retries = str(shape.retries)
             needs = ", ".join(review.spec.stage(stage.name).depends_on)
-        rows.append([text(stage.name), needs, counted, most, retries, hours(stage.core_hours)])
+        rows.append([one_line(stage.name), needs, counted, most, retries, hours(stage.core_hours)])
     yield from table(rows, right=(4, 5))
     for line in review.overlay_lines:
-        yield paint(f"  {text(line)}", YELLOW)
+        yield paint(f"  {one_line(line)}", YELLOW)
     for line in review.reservation_lines:
         yield from _wrapped(line)
     for name, values in review.wildcard_ranges.items():
-        shown = ", ".join(text(value) for value in values[:LONGEST_LIST])
-        more = f", … {text(values[-1])}" if len(values) > LONGEST_LIST else ""
-        yield f"  {text(name)}: {shown}{more} ({len(values)})"
+        shown = ", ".join(one_line(value) for value in values[:LONGEST_LIST])
+        more = f", … {one_line(values[-1])}" if len(values) > LONGEST_LIST else ""
+        yield f"  {one_line(name)}: {shown}{more} ({len(values)})"
     for template in review.proposal.plan.templates:
-        over = ", ".join(f"{text(name)} {len(values)}" for name, values in template.ranges.items())
-        when = f"in the loop of {text(template.stage)}" if template.stage else "only when called for"
-        yield f"  template {text(template.rule)}: at most {template.bound} steps ({over}), {when}"
+        over = ", ".join(f"{one_line(name)} {len(values)}" for name, values in template.ranges.items())
+        when = f"in the loop of {one_line(template.stage)}" if template.stage else "only when called for"
+        yield f"  template {one_line(template.rule)}: at most {template.bound} steps ({over}), {when}"
 
 
 def _agents(review: Review, paint: Paint) -> Iterator[str]:
@@ -160,7 +161,7 @@ def _agents(review: Review, paint: Paint) -> Iterator[str]:
         return
     yield paint("Agents", BOLD)
     rows = [["agent", "answered by", "behind the rules"]]
-    rows += [[text(agent.name), text(agent.who), text(", ".join(agent.rules))] for agent in review.agents]
+    rows += [[one_line(agent.name), one_line(agent.who), one_line(", ".join(agent.rules))] for agent in review.agents]
     yield from table(rows)
     if review.agent_costs:
         yield from _agent_costs(review)
@@ -174,13 +175,17 @@ def _agents(review: Review, paint: Paint) -> Iterator[str]:
 
 
 def _counted(rules: Mapping[str, int]) -> str:
-    return ", ".join(f"{text(rule)} {count}" for rule, count in rules.items())
+    return ", ".join(f"{one_line(rule)} {count}" for rule, count in rules.items())
 
 
 def _envelope(review: Review, paint: Paint) -> Iterator[str]:
     yield paint("Envelope", BOLD)
     shown = [
-        [text(limit.name).replace("_", " "), amount(limit.signed), *_needed(limit, expected=bool(review.agent_costs))]
+        [
+            one_line(limit.name).replace("_", " "),
+            amount(limit.signed),
+            *_needed(limit, expected=bool(review.agent_costs)),
+        ]
         for limit in review.envelope
         if not limit.unused
     ]
@@ -189,7 +194,7 @@ def _envelope(review: Review, paint: Paint) -> Iterator[str]:
     if review.own_bounds:
         own = " and ".join(review.own_bounds).replace("_", "-")
         yield f"  no limit on {own} in the spec: the plan's own bound is signed"
-    nothing = [text(limit.name).replace("_", " ") for limit in review.envelope if limit.unused]
+    nothing = [one_line(limit.name).replace("_", " ") for limit in review.envelope if limit.unused]
     if nothing:
         yield f"  none at all: {', '.join(nothing)}"
     if review.agent_costs:
@@ -205,7 +210,7 @@ def _agent_costs(review: Review) -> Iterator[str]:
     """What one step of each agent rule takes, and how many there may be."""
     rows = [["steps of", "expected", "at most", "one step takes as a rule", "one step takes at most"]]
     rows += [
-        [text(cost.rule), str(cost.expected_steps), str(cost.steps), of_a_model(cost.usual), of_a_model(cost.most)]
+        [one_line(cost.rule), str(cost.expected_steps), str(cost.steps), of_a_model(cost.usual), of_a_model(cost.most)]
         for cost in review.agent_costs
     ]
     yield from table(rows, right=(1, 2))
@@ -215,22 +220,23 @@ def _stages(review: Review, paint: Paint) -> Iterator[str]:
     yield paint("Stages", BOLD)
     for stage in review.spec.stages:
         name = stage.name
-        yield f"  {paint(text(name), BOLD)}  definition {short(review.spec.definition_digest(name))}"
+        yield f"  {paint(one_line(name), BOLD)}  definition {short(review.spec.definition_digest(name))}"
         fragments = review.spec.fragments(name)
         shown = [(key, value) for key, value in flat(review.spec.definition(name)) if key not in fragments]
-        yield from _packed([f"{text(key)} {plain(value)}" for key, value in shown], "    ")
+        yield from _packed([f"{one_line(key)} {plain(value)}" for key, value in shown], "    ")
         for key, value in fragments.items():
-            yield paint(f"    {text(key)} (free engine text):", YELLOW)
+            yield paint(f"    {one_line(key)} (free engine text):", YELLOW)
             parts = value if isinstance(value, list) else [value]
             yield from (f"      | {line}" for part in parts for line in lines(part))
         for criterion in review.spec.criteria(name):
-            kind = text(criteria_review.labels(review.spec, name, criterion))
-            yield f"    criterion {text(criterion['id'])}{' ' if kind else ''}{kind}: {text(criterion['expression'])}"
+            kind = one_line(criteria_review.labels(review.spec, name, criterion))
+            name_and_kind = f"{one_line(criterion['id'])}{' ' if kind else ''}{kind}"
+            yield f"    criterion {name_and_kind}: {one_line(criterion['expression'])}"
             signed = criteria_review.signed_numbers(review.spec, name, criterion)
-            yield from _packed([f"{text(key)} = {plain(value)}" for key, value in signed.items()], "      ")
+            yield from _packed([f"{one_line(key)} = {plain(value)}" for key, value in signed.items()], "      ")
             yield from _wrapped(criterion["statement"], "      ")
         if name in review.unsandboxed:
-            yield paint(f"    SANDBOX EXCEPTION: free engine text of {text(name)} runs OUTSIDE the sandbox", RED)
+            yield paint(f"    SANDBOX EXCEPTION: free engine text of {one_line(name)} runs OUTSIDE the sandbox", RED)
 
 
 def _assumptions(review: Review, paint: Paint) -> Iterator[str]:
@@ -238,7 +244,7 @@ def _assumptions(review: Review, paint: Paint) -> Iterator[str]:
     if not review.assumptions:
         yield "  none stated"
     for item in review.assumptions:
-        yield "  " + paint(item.status, GREEN if item.status == "verified" else RED) + f"  {text(item.id)}"
+        yield "  " + paint(item.status, GREEN if item.status == "verified" else RED) + f"  {one_line(item.id)}"
         yield from _wrapped(f"{item.statement} By: {item.verified_by}", "      ")
 
 
@@ -249,7 +255,7 @@ def _pitfalls(review: Review, paint: Paint) -> Iterator[str]:
     styles = {"hit": RED, "unknown": YELLOW, "clear": GREEN}
     order = list(styles)
     for pitfall, finding in sorted(review.findings, key=lambda one: order.index(one[1].status)):
-        yield "  " + paint(finding.status.upper().ljust(8), styles[finding.status]) + f"{text(pitfall.title)}"
+        yield "  " + paint(finding.status.upper().ljust(8), styles[finding.status]) + f"{one_line(pitfall.title)}"
         if finding.status != "clear":
             yield from _wrapped(finding.evidence, "      ")
             yield from _wrapped(f"safeguard: {pitfall.safeguard}", "      ")
@@ -260,7 +266,7 @@ def _now(review: Review, paint: Paint) -> Iterator[str]:
     if not review.waiting:
         yield "  nothing: everything is there"
         return
-    rows = [[text(one.stage), _counted(one.rules), text(one.reason)] for one in review.waiting]
+    rows = [[one_line(one.stage), _counted(one.rules), one_line(one.reason)] for one in review.waiting]
     yield from table([["stage", "steps by rule", "why"], *rows])
 
 
@@ -268,7 +274,7 @@ def _end(review: Review, paint: Paint) -> Iterator[str]:
     proposal = review.proposal
     yield f"plan {short(proposal.plan.hash)}  spec {short(review.spec.digest)}  statement {proposal.digest}"
     for fingerprint in review.trusted:
-        yield f"trusted to sign: {text(fingerprint)}"
+        yield f"trusted to sign: {one_line(fingerprint)}"
     for part, names in review.changed_code.items():
         yield from _wrapped(f"the {part} code changed since it was signed: {', '.join(names)}", "")
     if review.closed:

@@ -6,18 +6,15 @@ in the log that its successor derives again: it recognises them in the log's tai
 
 from pathlib import Path
 
-from sophron.records import atomic
+from sophron.records import atomic, sanitize
 
 NAME = "progress.log"
 LONGEST_REASON = 400
 
 
 def plain(text: str) -> str:
-    """`text` on one line, without control characters: no reason that a program gives can forge a log line."""
-    if text.isprintable() and len(text) <= LONGEST_REASON and "  " not in text:
-        return text.strip()
-    line = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
-    return line if len(line) <= LONGEST_REASON else line[: LONGEST_REASON - 3] + "..."
+    """`text` on one line, without hidden characters: no reason that a program gives can forge a log line."""
+    return sanitize.one_line(text, LONGEST_REASON)
 
 
 def size(root: Path) -> int:

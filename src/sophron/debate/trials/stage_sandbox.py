@@ -19,7 +19,7 @@ import sophron
 from sophron.debate.pipelines import pipeline
 from sophron.debate.pipelines.pipeline import Pipeline, StageFile
 from sophron.interfaces.sandbox import Ended, Grant, SandboxBackend
-from sophron.records import atomic, documents
+from sophron.records import atomic, documents, sanitize
 from sophron.records.errors import UserError
 from sophron.sandbox import mounts
 
@@ -170,7 +170,7 @@ def _grant(work: Work) -> Grant:
 
 def _tail(path: Path) -> str:
     text = path.read_bytes()[-4 * TAIL :].decode(errors="replace")
-    return "".join(each for each in text if each.isprintable() or each == "\n")[-TAIL:]
+    return "\n".join(sanitize.lines(text))[-TAIL:]
 
 
 def _result(work: Work, ended: Ended, measured: Mapping[str, Any]) -> Mapping[str, Any]:

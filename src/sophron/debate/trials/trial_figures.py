@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sophron.campaign.rendering import display_text as plain_text
 from sophron.debate.panel.reputation import Reputation
 from sophron.debate.panel.votes import Label
 from sophron.debate.trials.trial_loop import Failure, Trial
+from sophron.records import sanitize
 
 if TYPE_CHECKING:
     from sophron.debate.trials.ablation_campaigns import Rung
@@ -163,5 +163,5 @@ def _shortened(edit: Sequence[str]) -> list[str]:
 
 def _line(text: str, longest: int) -> str:
     """One line of an agent's text without what is not seen, cut to `longest` characters."""
-    line = " ".join(plain_text.lines(text))
+    line = " ".join(sanitize.lines(text))
     return line if len(line) <= longest else f"{line[: longest - 3]}..."

@@ -6,7 +6,7 @@ import csv
 from collections import Counter
 
 from sophron.campaign.execution import outcome_store
-from sophron.campaign.rendering.display_text import hours, number
+from sophron.campaign.rendering.formatting import hours, number
 from sophron.campaign.report.report import Report
 from sophron.campaign.report.report_sections import Section, Table
 from sophron.debate.trials.execute_stage_file import PARTS

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
+from sophron.records import sanitize
 from sophron.science.lammps import input_parser
 
 _KNOWN = """
@@ -203,5 +204,4 @@ def _within(content: str) -> Iterator[list[str]]:
 
 def _shown(text: str) -> str:
     """A piece of the input as a message may show it: short, without control characters."""
-    plain = "".join(sign if sign.isprintable() else "$" if sign == input_parser.VALUE else "?" for sign in text)
-    return f"`{plain[:40]}`"
+    return f"`{sanitize.escape(text.replace(input_parser.VALUE, '$'), 40)}`"

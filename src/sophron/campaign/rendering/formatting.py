@@ -1,73 +1,18 @@
-"""Text for people's eyes: whatever a stranger or a model wrote, without signs that hide, reorder or forge.
-
-A spec may come from anywhere. Terminal escapes could rewrite what was printed above them, direction overrides could
-show a digit string backwards, characters without width could make two names look alike.
-"""
+"""Values as people read them: numbers with their errors, amounts, durations, JSON values in one line."""
 
 import json
 import math
-import re
-import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-# CSI and OSC sequences and two-character escapes (ECMA-48), whole: their parameters are letters and digits.
-_ESCAPES = re.compile(
-    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)|\x1b[ -/]*[0-~]?"
-)
-_BREAKS = "\t\n\r\v\f\x85\u2028\u2029"
-# Marks that print nothing although Unicode calls them letters or symbols.
-_BLANK_LETTERS = (
-    "\u115f\u1160\u3164\uffa0\u2800\u034f\u180b\u180c\u180d\ufe00\ufe01\ufe02\ufe03\ufe04\ufe05\ufe0e\ufe0f"
-)
-MAX_MARKS = 3
-
-
-def text(value: object) -> str:
-    """`value` on one line, blanks joined, without anything that is not seen."""
-    return " ".join(_visible(str(value)).split())
-
-
-def lines(value: object) -> list[str]:
-    """`value` line by line, with its inner blanks, each line cleaned as `text` does."""
-    return [_visible(line.expandtabs(4)).rstrip() for line in re.split(r"\r\n|[\n\r\v\f\x85\u2028\u2029]", str(value))]
-
-
-def _visible(raw: str) -> str:
-    """Printable characters alone: Python calls controls, formats, surrogates and unassigned ones not printable."""
-    kept, marks = [], 0
-    for sign in _ESCAPES.sub("", raw):
-        category = unicodedata.category(sign)
-        marks = marks + 1 if category in ("Mn", "Me") else 0
-        if sign in _BREAKS or category == "Zs":
-            kept.append(" ")
-        elif sign.isprintable() and sign not in _BLANK_LETTERS and marks <= MAX_MARKS:
-            kept.append(sign)
-    return "".join(kept)
-
-
-def hides(value: object) -> bool:
-    """Whether anything in plain data would be left out when it is shown; ordinary line ends and tabs are not."""
-    return any(len(_visible(raw)) != len(raw) for raw in _strings(value))
-
-
-def _strings(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield str(key)
-            yield from _strings(inner)
-    elif isinstance(value, Sequence):
-        for inner in value:
-            yield from _strings(inner)
+from sophron.records.sanitize import one_line
 
 
 def plain(value: Any) -> str:
     """One JSON value as people write it: text without quotes, true and false, lists in one line."""
     if isinstance(value, str):
-        return text(value)
-    return text(json.dumps(value, ensure_ascii=False))
+        return one_line(value)
+    return one_line(json.dumps(value, ensure_ascii=False))
 
 
 def flat(block: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
