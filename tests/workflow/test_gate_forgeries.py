@@ -2,6 +2,7 @@
 and after the remedy no finished step runs again.
 """
 
+import argparse
 import json
 import shutil
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from sophron.campaign.approval import amend, amendment_journal, approve, known_s
 from sophron.campaign.execution import campaign_lock, outcome_store, run_step
 from sophron.campaign.snakefile import onstart
 from sophron.campaign.spec import spec, stage_resources
+from sophron.cli import gate
 from sophron.records import approvals, code_digest, signatures
 from sophron.records.errors import UserError
 from sophron.records.package_data import resource
@@ -67,6 +69,14 @@ def start(campaign: Campaign) -> None:
             onstart._held.pop().release()
 
 
+def gate_rule(campaign: Campaign) -> None:
+    """What the rule `gate` runs, once Snakemake has removed the gate file."""
+    try:
+        gate.run(argparse.Namespace(gate=campaign.gate, log=None))
+    finally:
+        assert not campaign.gate.exists()
+
+
 def sign(campaign: Campaign) -> None:
     """Look at the plan and sign it."""
     campaign.sign()
@@ -103,6 +113,34 @@ def half_a_gate_file(campaign):
 
 def no_gate_file(campaign):
     campaign.gate.unlink()
+
+
+def rolled_back_without_a_gate_file(campaign):
+    """The same, and the gate file left out, so that the log would say what is in force."""
+    rolled_back_folder(campaign)
+    campaign.gate.unlink()
+
+
+def edited_without_a_gate_file(campaign):
+    edited_definition(campaign)
+    campaign.gate.unlink()
+
+
+def revoked_without_a_gate_file(campaign):
+    revoked_key(campaign)
+    campaign.gate.unlink()
+
+
+def foreign_newest_record_without_a_gate_file(campaign):
+    """A record of somebody else's at the end of the log, where the gate file would be written from."""
+    record = record_of(campaign)
+    record |= {"envelope": record["envelope"] | {"core_hours": 1e9}, "previous": approvals.newest(campaign.root).hash}
+    put_gate(campaign, record, toy.make_key(campaign.root.parent / "mallory"))
+    gate = json.loads(campaign.gate.read_text())
+    campaign.gate.unlink()
+    log = campaign.root / "approvals" / "log"
+    (log / "0002.json").write_text(gate["record"])
+    (log / "0002.sig").write_text(gate["signature"])
 
 
 def raised_envelope(campaign):
@@ -420,6 +458,16 @@ def nothing_happened(_):
     """The attempt itself is the forgery."""
 
 
+def unedit_and_restore(campaign, finished):
+    unedit_definition(campaign, finished)
+    amendment_journal.restore_gate(campaign.root)
+
+
+def unrevoke_and_restore(campaign, finished):
+    unrevoke(campaign, finished)
+    amendment_journal.restore_gate(campaign.root)
+
+
 @dataclass(frozen=True)
 class Case:
     """forge: what somebody did; attempt: who is asked then; words: of the refusal; remedy: what a person does."""
@@ -434,6 +482,16 @@ CASES = [
     Case(no_signature, step, "the signature of alex does not fit|is not valid"),
     Case(half_a_gate_file, step, "is not a gate file any more; sign again: sophron approve"),
     Case(no_gate_file, step, r"not approved yet; look at it and sign: sophron review \S+, sophron approve \S+"),
+    Case(rolled_back_without_a_gate_file, start, "the folder was rolled back"),
+    Case(rolled_back_without_a_gate_file, gate_rule, "the folder was rolled back"),
+    Case(edited_without_a_gate_file, gate_rule, "campaign.yaml was changed since version 1", unedit_and_restore),
+    Case(revoked_without_a_gate_file, gate_rule, "the key of alex is revoked", unrevoke_and_restore),
+    Case(
+        foreign_newest_record_without_a_gate_file,
+        gate_rule,
+        "the signature of alex does not fit what was signed",
+        restore_approvals,
+    ),
     Case(raised_envelope, step, "the signature of alex does not fit what was signed"),
     Case(other_key, step, "the signature of alex does not fit what was signed, or its key is not trusted"),
     Case(second_key_under_the_same_name, start, "has a key that you never trusted; remove it", restore_approvals),
@@ -527,6 +585,27 @@ def test_it_is_refused_with_its_cause_and_nothing_is_lost(case, campaign, finish
     start(campaign)
     assert campaign.shown() == set()
     assert campaign.tries() == tried
+
+
+@pytest.mark.parametrize("forced", [["-F"], ["-R", "gate"], ["--no-hooks", "-R", "gate"]], ids=" ".join)
+def test_a_forced_run_leaves_the_plan_signed(forced, campaign):
+    """Snakemake removes the outputs of a forced job, and the gate file is one."""
+    signed, log = campaign.gate.read_bytes(), sorted((campaign.root / "approvals" / "log").iterdir())
+    results, tried = campaign.results(), campaign.tries()
+    campaign.complete("--quiet", "all", *forced)
+    assert campaign.gate.read_bytes() == signed
+    assert sorted((campaign.root / "approvals" / "log").iterdir()) == log
+    assert campaign.results().keys() == results.keys()
+    assert campaign.tries() == tried
+    assert campaign.shown() == set()
+
+
+def test_a_lost_gate_file_is_written_again_from_the_log_when_a_run_starts(campaign):
+    signed = campaign.gate.read_bytes()
+    campaign.gate.unlink()
+    campaign.complete("--quiet", "all", "-R", "f")
+    assert campaign.gate.read_bytes() == signed
+    assert campaign.tries()["a"] == 1
 
 
 def test_an_expired_key_cannot_sign_and_one_that_expires_later_stays_good(tmp_path, monkeypatch):

@@ -165,11 +165,16 @@ def _keygen_time(time: str) -> str:
 
 def valid_approval(root: Path) -> Approval:
     """The approval that is in force: signed by a trusted key, for this spec, this code and these signers."""
-    journal = root / FOLDER / JOURNAL_NAME
-    if journal.exists():
+    if (root / FOLDER / JOURNAL_NAME).exists():
         raise Refused(f"{root.name}: a signed amendment is half applied; finish it with: sophron review")
     approval = signed_gate(root)
-    record = approval.record
+    check_in_force(approval)
+    return approval
+
+
+def check_in_force(approval: Approval) -> None:
+    """Refuse an approval that is not the newest of its log, or not for the spec, the code and the signers of now."""
+    root, record = approval.root, approval.record
     records = logged(root)
     if not records or file_sha256(records[-1]) != approval.hash:
         check_log(root)
@@ -187,7 +192,6 @@ def valid_approval(root: Path) -> Approval:
         )
     _check_spec(root, record)
     _check_code(root, record)
-    return approval
 
 
 def _check_code(root: Path, record: Mapping[str, Any]) -> None:

@@ -81,6 +81,28 @@ def finish_locked(root: Path) -> bool:
     return True
 
 
+def restore_gate(root: Path) -> None:
+    """Write a lost gate file again from the newest record of the log, which is still in force.
+
+    Snakemake removes the outputs of every job that it is told to force (`-F`), and the gate file is one. Raises
+    Refused, and writes nothing, if that record is not in force now, or not the last one that this user knows.
+    """
+    gate = approvals.gate_path(root)
+    records = approvals.logged(root)
+    if gate.is_symlink() or gate.exists() or _path(root).exists() or not records:
+        return
+    approvals.check_log(root)
+    data, signature = read_bytes(records[-1]), read_text(records[-1].with_suffix(".sig"))
+    approval = approvals.signed(root, data, signature, records[-1])
+    approvals.check_in_force(approval)
+    known_signers.check(approval)
+    _write_gate(root, data.decode(), signature)
+
+
+def _write_gate(root: Path, record: str, signature: str) -> None:
+    write_json(approvals.gate_path(root), {"record": record, "signature": signature})
+
+
 def _read(root: Path) -> Journal:
     """The journal on disk. UserError where it is none, or where its texts are not those that its record names."""
     try:
@@ -112,7 +134,7 @@ def _apply(root: Path, journal: Journal) -> None:
     if approvals.file_sha256(root / SPEC_NAME) != record["spec_file"]:
         write_text(root / SPEC_NAME, journal.spec_text)
     _tell(root, journal)
-    write_json(approvals.gate_path(root), {"record": journal.record, "signature": journal.signature})
+    _write_gate(root, journal.record, journal.signature)
     amendment_draft.drop(root)
     _path(root).unlink()
 

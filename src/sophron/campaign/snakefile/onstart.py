@@ -4,7 +4,7 @@ import json
 import os
 from pathlib import Path
 
-from sophron.campaign.approval import amend, known_signers
+from sophron.campaign.approval import amend, amendment_journal, known_signers
 from sophron.campaign.execution import campaign_lock
 from sophron.campaign.planning.plan import Plan, make
 from sophron.campaign.planning.resource_requests import check_jobs
@@ -44,6 +44,7 @@ def take(root: Path) -> None:
     """
     _held.append(campaign_lock.driver_lock(root))
     try:
+        amendment_journal.restore_gate(root)
         approval = approvals.valid_approval(root)
         known_signers.check(approval)
         check_agents(approval)
