@@ -1,4 +1,4 @@
-"""`sophron gate`: what `rule gate` runs if the gate file is missing: it comes back from the log, or a person must sign."""
+"""`sophron gate`: what `rule gate` runs if the gate file is missing: it is restored, or a person has to sign."""
 
 import argparse
 from pathlib import Path
