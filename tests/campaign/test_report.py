@@ -10,12 +10,15 @@ import pytest
 from html_page import Page
 
 from sophron.campaign.execution import outcome_store
-from sophron.campaign.execution.outcome_store import Finished
+from sophron.campaign.execution.outcome_store import Finished, Outcome
+from sophron.campaign.execution.verdict import JudgedCriterion, JudgedStep, Verdict
 from sophron.campaign.report import report, report_page
+from sophron.campaign.spec.criteria import Comparison
 from sophron.campaign.spec.spec import load
 from sophron.interfaces.kind import StageKind
 from sophron.records import approvals
 from sophron.records.canonical_json import file_digest
+from sophron.records.typed_json import from_json
 
 EVIL_SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script><circle r="5"/></svg>'
 
@@ -134,8 +137,8 @@ def stage_with(tmp_path, result: dict, files: dict[str, bytes], keys: str = "", 
     entries = {name: {"file": name, "sha256": file_digest(tmp_path / name), "bytes": 1} for name in files}
     outcome = {"stage": "e", "status": status, "reason": None if status == "done" else "it broke", "result": result}
     outcome |= {"files": entries, "tools": {}, "inputs": {}, "seed": 1}
-    step = Finished("e", {}, tmp_path / "outcome.json", outcome, "0" * 64)
-    return report.StageReport(kind, [step], {"verdict": "pass", "criteria": [], "failed_steps": {}}, {"e": []})
+    step = Finished("e", {}, tmp_path / "outcome.json", from_json(Outcome, outcome), "0" * 64)
+    return report.StageReport(kind, [step], Verdict("e", "pass", "", "", {}, [], {}), {"e": []})
 
 
 ANSWER = (
@@ -209,7 +212,8 @@ CAVEATS = {
 def test_plots_enter_as_data_and_never_as_markup(campaign, tmp_path):
     stage = stage_with(tmp_path, {}, {"eta_plot": EVIL_SVG}, "figures: {eta_plot: The <b>curve</b>.}")
     (tmp_path / "eta.svg").write_bytes(EVIL_SVG)
-    stage.steps[0].outcome["files"]["eta_plot"]["file"] = "eta.svg"
+    files = stage.steps[0].outcome.files
+    files["eta_plot"] = dataclasses.replace(files["eta_plot"], file="eta.svg")
     whole = gathered(campaign)
     page = report_page.render(dataclasses.replace(whole, stages=[stage]), CAVEATS)
     parsed = Page(page)
@@ -224,14 +228,13 @@ def test_plots_enter_as_data_and_never_as_markup(campaign, tmp_path):
 
 
 def test_compared_gives_the_span_over_all_steps():
-    def step(left, right=2):
-        return {"comparisons": [{"text": "x < 2", "left": left, "right": right}]}
+    def compared(*lefts):
+        steps = [JudgedStep("e", True, None, {}, (Comparison("x < 2", left, 2),)) for left in lefts]
+        return report_page.compared(JudgedCriterion("small", "x < 2", "x is small.", True, steps))
 
-    assert report_page.compared({"steps": [step(1.0)]}) == [("x < 2", "1", "2")]
-    assert report_page.compared({"steps": [step(1.25), step(0.5), step(None)]}) == [
-        ("x < 2", "0.5 … 1.25, 1 without a number", "2")
-    ]
-    assert report_page.compared({"steps": [step(None)]}) == [("x < 2", "no number", "2")]
+    assert compared(1.0) == [("x < 2", "1", "2")]
+    assert compared(1.25, 0.5, None) == [("x < 2", "0.5 … 1.25, 1 without a number", "2")]
+    assert compared(None) == [("x < 2", "no number", "2")]
 
 
 def test_a_record_folder_tells_tries_apart_from_other_numbers(campaign):

@@ -133,19 +133,19 @@ def test_no_criterion_of_a_new_campaign_keeps_its_gate_closed(kind, tmp_path):
     campaign_folder.create(kind, tmp_path / "fresh")
     made = spec.load(tmp_path / "fresh" / "campaign.yaml")
     assert criteria_review.closed(made) == []
-    held_out = {"id": "held_out", "expression": "held_out_passed == question.conditions.held_out"}
+    held_out = spec.Criterion("held_out", "held_out_passed == question.conditions.held_out", "")
     assert kind != "agent_build" or not criteria_review.is_presence_check(made, "build", held_out)
 
 
 def test_presence_checks_are_known_as_such():
     melt = spec.load(resource("campaigns", "kg-melt-viscosity", "campaign.yaml"))
     found = {
-        f"{stage.name}.{one['id']}"
+        f"{stage.name}.{one.id}"
         for stage in melt.stages
         for one in melt.criteria(stage.name)
         if criteria_review.is_presence_check(melt, stage.name, one)
     }
     # a plateau ratio below 3 is refused by the estimator already: the criterion fails if there is no number
     assert found == {"build.bonds", "produce.samples", "green_kubo.plateau"}
-    files = {"id": "files", "expression": "files_missing == 0 and smallest_file_bytes > 9", "statement": "There."}
+    files = spec.Criterion("files", "files_missing == 0 and smallest_file_bytes > 9", "There.")
     assert criteria_review.labels(melt, "produce", files) == " (presence check)"

@@ -68,7 +68,7 @@ def test_a_good_spec_is_read_with_its_kind(tmp_path):
     assert found.descendants(["equilibrate"]) == ["equilibrate", "produce", "green_kubo"]
     assert found.unverified() == []
     assert found.definition("build")["atoms"] == 108
-    assert [item["id"] for item in found.criteria("produce")] == ["samples", "temperature"]
+    assert [item.id for item in found.criteria("produce")] == ["samples", "temperature"]
     assert found.mechanical("relax").ceiling_memory_mb == 2000
     with pytest.raises(UserError, match='there is no stage "shear"; this campaign has build, relax'):
         found.stage("shear")
@@ -196,7 +196,7 @@ def test_the_criteria_of_a_shipped_campaign_name_what_is_there(path):
     for stage in found.stages:
         constants = found.constants(stage.name)
         for criterion in found.criteria(stage.name):
-            names = {name for name in criteria.names_of(criteria.parse(criterion["expression"])) if "." in name}
+            names = {name for name in criteria.names_of(criteria.parse(criterion.expression)) if "." in name}
             assert all(isinstance(constants[name], int | float) for name in names)
 
 

@@ -4,6 +4,7 @@ from sophron.campaign.spec import spec
 from sophron.campaign.state import projector
 from sophron.records import documents, events
 from sophron.records.package_data import resource
+from sophron.records.typed_json import to_json
 
 
 def test_a_signed_spec_is_recorded_once_with_its_documents(tmp_path):
@@ -26,6 +27,6 @@ def test_a_signed_spec_is_recorded_once_with_its_documents(tmp_path):
     }
     assert sum(one["steps"] for one in now["stages"]) == len(steps)
     assert all(one["parameters"] == melt.definition(one["id"]) for one in now["stages"])
-    assert all(one["success_criteria"] == list(melt.criteria(one["id"])) for one in now["stages"])
+    assert all(one["success_criteria"] == to_json(melt.criteria(one["id"])) for one in now["stages"])
     assert plan.hash in (tmp_path / now["workflow_plan"]).read_text()
     assert melt.data["question"]["quantity"] in (tmp_path / now["experiment_design"]).read_text()

@@ -7,6 +7,7 @@ import toy
 
 from sophron.campaign.execution import verdict
 from sophron.campaign.spec import spec
+from sophron.records.typed_json import to_json
 
 
 @pytest.fixture
@@ -126,14 +127,20 @@ def test_what_is_accepted_does_not_depend_on_the_criteria(campaign):
 
 
 @pytest.mark.parametrize(
-    "content", ["{}", "[]", '{"definition_digest": "0", "criteria_digest": "0", "verdict": "pass"}']
+    ("content", "told"),
+    [
+        ("{}", "is damaged, not a record (stage is missing); restore it, or remove it to have it made again"),
+        ("[]", "is damaged, not a record ([] is not an object); restore it, or remove it to have it made again"),
+        (None, "is the verdict of another spec; move it away and run again"),
+    ],
 )
-def test_a_verdict_of_another_spec_is_not_accepted(campaign, capsys, content):
+def test_a_verdict_of_another_spec_is_not_accepted(campaign, capsys, content, told):
     campaign.sign()
     campaign.run_here("a", "verify-a")
-    (campaign.root / "results" / "a" / "verdict.json").write_text(content)
+    path = campaign.root / "results" / "a" / "verdict.json"
+    path.write_text(content or json.dumps(read(campaign, "a") | {"definition_digest": "0"}))
     assert campaign.run_here("accept-a") == 2
-    assert "verdict.json: is the verdict of another spec; move it away and run again" in capsys.readouterr().err
+    assert f"verdict.json: {told}" in capsys.readouterr().err
 
 
 def test_a_stage_that_has_not_run_cannot_be_judged(campaign, capsys):
@@ -147,4 +154,4 @@ def test_a_verdict_is_a_function_of_outcomes_and_criteria(campaign):
     campaign.run_here("a", "b-0", "b-1", "verify-b")
     loaded = spec.load(campaign.spec)
     assert verdict.judge(campaign.root, loaded, "b") == verdict.judge(campaign.root, loaded, "b")
-    assert json.loads(json.dumps(verdict.judge(campaign.root, loaded, "b"))) == read(campaign, "b")
+    assert to_json(verdict.judge(campaign.root, loaded, "b")) == read(campaign, "b")

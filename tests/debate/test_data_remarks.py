@@ -1,5 +1,6 @@
 """Remarks on the data of guests, as the report tells them."""
 
+from sophron.campaign.execution.outcome_store import Outcome
 from sophron.campaign.report import report
 from sophron.interfaces.kind import StageKind
 from sophron.kinds.host_guest import data_remarks
@@ -9,7 +10,7 @@ def whole(tmp_path, remarks):
     """A report of one stage `tasks`; None: a step that failed."""
     steps = []
     for guest, told in remarks.items():
-        outcome = {"result": {} if told is None else {"metadata": {}, "remarks": told}, "status": "done"}
+        outcome = Outcome("done", None, {} if told is None else {"metadata": {}, "remarks": told}, {}, {})
         steps.append(report.Finished("tasks", {"guest": guest}, tmp_path / "outcome.json", outcome, "0" * 64))
     stage = report.StageReport(StageKind("tasks", (), "", ""), steps, {}, {})
     return report.Report(tmp_path, None, [stage], [], [], [])

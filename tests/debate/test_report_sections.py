@@ -8,6 +8,7 @@ import toy
 from html_page import Page
 
 from sophron.agents.gateway.ledger_totals import nothing
+from sophron.campaign.execution.outcome_store import Outcome, OutputFile
 from sophron.campaign.report import report
 from sophron.debate.trials import ablation_campaigns, repaired_failure
 from sophron.debate.trials.trial_loop import Failure, Trial
@@ -113,8 +114,8 @@ def stage(folder, name, *results, outputs=None):
     """A finished stage of a screen, a step for each (guest, result)."""
     steps = []
     for guest, result in results:
-        files = {key: {"file": path.name, "sha256": file_digest(path)} for key, path in (outputs or {}).items()}
-        outcome = {"result": result, "reason": None, "status": "done", "files": files}
+        files = {key: OutputFile(path.name, file_digest(path)) for key, path in (outputs or {}).items()}
+        outcome = Outcome("done", None, result, files, {})
         where = {"guest": guest} if guest else {}
         steps.append(report.Finished(name, where, folder / "outcome.json", outcome, "0" * 64))
     return report.StageReport(StageKind(name, (), "", ""), steps, {}, {})

@@ -39,8 +39,8 @@ def _lines(gathered: "Report") -> Iterator[str]:
     for answer in gathered.answers:
         yield from _about(answer, gathered.spec.data["question"])
     for stage in gathered.stages:
-        held = [criterion["passed"] for criterion in stage.verdict["criteria"]]
-        yield f"  {stage.name:<14} {stage.verdict['verdict']:<6} {_held(held)}"
+        held = [criterion.passed for criterion in stage.verdict.criteria]
+        yield f"  {stage.name:<14} {stage.verdict.verdict:<6} {_held(held)}"
     yield from _reports(gathered)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-Definition = Mapping[str, Any]
+from sophron.interfaces.json_object import JsonObject
+
+Definition = JsonObject
 Wildcards = Mapping[str, str]
 STOP_SHARE = 0.9
 """Share of the try's wall time after which an engine stops by itself, writes a restart file and ends."""
@@ -43,7 +44,7 @@ class UpstreamStep:
 
     stage: str
     wildcards: Wildcards
-    result: Mapping[str, Any]
+    result: JsonObject
     files: Mapping[str, Path]
     failed: str | None = None
 
@@ -99,7 +100,7 @@ def engine_s(runtime_min: int) -> int:
 class StepResult:
     """What a stage function returns: its typed result and its finished files (output name -> path in workdir)."""
 
-    result: Mapping[str, Any]
+    result: JsonObject
     files: Mapping[str, Path] = field(default_factory=dict)
     tools: Mapping[str, str] = field(default_factory=dict)
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from sophron.records import typed_json
 from sophron.records.errors import UserError, shown
 from sophron.records.files import read_bytes
 from sophron.records.package_data import resource
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 MAX_BYTES = 4_000_000
 LARGEST_INTEGER = 2**53 - 1
 Key = str | int
+Record = TypeVar("Record")
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,16 @@ def load_record(path: Path, *keys: str) -> dict[str, Any]:
         wanted = f" with {', '.join(keys)}" if keys else ""
         raise UserError(f"{path}: is damaged, not a record{wanted}; restore it, or remove it to have it made again")
     return content
+
+
+def load_typed(path: Path, kind: type[Record]) -> Record:
+    """A JSON file as a `kind` (`typed_json.from_json`); UserError if it is anything else."""
+    try:
+        return typed_json.from_json(kind, load_json(path))
+    except ValueError as error:
+        raise UserError(
+            f"{path}: is damaged, not a record ({error}); restore it, or remove it to have it made again"
+        ) from None
 
 
 @cache

@@ -41,7 +41,7 @@ def test_a_draft_is_a_valid_spec_with_the_stated_conditions(tmp_path):
     build = spec.definition("build")
     assert (build["density"], build["chain_length"], build["atoms"] % 20) == (0.84, 20, 0)
     assert spec.definition("equilibrate")["temperature"] == 1.1
-    expressions = {one["expression"] for stage in spec.stages for one in spec.criteria(stage.name)}
+    expressions = {one.expression for stage in spec.stages for one in spec.criteria(stage.name)}
     assert {
         "viscosity_relative_error < 0.05",
         "abs(density - definition.density) < 1e-6",

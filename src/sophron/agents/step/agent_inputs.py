@@ -14,6 +14,7 @@ from sophron.interfaces.kind import Wildcards
 from sophron.records import approvals, documents, entry_points
 from sophron.records.errors import UserError
 from sophron.records.files import read_bytes, read_text
+from sophron.records.typed_json import to_json
 
 if TYPE_CHECKING:
     from sophron.campaign.report.report import Answer, Report
@@ -74,7 +75,7 @@ def caveats(root: Path, spec: Spec, _: Wildcards) -> Inputs:
     tries = [f"{one.time} {one.what}: {one.reason}" for one in gathered.troubles]
     return {
         "spec": spec.data,
-        "verdicts": [stage.verdict for stage in gathered.stages],
+        "verdicts": [to_json(stage.verdict) for stage in gathered.stages],
         "result": [_answer(one) for one in gathered.answers] or _finals(gathered),
         "amendments": [signed.amendment for signed in gathered.chain if signed.amendment],
         "tries": tries,
@@ -93,14 +94,18 @@ def _answer(one: "Answer") -> dict[str, Any]:
 
 def _finals(gathered: "Report") -> dict[str, Any]:
     """The results of the last stages, where no schema says which number answers the question."""
-    return {step.step: step.outcome["result"] for stage in gathered.final_stages for step in stage.steps}
+    return {step.step: step.outcome.result for stage in gathered.final_stages for step in stage.steps}
 
 
 def explain(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     """What the verify agent is told of a stage: its verdict, outcomes and criteria."""
     stage = wildcards["stage"]
-    outcomes = [one.outcome for one in outcome_store.all_finished(root, spec, stage)]
-    return {"verdict": verdict.judge(root, spec, stage), "outcome": outcomes, "criteria": spec.criteria(stage)}
+    outcomes = [to_json(one.outcome) for one in outcome_store.all_finished(root, spec, stage)]
+    return {
+        "verdict": to_json(verdict.judge(root, spec, stage)),
+        "outcome": outcomes,
+        "criteria": to_json(spec.criteria(stage)),
+    }
 
 
 def _failure(root: Path, wildcards: Wildcards) -> Mapping[str, Any]:

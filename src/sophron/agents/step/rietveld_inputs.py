@@ -26,7 +26,7 @@ def refinement(root: Path, spec: Spec, wildcards: Wildcards) -> dict[str, Any]:
         "pattern": wildcards["pattern"],
         "engine": definition["engine"],
         "question": spec.data["question"],
-        "data": data.outcome["result"],
+        "data": data.outcome.result,
         "phases": [{key: one[key] for key in ("name", "role")} for one in definition["phases"]],
         "begins_from": before,
     }
@@ -41,7 +41,7 @@ def _before(spec: Spec, pattern: str) -> str | None:
 
 def _seeded(root: Path, sample: Path, before: outcome_store.Finished, wildcards: Wildcards) -> Path:
     """The sample with the values of the pattern before it, in a file of its own."""
-    parameters: Mapping[str, Any] = before.outcome["result"]["parameters"]
+    parameters: Mapping[str, Any] = before.outcome.result["parameters"]
     start: dict[str, float] = {}
     edges: set[tuple[str, float, float]] = set()
     for name, one in parameters.items():

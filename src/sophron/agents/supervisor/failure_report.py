@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sophron.agents.memory import debug_memory
 from sophron.agents.step.agent_inputs import failure_path
@@ -13,6 +12,7 @@ from sophron.campaign.state.projector import project
 from sophron.records import atomic, documents
 from sophron.records.errors import UserError
 from sophron.records.step_identity import step_name
+from sophron.records.typed_json import to_json
 
 LOG_BYTES = 12_000
 MOST_LOGS = 8
@@ -30,7 +30,7 @@ class Failure:
     stage: str
     kind: str
     reasons: Mapping[str, str]
-    verdict: Mapping[str, Any] | None = None
+    verdict: verdict.Verdict | None = None
 
     @property
     def steps(self) -> list[str]:
@@ -69,11 +69,11 @@ def _judged(root: Path, spec: Spec, stage: str) -> Failure | None:
         judged = verdict.judge(root, spec, stage)
     except UserError:  # its outcomes were set aside, and making them again is what failed
         return None
-    if judged["verdict"] == "pass":
+    if judged.passed:
         return None
-    if judged["failed_steps"]:
-        return Failure(stage, "outcome", judged["failed_steps"], judged)
-    return Failure(stage, "verdict", dict.fromkeys(judged["outcomes"], "criteria"), judged)
+    if judged.failed_steps:
+        return Failure(stage, "outcome", {step: str(reason) for step, reason in judged.failed_steps.items()}, judged)
+    return Failure(stage, "verdict", dict.fromkeys(judged.outcomes, "criteria"), judged)
 
 
 def note(root: Path, spec: Spec, failure: Failure) -> int:
@@ -92,7 +92,7 @@ def note(root: Path, spec: Spec, failure: Failure) -> int:
         "version": spec.version,
         "kind": failure.kind,
         "reasons": failure.reasons,
-        "verdict": failure.verdict,
+        "verdict": to_json(failure.verdict),
         "outcome": {"result": {"refusal": _refusal(root, failure)}},
         # Times and costs say nothing about a cause, and would make equal failures look different.
         "tries": [{key: one[key] for key in ("step", "number", "status", "reason")} for one in tries],

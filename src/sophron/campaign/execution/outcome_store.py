@@ -6,22 +6,85 @@ a host may put outputs where it likes. An outcome embeds its definition digest: 
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from sophron.campaign.planning import agent_rules
 from sophron.campaign.spec.spec import Spec
+from sophron.interfaces.json_object import JsonObject
 from sophron.interfaces.kind import StageKind, UpstreamStep, Wildcards
 from sophron.records import documents
 from sophron.records.atomic import write_json
 from sophron.records.canonical_json import file_digest
 from sophron.records.errors import Refused, UserError
 from sophron.records.step_identity import step_name
+from sophron.records.typed_json import left_out, to_json
 
 PUBLISHED_NAME = "published.json"
 REPORT_NAMES = ("report.html", "ro-crate-metadata.json", "caveats.json")
 """The report and what it is made of, beside each other."""
+
+
+DONE = "done"
+
+
+@dataclass(frozen=True)
+class OutputFile:
+    """An output beside an outcome. file: its name; bytes: its size, which outcomes of early versions lack."""
+
+    file: str
+    sha256: str
+    bytes: int | None = left_out()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a compute step ends in, `outcome.json`. It holds no clock, host or path: equal inputs give equal bytes.
+
+    status: "done", or "failed" for a `reason`; inputs: step -> digest of the outcome that this one was made of; files:
+    output -> its file; tools: program -> version. The answer of an agent step is one without seed and tools.
+    """
+
+    status: str
+    reason: str | None
+    result: JsonObject
+    files: Mapping[str, OutputFile]
+    inputs: Mapping[str, str]
+    stage: str = ""
+    wildcards: Wildcards = field(default_factory=dict)
+    definition_digest: str = ""
+    seed: int | None = None
+    tools: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def done(self) -> bool:
+        """Whether the step gave a result."""
+        return self.status == DONE
+
+
+@dataclass(frozen=True)
+class Published:
+    """`published.json`: where the outcome of a step lies, relative to the campaign or absolute."""
+
+    outcome: str
+
+
+@dataclass(frozen=True)
+class AnswerFailure:
+    """Why an agent gave no answer."""
+
+    kind: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class AgentAnswer:
+    """What of an agent's `answer.json` other steps build on. files: those that its tools left beside it."""
+
+    agent_digest: str | None = None
+    answer: JsonObject | None = None
+    failure: AnswerFailure | None = None
+    files: Mapping[str, OutputFile] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -31,13 +94,13 @@ class Finished:
     step: str
     wildcards: Wildcards
     path: Path
-    outcome: Mapping[str, Any]
+    outcome: Outcome
     digest: str
 
     @property
     def files(self) -> dict[str, Path]:
         """Output name -> path."""
-        return {name: self.path.parent / entry["file"] for name, entry in self.outcome["files"].items()}
+        return {name: self.path.parent / entry.file for name, entry in self.outcome.files.items()}
 
 
 def record_folder(root: Path, step: str) -> Path:
@@ -49,13 +112,13 @@ def publish(root: Path, step: str, outcome: Path) -> None:
     """Note where the outcome of a step lies; relative to the campaign where it lies inside."""
     outcome = Path(os.path.normpath(outcome))
     path = os.path.relpath(outcome, root) if outcome.is_relative_to(root) else str(outcome)
-    write_json(record_folder(root, step) / PUBLISHED_NAME, {"outcome": path})
+    write_json(record_folder(root, step) / PUBLISHED_NAME, to_json(Published(path)))
 
 
 def noted(root: Path, step: str) -> Path | None:
     """Where the outcome of a step was put, if it was ever finished."""
     note = record_folder(root, step) / PUBLISHED_NAME
-    return root / documents.load_record(note, "outcome")["outcome"] if note.is_file() else None
+    return root / documents.load_typed(note, Published).outcome if note.is_file() else None
 
 
 def published(root: Path, step: str) -> Path | None:
@@ -70,9 +133,8 @@ def finished(root: Path, spec: Spec, stage: str, wildcards: Wildcards) -> Finish
     path = published(root, step)
     if path is None:
         raise UserError(f"{step}: there is no outcome of it; run it first: snakemake")
-    outcome = documents.load_json(path)
-    wanted = spec.definition_digest(stage)
-    if not isinstance(outcome, dict) or outcome.get("definition_digest") != wanted:
+    outcome = documents.load_typed(path, Outcome)
+    if outcome.definition_digest != spec.definition_digest(stage):
         raise Refused(f"{path}: was made for another definition of {stage}; move it away and run again: snakemake")
     return Finished(step, wildcards, path, outcome, file_digest(path))
 
@@ -128,27 +190,26 @@ def answered(root: Path, spec: Spec, rule: str, wildcards: Wildcards) -> Finishe
     path = published(root, step)
     if path is None:
         raise UserError(f"{step}: there is no answer yet; run it first: snakemake")
-    answer = documents.load_record(path)
-    if answer.get("agent_digest") != agent_rules.digest_of(root, spec, rule):
+    answer = documents.load_typed(path, AgentAnswer)
+    if answer.agent_digest != agent_rules.digest_of(root, spec, rule):
         raise Refused(f"{path}: is the answer of another agent than the signed one; move it away: snakemake")
-    kept, failure = answer.get("files", {}), answer.get("failure")
-    status = {"status": "failed", "reason": failure["reason"]} if failure else {"status": "done", "reason": None}
-    outcome = {**status, "result": answer.get("answer", {}), "files": kept, "inputs": {}}
+    status, reason = ("failed", answer.failure.reason) if answer.failure else (DONE, None)
+    outcome = Outcome(status, reason, answer.answer or {}, answer.files, inputs={})
     return Finished(step, wildcards, path, outcome, file_digest(path))
 
 
 def without_caveats(root: Path) -> str | None:
     """One clause where the report had to go without its caveats; None where it has them, or is not there."""
     path = published(root, "caveats")
-    failure = documents.load_record(path).get("failure") if path else None
+    failure = documents.load_typed(path, AgentAnswer).failure if path else None
     again = "to ask again: sophron agent reask caveats, then snakemake"
-    return f"its report has no caveats ({failure['kind']}); {again}" if failure else None
+    return f"its report has no caveats ({failure.kind}); {again}" if failure else None
 
 
 def beside(root: Path, step: str) -> list[str]:
     """Names of the files that an agent's tools left, which lie beside its answer."""
     kept = record_folder(root, step) / "answer.json"
-    return [entry["file"] for entry in documents.load_record(kept).get("files", {}).values()] if kept.is_file() else []
+    return [entry.file for entry in documents.load_typed(kept, AgentAnswer).files.values()] if kept.is_file() else []
 
 
 def _sharing(spec: Spec, name: str, wildcards: Wildcards) -> list[Wildcards]:
@@ -161,35 +222,33 @@ def _sharing(spec: Spec, name: str, wildcards: Wildcards) -> list[Wildcards]:
 
 def _is_current(root: Path, step: Finished) -> bool:
     """Whether what a step was built on is still what lies there."""
-    paths = {name: published(root, name) for name in step.outcome["inputs"]}
-    return all(path is not None and file_digest(path) == step.outcome["inputs"][name] for name, path in paths.items())
+    paths = ((published(root, name), digest) for name, digest in step.outcome.inputs.items())
+    return all(path is not None and file_digest(path) == digest for path, digest in paths)
 
 
 def _usable(step: Finished) -> Finished:
-    if step.outcome["status"] != "done":
-        raise Refused(f"{step.path}: {step.step} failed ({step.outcome['reason']}); nothing can build on it")
+    if not step.outcome.done:
+        raise Refused(f"{step.path}: {step.step} failed ({step.outcome.reason}); nothing can build on it")
     return whole(step)
 
 
 def whole(step: Finished) -> Finished:
     """The step itself; Refused where a file of it is not the one that its outcome speaks of."""
     for name, path in step.files.items():
-        if not stands(path, step.outcome["files"][name]):
+        if not stands(path, step.outcome.files[name]):
             raise Refused(f"{path}: is not what its outcome speaks of; remove it and run again: snakemake")
     return step
 
 
-def stands(path: Path, entry: Mapping[str, Any]) -> bool:
+def stands(path: Path, entry: OutputFile) -> bool:
     """Whether a file is the one that an outcome speaks of. Its size first: a hole of a terabyte takes hours to read."""
-    there = path.is_file() and entry.get("bytes", path.stat().st_size) == path.stat().st_size
-    return there and file_digest(path) == entry["sha256"]
+    there = path.is_file() and entry.bytes in (None, path.stat().st_size)
+    return there and file_digest(path) == entry.sha256
 
 
 def as_upstream(steps: Mapping[str, list[Finished]]) -> dict[str, list[UpstreamStep]]:
     """The same as stage functions see it."""
     return {
-        name: [
-            UpstreamStep(name, one.wildcards, one.outcome["result"], one.files, one.outcome["reason"]) for one in found
-        ]
+        name: [UpstreamStep(name, one.wildcards, one.outcome.result, one.files, one.outcome.reason) for one in found]
         for name, found in steps.items()
     }

@@ -53,8 +53,7 @@ def _named(spec: Spec, name: str) -> Steps:
 
 
 def _is_failed(outcome: Path) -> bool:
-    content = documents.load_record(outcome)
-    return isinstance(content, dict) and content.get("status") == "failed"
+    return not documents.load_typed(outcome, outcome_store.Outcome).done
 
 
 def _nothing_failed(root: Path, name: str, steps: list[str]) -> str:

@@ -31,6 +31,7 @@ from sophron.records.canonical_json import digest, file_digest
 from sophron.records.errors import Refused, UserError
 from sophron.records.file_lock import FileLock
 from sophron.records.step_identity import step_name
+from sophron.records.typed_json import to_json
 
 OUTCOME_NAME = "outcome.json"
 DONE_NAME = "done.json"
@@ -54,6 +55,21 @@ class Order:
     gate: Path
     outcome: Path
     log: Path | None = None
+
+
+@dataclass(frozen=True)
+class Key:
+    """`key.json` in a scratch folder: what the work there is for. None in one that a kill left empty."""
+
+    key: str | None = None
+
+
+@dataclass(frozen=True)
+class Done(Key):
+    """`done.json` in a scratch folder: how the work there ended, and the digest of its outcome."""
+
+    status: str = ""
+    outcome: str = ""
 
 
 @dataclass(frozen=True)
@@ -147,7 +163,10 @@ def _prepare(order: Order, approval: approvals.Approval) -> _Work:
 def _is_done(work: _Work) -> bool:
     done = work.scratch / DONE_NAME
     # A failed outcome stands as evidence, not as a result: whoever runs the step again wants it tried again.
-    return done.is_file() and {"key": work.key, "status": "done"}.items() <= documents.load_record(done).items()
+    if not done.is_file():
+        return False
+    noted = documents.load_typed(done, Done)
+    return (noted.key, noted.status) == (work.key, outcome_store.DONE)
 
 
 def _stands_finished(work: _Work) -> bool:
@@ -156,22 +175,22 @@ def _stands_finished(work: _Work) -> bool:
         return False
     outcome = work.scratch / "finished" / OUTCOME_NAME
     try:
-        content = documents.load_record(outcome, "files")
+        content = documents.load_typed(outcome, outcome_store.Outcome)
     except UserError:  # a purge of the scratch folder took it, or it is not an outcome any more
         return False
-    if file_digest(outcome) != documents.load_record(work.scratch / DONE_NAME, "outcome")["outcome"]:
+    if file_digest(outcome) != documents.load_typed(work.scratch / DONE_NAME, Done).outcome:
         return False
-    return all(outcome_store.stands(outcome.with_name(entry["file"]), entry) for entry in content["files"].values())
+    return all(outcome_store.stands(outcome.with_name(entry.file), entry) for entry in content.files.values())
 
 
 def _set_aside_foreign(work: _Work) -> None:
     """Scratch left by the same definition on other inputs is no start for this step: keep it, out of the way."""
     note = work.scratch / KEY_NAME
-    if note.is_file() and documents.load_record(note).get("key") != work.key:
+    if note.is_file() and documents.load_typed(note, Key).key != work.key:
         folder = work.scratch.with_name(f"{work.scratch.name}.set-aside-{time.time_ns()}")
         work.scratch.rename(folder)
         work.scratch.mkdir()
-    atomic.write_json(note, {"key": work.key})
+    atomic.write_json(note, to_json(Key(work.key)))
 
 
 def _try(work: _Work, function: Callable[[str], StageFunction]) -> int:
@@ -266,33 +285,31 @@ def _context(work: _Work, folder: Path) -> StepContext:
 
 def _write_outcome(work: _Work, result: StepResult, reason: str | None) -> None:
     """Write the typed outcome. It holds no clock, host or path: equal inputs give equal bytes."""
-    files: dict[str, Any] = {}
+    files: dict[str, outcome_store.OutputFile] = {}
     for name, file_name in work.stage.outputs.items():
         path = result.files.get(name, work.scratch / file_name)
         if reason is not None:
             path = work.scratch / f"{file_name}.absent"
             path.write_bytes(b"")
-        files[name] = {"file": file_name, "sha256": file_digest(path), "bytes": path.stat().st_size}
+        files[name] = outcome_store.OutputFile(file_name, file_digest(path), path.stat().st_size)
         atomic.place(path, work.scratch / "finished" / file_name)
-    outcome = {
-        "stage": work.stage.name,
-        "wildcards": dict(work.wildcards),
-        "status": "done" if reason is None else "failed",
-        "reason": reason,
-        "definition_digest": work.order.claim.digest,
-        "inputs": work.inputs,
-        "seed": work.spec.seed(work.stage.name, work.wildcards),
-        "result": dict(result.result),
-        "files": files,
-        "tools": {"sophron": __version__, **result.tools},
-    }
-    if reason is None:
-        where = work.scratch / "finished" / OUTCOME_NAME
-        documents.validate(documents.Document(outcome["result"], where), work.stage.schema, "result")
+    outcome = outcome_store.Outcome(
+        stage=work.stage.name,
+        wildcards=work.wildcards,
+        status=outcome_store.DONE if reason is None else "failed",
+        reason=reason,
+        definition_digest=work.order.claim.digest,
+        inputs=work.inputs,
+        seed=work.spec.seed(work.stage.name, work.wildcards),
+        result=dict(result.result),
+        files=files,
+        tools={"sophron": __version__, **result.tools},
+    )
     path = work.scratch / "finished" / OUTCOME_NAME
-    atomic.write_json(path, outcome)
-    done = {"key": work.key, "status": outcome["status"], "outcome": file_digest(path)}
-    atomic.write_json(work.scratch / DONE_NAME, done)
+    if reason is None:
+        documents.validate(documents.Document(outcome.result, path), work.stage.schema, "result")
+    atomic.write_json(path, to_json(outcome))
+    atomic.write_json(work.scratch / DONE_NAME, to_json(Done(work.key, outcome.status, file_digest(path))))
 
 
 def _publish(work: _Work) -> None:

@@ -1,46 +1,83 @@
 """Verify and accept: the deterministic verdict of a stage's criteria, and the thin step that stops at a failed one."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sophron.campaign.execution import outcome_store
 from sophron.campaign.spec import criteria
-from sophron.campaign.spec.spec import Spec, load_signed
+from sophron.campaign.spec.spec import Criterion, Spec, load_signed
 from sophron.campaign.state.projector import project
 from sophron.records import approvals, documents, events
 from sophron.records.atomic import write_json
 from sophron.records.errors import Refused, UserError
+from sophron.records.typed_json import to_json
 
 
-def judge(root: Path, spec: Spec, stage: str) -> dict[str, Any]:
+@dataclass(frozen=True)
+class JudgedStep:
+    """What a criterion said of one step (`criteria.Outcome`). values: name -> what was compared, as JSON holds it."""
+
+    step: str
+    passed: bool
+    reason: str | None
+    values: Mapping[str, object]
+    comparisons: tuple[criteria.Comparison, ...]
+
+
+@dataclass(frozen=True)
+class JudgedCriterion(Criterion):
+    """A criterion of the spec, and whether it holds in each step."""
+
+    passed: bool
+    steps: Sequence[JudgedStep]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`verdict.json`: whether a stage meets its criteria. verdict: "pass" or "fail"; outcomes: step -> digest."""
+
+    stage: str
+    verdict: str
+    definition_digest: str
+    criteria_digest: str
+    failed_steps: Mapping[str, str | None]
+    criteria: Sequence[JudgedCriterion]
+    outcomes: Mapping[str, str]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every step is done and every criterion holds in each."""
+        return self.verdict == "pass"
+
+
+def judge(root: Path, spec: Spec, stage: str) -> Verdict:
     """The verdict of a stage over all its steps: pass or fail, with each number compared."""
     steps = outcome_store.all_finished(root, spec, stage)
     constants = spec.constants(stage)
     judged = [_judge_one(criterion, steps, constants) for criterion in spec.criteria(stage)]
-    failed_steps = [step.step for step in steps if step.outcome["status"] != "done"]
-    passed = not failed_steps and all(criterion["passed"] for criterion in judged)
-    return {
-        "stage": stage,
-        "verdict": "pass" if passed else "fail",
-        "definition_digest": spec.definition_digest(stage),
-        "criteria_digest": spec.criteria_digest(stage),
-        "failed_steps": {step.step: step.outcome["reason"] for step in steps if step.step in failed_steps},
-        "criteria": judged,
-        "outcomes": {step.step: step.digest for step in steps},
-    }
+    failed_steps = {step.step: step.outcome.reason for step in steps if not step.outcome.done}
+    passed = not failed_steps and all(criterion.passed for criterion in judged)
+    return Verdict(
+        stage=stage,
+        verdict="pass" if passed else "fail",
+        definition_digest=spec.definition_digest(stage),
+        criteria_digest=spec.criteria_digest(stage),
+        failed_steps=failed_steps,
+        criteria=judged,
+        outcomes={step.step: step.digest for step in steps},
+    )
 
 
 def _judge_one(
-    criterion: Mapping[str, str], steps: Sequence[outcome_store.Finished], constants: Mapping[str, Any]
-) -> dict[str, Any]:
+    criterion: Criterion, steps: Sequence[outcome_store.Finished], constants: Mapping[str, object]
+) -> JudgedCriterion:
     judged = []
     for step in steps:
-        values = {**step.outcome["result"], **_file_numbers(step), **constants}
-        outcome = criteria.evaluate(criterion["expression"], values)
-        judged.append({"step": step.step} | asdict(outcome))
-    return {**criterion, "passed": all(one["passed"] for one in judged), "steps": judged}
+        values = {**step.outcome.result, **_file_numbers(step), **constants}
+        said = criteria.evaluate(criterion.expression, values)
+        judged.append(JudgedStep(step.step, said.passed, said.reason, said.values, said.comparisons))
+    return JudgedCriterion(**vars(criterion), passed=all(one.passed for one in judged), steps=judged)
 
 
 def _file_numbers(step: outcome_store.Finished) -> dict[str, int]:
@@ -48,17 +85,15 @@ def _file_numbers(step: outcome_store.Finished) -> dict[str, int]:
     return {"files_missing": len(step.files) - len(present), "smallest_file_bytes": min(present, default=0)}
 
 
-def sentences(verdict: Mapping[str, Any]) -> list[str]:
+def sentences(verdict: Verdict) -> list[str]:
     """What failed, one sentence each."""
-    lines = [f"{step} failed: {reason}" for step, reason in verdict["failed_steps"].items()]
-    for criterion in verdict["criteria"]:
-        bad = [one for one in criterion["steps"] if not one["passed"] and one["step"] not in verdict["failed_steps"]]
+    lines = [f"{step} failed: {reason}" for step, reason in verdict.failed_steps.items()]
+    for criterion in verdict.criteria:
+        bad = [one for one in criterion.steps if not one.passed and one.step not in verdict.failed_steps]
         if bad:
-            shown = ", ".join(f"{key} = {value}" for key, value in bad[0]["values"].items())
+            shown = ", ".join(f"{key} = {value}" for key, value in bad[0].values.items())
             more = f" and {len(bad) - 1} more" if len(bad) > 1 else ""
-            lines.append(
-                f"{criterion['id']}: {criterion['expression']} {bad[0]['reason']} in {bad[0]['step']}{more} ({shown})"
-            )
+            lines.append(f"{criterion.id}: {criterion.expression} {bad[0].reason} in {bad[0].step}{more} ({shown})")
     return lines
 
 
@@ -69,16 +104,16 @@ def verify(claim: approvals.Claim, gate: Path, target: Path) -> None:
     if spec.criteria_digest(claim.stage) != claim.digest:
         raise Refused(f"verify-{claim.stage}: campaign.yaml has other criteria; use the rule as it is")
     verdict = judge(root, spec, claim.stage)
-    write_json(target, verdict)
+    write_json(target, to_json(verdict))
     failed = sentences(verdict)
-    events.append(root, "sophron", "verdict", stage=claim.stage, verdict=verdict["verdict"], failed=failed)
+    events.append(root, "sophron", "verdict", stage=claim.stage, verdict=verdict.verdict, failed=failed)
     project(root)
 
 
-def _remedy(verdict: Mapping[str, Any]) -> str:
-    if not verdict["failed_steps"]:
+def _remedy(verdict: Verdict) -> str:
+    if not verdict.failed_steps:
         return "change what is at fault: sophron amend"
-    return f"change what is at fault: sophron amend; if it was the machine, repair it: sophron retry {verdict['stage']}"
+    return f"change what is at fault: sophron amend; if it was the machine, repair it: sophron retry {verdict.stage}"
 
 
 def accept(claim: approvals.Claim, gate: Path, verdict_path: Path, accepted: Path, passed: Path) -> None:
@@ -88,15 +123,14 @@ def accept(claim: approvals.Claim, gate: Path, verdict_path: Path, accepted: Pat
     """
     root = approvals.campaign_root(gate)
     spec = load_signed(approvals.require_approved(claim, root))
-    verdict = documents.load_json(verdict_path)
+    verdict = documents.load_typed(verdict_path, Verdict)
     wanted = (spec.definition_digest(claim.stage), spec.criteria_digest(claim.stage))
-    found = [verdict.get(f"{part}_digest") for part in ("definition", "criteria")] if isinstance(verdict, dict) else []
-    if tuple(found) != wanted or claim.digest != wanted[0]:
+    if (verdict.definition_digest, verdict.criteria_digest) != wanted or claim.digest != wanted[0]:
         raise Refused(f"{verdict_path}: is the verdict of another spec; move it away and run again: snakemake")
-    if verdict["verdict"] != "pass":
+    if not verdict.passed:
         reasons = "; ".join(sentences(verdict))
         raise UserError(f"stage {claim.stage} failed its criteria ({reasons}); {_remedy(verdict)}")
-    content = {"stage": claim.stage, "definition_digest": wanted[0], "outcomes": verdict["outcomes"]}
+    content = {"stage": claim.stage, "definition_digest": wanted[0], "outcomes": verdict.outcomes}
     write_json(accepted, content)
     write_json(passed, content)
     events.append(root, "sophron", "accepted", stage=claim.stage)

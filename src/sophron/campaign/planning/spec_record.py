@@ -1,5 +1,6 @@
 """A spec becomes the campaign's: its documents are written and committed, and the record says so."""
 
+from dataclasses import asdict
 from pathlib import Path
 
 from sophron.campaign.planning import plan_documents
@@ -27,7 +28,7 @@ def record_spec(root: Path, spec: Spec, plan: Plan) -> None:
             "id": stage.name,
             "depends_on": list(stage.depends_on),
             "parameters": dict(spec.definition(stage.name)),
-            "success_criteria": [dict(criterion) for criterion in spec.criteria(stage.name)],
+            "success_criteria": [asdict(criterion) for criterion in spec.criteria(stage.name)],
             "steps": len(spec.steps(stage.name)),
         }
         for stage in spec.stages

@@ -138,16 +138,16 @@ def _step(graph: Graph, about: str, step: Finished, tries: Sequence[Try], used_b
     action = f"#step-{step.step}"
     made = {"prov__wasGeneratedBy": ref(action)}
     files = [graph.file(step.path, f"Outcome of {step.step}", step.digest, **made)]
-    done = step.outcome["status"] == "done"
+    done = step.outcome.done
     for name, path in step.files.items():
         if done and path.is_file():
-            files.append(graph.file(path, f"{name} of {step.step}", step.outcome["files"][name]["sha256"], **made))
+            files.append(graph.file(path, f"{name} of {step.step}", step.outcome.files[name].sha256, **made))
     used = [
         ref(used_by.spec),
-        *(ref(used_by.ids[name]) for name in step.outcome["inputs"] if name in used_by.ids),
+        *(ref(used_by.ids[name]) for name in step.outcome.inputs if name in used_by.ids),
     ]
-    tools = [ref(graph.tool(*tool)) for tool in sorted(step.outcome.get("tools", {}).items())]
-    seed = f", seed {step.outcome['seed']}" if "seed" in step.outcome else ""
+    tools = [ref(graph.tool(*tool)) for tool in sorted(step.outcome.tools.items())]
+    seed = "" if step.outcome.seed is None else f", seed {step.outcome.seed}"
     last = tries[-1:]
     graph.action(
         action,
@@ -162,7 +162,7 @@ def _step(graph: Graph, about: str, step: Finished, tries: Sequence[Try], used_b
         startTime=last[0].started if last else None,
         endTime=last[0].ended if last else None,
         actionStatus=f"http://schema.org/{'Completed' if done else 'Failed'}ActionStatus",
-        error=step.outcome["reason"],
+        error=step.outcome.reason,
     )
 
 
@@ -184,8 +184,8 @@ def _verdict(graph: Graph, stage: StageReport, ids: Mapping[str, str]) -> None:
     graph.action(
         action,
         "CreateAction",
-        name=f"verify {stage.name}: {stage.verdict['verdict']}",
-        description=f"stage {stage.name}, {len(stage.verdict['criteria'])} criteria over {len(stage.steps)} steps",
+        name=f"verify {stage.name}: {stage.verdict.verdict}",
+        description=f"stage {stage.name}, {len(stage.verdict.criteria)} criteria over {len(stage.steps)} steps",
         instrument=ref(graph.tool("sophron", __version__)),
         object=judged,
         prov__used=judged,

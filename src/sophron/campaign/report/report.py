@@ -14,6 +14,7 @@ from typing import Any, Self
 from sophron.campaign.execution import history, outcome_store, verdict
 from sophron.campaign.execution.history import Signed, Trouble, Try
 from sophron.campaign.execution.outcome_store import Finished
+from sophron.campaign.execution.verdict import Verdict
 from sophron.campaign.report import loop_statistics
 from sophron.campaign.spec import question
 from sophron.campaign.spec.spec import Spec
@@ -71,7 +72,7 @@ class StageReport:
 
     kind: StageKind
     steps: Sequence[Finished]
-    verdict: Mapping[str, Any]
+    verdict: Verdict
     tries: Mapping[str, Sequence[Try]]
     loop: loop_statistics.Loop | None = None
 
@@ -83,7 +84,7 @@ class StageReport:
     @property
     def passed(self) -> bool:
         """Whether all its criteria hold."""
-        return bool(self.verdict["verdict"] == "pass")
+        return self.verdict.passed
 
     @property
     def all_tries(self) -> list[Try]:
@@ -105,7 +106,7 @@ class StageReport:
     def ordered(self, step: Finished) -> dict[str, Any]:
         """The result of a step in the order of the schema: what matters most comes first there."""
         place = {name: index for index, name in enumerate(self.schema["$defs"]["result"].get("properties", {}))}
-        return dict(sorted(step.outcome["result"].items(), key=lambda item: place.get(item[0], len(place))))
+        return dict(sorted(step.outcome.result.items(), key=lambda item: place.get(item[0], len(place))))
 
     def described(self, name: str) -> str:
         """What a property of the result is, with its unit."""
@@ -151,7 +152,7 @@ class Report:
         """(tool, version) -> stages in which it was used."""
         found: dict[tuple[str, str], list[str]] = {}
         for stage in self.stages:
-            for tool in sorted({item for step in stage.steps for item in step.outcome["tools"].items()}):
+            for tool in sorted({item for step in stage.steps for item in step.outcome.tools.items()}):
                 found.setdefault(tool, []).append(stage.name)
         return dict(sorted(found.items()))
 
@@ -187,7 +188,7 @@ def _answers(stage: StageReport) -> Iterator[Answer]:
     if not keys:
         return
     for step in stage.steps:
-        result = step.outcome["result"]
+        result = step.outcome.result
         ends = keys.get("interval", {"low": "", "high": "", "level": 0})
         low, high = result.get(ends["low"]), result.get(ends["high"])
         yield Answer(
@@ -197,19 +198,19 @@ def _answers(stage: StageReport) -> Iterator[Answer]:
             value=result.get(keys["value"]),
             standard_error=result.get(keys.get("standard_error", "")),
             interval=None if low is None or high is None else (low, high, ends["level"]),
-            refusal=step.outcome["reason"] or result.get(keys.get("refusal", "")),
+            refusal=step.outcome.reason or result.get(keys.get("refusal", "")),
             subject=result.get(keys.get("subject", "")),
         )
 
 
 def _plots(stage: StageReport) -> Iterator[Plot]:
     for step in stage.steps:
-        if step.outcome["status"] != "done":
+        if not step.outcome.done:
             continue
         for name, path in step.files.items():
             if not name.endswith(PLOT_ENDING) or path.suffix not in MEDIA:
                 continue
-            if not path.is_file() or file_digest(path) != step.outcome["files"][name]["sha256"]:
+            if not path.is_file() or file_digest(path) != step.outcome.files[name].sha256:
                 raise Refused(f"{path}: is missing or is not the file that its outcome speaks of; run: snakemake -R")
             caption = stage.schema.get("figures", {}).get(name) or name.removesuffix(PLOT_ENDING).replace("_", " ")
             yield Plot(step.step, name, caption, MEDIA[path.suffix], path)

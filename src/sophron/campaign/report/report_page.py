@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sophron.campaign.execution.history import core_hours
+from sophron.campaign.execution.verdict import JudgedCriterion
 from sophron.campaign.rendering import html, stage_graph_svg
 from sophron.campaign.rendering.formatting import duration, hours, interval, number, plain, short, with_error
 from sophron.campaign.report import report
@@ -31,7 +32,7 @@ def render(
     campaign.
     """
     spec = gathered.spec
-    answering = {answer.step.outcome["stage"] for answer in gathered.answers}
+    answering = {answer.step.outcome.stage for answer in gathered.answers}
     final = {stage.name for stage in gathered.final_stages}
     return html.render(
         "report.html.j2",
@@ -100,10 +101,10 @@ def _nodes(gathered: Report) -> list[stage_graph_svg.Node]:
     nodes = []
     for stage in gathered.stages:
         count = len(stage.steps)
-        notes = [f"{count:,} step{'' if count == 1 else 's'}, {stage.verdict['verdict']}"]
+        notes = [f"{count:,} step{'' if count == 1 else 's'}, {stage.verdict.verdict}"]
         notes.append(f"{hours(stage.core_hours)} core-hours")
         title = f"{stage.name}, definition {short(gathered.spec.definition_digest(stage.name))}"
-        nodes.append(stage_graph_svg.Node(stage.name, stage.kind.depends_on, notes, stage.verdict["verdict"], title))
+        nodes.append(stage_graph_svg.Node(stage.name, stage.kind.depends_on, notes, stage.verdict.verdict, title))
     return nodes
 
 
@@ -114,20 +115,20 @@ def _totals(gathered: Report) -> dict[str, Any]:
         "steps": sum(len(stage.steps) for stage in gathered.stages) + sum(each.steps for each in looped),
         "tries": len(tries) + sum(each.tries for each in looped),
         "core_hours": sum(stage.core_hours for stage in gathered.stages),
-        "criteria": sum(len(stage.verdict["criteria"]) for stage in gathered.stages),
+        "criteria": sum(len(stage.verdict.criteria) for stage in gathered.stages),
         "first": min((one.started for one in tries), default=None),
         "last": gathered.ended,
     }
 
 
-def compared(criterion: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+def compared(criterion: JudgedCriterion) -> list[tuple[str, str, str]]:
     """(comparison, its left side, its right side) over all steps: one number, or the span from least to largest."""
     sides: dict[str, tuple[list[Any], list[Any]]] = {}
-    for step in criterion["steps"]:
-        for comparison in step["comparisons"]:
-            left, right = sides.setdefault(comparison["text"], ([], []))
-            left.append(comparison["left"])
-            right.append(comparison["right"])
+    for step in criterion.steps:
+        for comparison in step.comparisons:
+            left, right = sides.setdefault(comparison.text, ([], []))
+            left.append(comparison.left)
+            right.append(comparison.right)
     return [(text, _span(left), _span(right)) for text, (left, right) in sides.items()]
 
 

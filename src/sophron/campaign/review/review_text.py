@@ -230,11 +230,11 @@ def _stages(review: Review, paint: Paint) -> Iterator[str]:
             yield from (f"      | {line}" for part in parts for line in lines(part))
         for criterion in review.spec.criteria(name):
             kind = one_line(criteria_review.labels(review.spec, name, criterion))
-            name_and_kind = f"{one_line(criterion['id'])}{' ' if kind else ''}{kind}"
-            yield f"    criterion {name_and_kind}: {one_line(criterion['expression'])}"
+            name_and_kind = f"{one_line(criterion.id)}{' ' if kind else ''}{kind}"
+            yield f"    criterion {name_and_kind}: {one_line(criterion.expression)}"
             signed = criteria_review.signed_numbers(review.spec, name, criterion)
             yield from _packed([f"{one_line(key)} = {plain(value)}" for key, value in signed.items()], "      ")
-            yield from _wrapped(criterion["statement"], "      ")
+            yield from _wrapped(criterion.statement, "      ")
         if name in review.unsandboxed:
             yield paint(f"    SANDBOX EXCEPTION: free engine text of {one_line(name)} runs OUTSIDE the sandbox", RED)
 

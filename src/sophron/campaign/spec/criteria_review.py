@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sophron.campaign.spec import criteria, published_value, satisfiability
-from sophron.campaign.spec.spec import Spec
+from sophron.campaign.spec.spec import Criterion, Spec
 from sophron.records import documents
 
 
@@ -19,7 +19,7 @@ def closed(spec: Spec) -> list[str]:
     ]
 
 
-def is_presence_check(spec: Spec, stage: str, criterion: Mapping[str, str]) -> bool:
+def is_presence_check(spec: Spec, stage: str, criterion: Criterion) -> bool:
     """Whether a criterion judges no physics: it counts what the definition asks for, or what files there are.
 
     So does one that holds for every value that the schema of the result allows: it fails if there is no value.
@@ -33,7 +33,7 @@ def is_presence_check(spec: Spec, stage: str, criterion: Mapping[str, str]) -> b
     return counts or (not _can_fail(tree, schemas, constants) and _fails_without_value(tree, schemas, constants))
 
 
-def labels(spec: Spec, stage: str, criterion: Mapping[str, str]) -> str:
+def labels(spec: Spec, stage: str, criterion: Criterion) -> str:
     """What kind of criterion it is, in brackets, for people; empty for an ordinary one."""
     justified = justification(spec, stage, criterion)
     found = ["presence check"] if is_presence_check(spec, stage, criterion) else []
@@ -41,23 +41,21 @@ def labels(spec: Spec, stage: str, criterion: Mapping[str, str]) -> str:
     return f" ({'; '.join(found)})" if found else ""
 
 
-def signed_numbers(spec: Spec, stage: str, criterion: Mapping[str, str]) -> dict[str, Any]:
+def signed_numbers(spec: Spec, stage: str, criterion: Criterion) -> dict[str, Any]:
     """The names in a criterion that stand for a number of the definition or the question, with their values."""
     return _read(spec, stage, criterion)[2]
 
 
-def justification(spec: Spec, stage: str, criterion: Mapping[str, str]) -> Mapping[str, str] | None:
+def justification(spec: Spec, stage: str, criterion: Criterion) -> Mapping[str, str] | None:
     """The assumption that says why this criterion holds the answer against a constant; None if there is none."""
-    name = f"{stage}.{criterion['id']}"
+    name = f"{stage}.{criterion.id}"
     found = (one for one in spec.data["method"]["assumptions"] if one.get("criterion") == name)
     return next(found, None)
 
 
-def _read(
-    spec: Spec, stage: str, criterion: Mapping[str, str]
-) -> tuple[ast.Expression, dict[str, Any], dict[str, Any]]:
+def _read(spec: Spec, stage: str, criterion: Criterion) -> tuple[ast.Expression, dict[str, Any], dict[str, Any]]:
     """The tree of a criterion, the schemas of its names of the result, and the values of its signed numbers."""
-    tree = criteria.parse(criterion["expression"])
+    tree = criteria.parse(criterion.expression)
     properties = criteria.result_properties(documents.schema(spec.stage(stage).schema)["$defs"]["result"])
     names, constants = criteria.names_of(tree), spec.constants(stage)
     schemas = {name: properties[name] for name in sorted(names - set(constants))}
@@ -75,9 +73,9 @@ def _can_fail(tree: ast.Expression, schemas: Mapping[str, Any], constants: dict[
     return satisfiability.can_fail(tree, schemas, constants)
 
 
-def _faults(spec: Spec, stage: str, criterion: Mapping[str, str]) -> Iterator[str]:
+def _faults(spec: Spec, stage: str, criterion: Criterion) -> Iterator[str]:
     tree, schemas, constants = _read(spec, stage, criterion)
-    name = f"{stage}.{criterion['id']}"
+    name = f"{stage}.{criterion.id}"
     if not satisfiability.can_pass(tree, schemas, constants):
         yield f"the criterion {name} can never pass: no value of {_listed(schemas)} makes it hold; mend it"
     elif not _can_fail(tree, schemas, constants) and not _fails_without_value(tree, schemas, constants):

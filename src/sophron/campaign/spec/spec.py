@@ -20,6 +20,15 @@ LARGEST_SEED = 900_000_000  # what every generator of LAMMPS takes
 
 
 @dataclass(frozen=True)
+class Criterion:
+    """A success criterion of a stage: a comparison over its result, and in words what it says."""
+
+    id: str
+    expression: str
+    statement: str
+
+
+@dataclass(frozen=True)
 class Spec:
     """A valid spec. `document.data` is the plain content."""
 
@@ -102,10 +111,9 @@ class Spec:
         block: Mapping[str, Any] = self.data["stages"][self.owner(name)]["definition"]
         return block
 
-    def criteria(self, name: str) -> Sequence[Mapping[str, str]]:
+    def criteria(self, name: str) -> list[Criterion]:
         """The criteria of a stage."""
-        block: Sequence[Mapping[str, str]] = self.data["stages"][name]["criteria"]
-        return block
+        return [Criterion(**block) for block in self.data["stages"][name]["criteria"]]
 
     def mechanical(self, name: str) -> Mechanical:
         """The signed mechanical block of a stage or part, before any overlay."""
@@ -166,9 +174,9 @@ class Spec:
         """Digest of how a stage is judged: its criteria, and the value of each signed number in them."""
         from sophron.campaign.spec import criteria
 
-        named = {used for one in self.criteria(name) for used in criteria.names_of(criteria.parse(one["expression"]))}
+        named = {used for one in self.criteria(name) for used in criteria.names_of(criteria.parse(one.expression))}
         values = {used: value for used, value in self.constants(name).items() if used in named}
-        return digest({"stage": name, "criteria": self.criteria(name), "values": values})
+        return digest({"stage": name, "criteria": self.data["stages"][name]["criteria"], "values": values})
 
     def report_digest(self) -> str:
         """Digest of what the report says beside the results."""
@@ -284,11 +292,11 @@ def _check_stage(spec: Spec, stage: StageKind) -> None:
     seen: set[str] = set()
     for index, criterion in enumerate(spec.criteria(stage.name)):
         where = spec.document.where([*keys, "criteria", index, "expression"])
-        if criterion["id"] in seen:
-            raise UserError(f'{where}: the id "{criterion["id"]}" stands here twice; give each criterion its own')
-        seen.add(criterion["id"])
+        if criterion.id in seen:
+            raise UserError(f'{where}: the id "{criterion.id}" stands here twice; give each criterion its own')
+        seen.add(criterion.id)
         try:
-            criteria.check(criterion["expression"], result_schema, spec.constants(stage.name))
+            criteria.check(criterion.expression, result_schema, spec.constants(stage.name))
         except criteria.CriterionError as error:
             raise UserError(f"{where}: {error}") from None
     _check_mechanical(spec, stage)
@@ -296,7 +304,7 @@ def _check_stage(spec: Spec, stage: StageKind) -> None:
 
 def _check_justified(spec: Spec) -> None:
     """Refuse an assumption that justifies a criterion which is not there."""
-    known = [f"{stage.name}.{one['id']}" for stage in spec.stages for one in spec.criteria(stage.name)]
+    known = [f"{stage.name}.{one.id}" for stage in spec.stages for one in spec.criteria(stage.name)]
     for place, assumption in enumerate(spec.data["method"]["assumptions"]):
         named = assumption.get("criterion")
         if named is not None and named not in known:

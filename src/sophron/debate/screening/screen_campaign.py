@@ -34,7 +34,7 @@ def make(root: Path, library: Path, folder: Path) -> None:
 
 def _deployed(root: Path, spec: Spec) -> Pipeline:
     ended = outcome_store.finished(root, spec, "trials", {})
-    if ended.outcome["result"]["deployed"] is None:
+    if ended.outcome.result["deployed"] is None:
         raise UserError(f"{root}: its trials ended without a pipeline to deploy; there is nothing to screen with")
     return Pipeline.parse(ended.files["pipeline"].read_text(encoding="utf-8"))
 

@@ -94,8 +94,8 @@ class Rung:
     @classmethod
     def of(cls, root: Path, spec: Spec) -> Self:
         """The same where the spec is known."""
-        result = outcome_store.finished(root, spec, "trials", {}).outcome["result"]
-        closed = outcome_store.of_loop(root, spec, "close", {})[-1].outcome["result"]
+        result = outcome_store.finished(root, spec, "trials", {}).outcome.result
+        closed = outcome_store.of_loop(root, spec, "close", {})[-1].outcome.result
         made = [Trial.read(each) for each in closed["trials"]]
         definition = spec.definition("trials")
         return cls(definition["method"], made, result, definition["successes"], _spent(root, spec, len(made)))

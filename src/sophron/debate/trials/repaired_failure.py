@@ -99,7 +99,7 @@ def _is_passed(before: Trial, after: Trial) -> bool:
 def _mended(root: Path, spec: Spec, pairs: Sequence[tuple[Trial, Trial]]) -> Iterator[Mended]:
     for before, after in pairs:
         made = outcome_store.of_loop(root, spec, "review", {"trial": str(before.number)})
-        critique = made[0].outcome["result"]["critique"] if made else {"focus": None}
+        critique = made[0].outcome.result["critique"] if made else {"focus": None}
         stage = next((each for each in STAGES if each.focus == critique["focus"]), None)
         first, then = (Pipeline.parse(ready(root, spec, {"trial": str(each.number)})) for each in (before, after))
         if stage is not None and _differs(first, then, stage):

@@ -86,7 +86,7 @@ def _run(root: Path, spec: Spec, wildcards: Wildcards) -> tuple[Contract, CaseRu
     found = stages.signed_contract(spec.definition("build"))
     done = outcome_store.answered(root, spec, "try_case", _of(wildcards, "round", "case"))
     outcome = done.outcome
-    step = UpstreamStep("try_case", done.wildcards, outcome["result"], done.files, outcome["reason"])
+    step = UpstreamStep("try_case", done.wildcards, outcome.result, done.files, outcome.reason)
     return found, stages.run_of(wildcards["case"], step, found)
 
 

@@ -34,8 +34,8 @@ def lay_out(root: Path, target: Path) -> Source:
     if spec.kind.name != KIND:
         raise UserError(f"{root}: is a campaign of the kind {spec.kind.name}; a trail is that of an {KIND}")
     built = outcome_store.finished(root, spec, "build", {})
-    if built.outcome["status"] != "done":
-        raise UserError(f"{built.path}: the build failed ({built.outcome['reason']}); run it again: snakemake")
+    if not built.outcome.done:
+        raise UserError(f"{built.path}: the build failed ({built.outcome.reason}); run it again: snakemake")
     definition = spec.definition("build")
     found = contract.load(contract.find(definition["contract"], root))
     handles = {part: agent_definitions.chosen(spec.data, agent) for part, agent in AGENTS.items()}
@@ -61,8 +61,8 @@ def _iteration(root: Path, spec: Spec, place: build_store.Place, entry: Mapping[
     for card in outcome_store.of_loop(root, spec, "card", at):
         atomic.write_json(place.card(card.wildcards["case"]), load_json(card.files["card"]))
     for tried in outcome_store.of_loop(root, spec, "try_case", at):
-        if tried.outcome["status"] == "done":
-            atomic.write_json(place.case(tried.wildcards["case"]) / build_store.REPORT, tried.outcome["result"])
+        if tried.outcome.done:
+            atomic.write_json(place.case(tried.wildcards["case"]) / build_store.REPORT, tried.outcome.result)
 
 
 def _copy_records(root: Path, spec: Spec, target: Path) -> None:

@@ -38,7 +38,7 @@ def single(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     (*_, rehearsal) = rehearsals(root, spec, wildcards)
     shown = _method(spec).diagnostics
     guests = {wildcards["guest"]: _guest(root, spec, wildcards, shown=shown)}
-    found = {"windows": rehearsal.outcome["result"]["windows"], "guests": guests, "scores": None}
+    found = {"windows": rehearsal.outcome.result["windows"], "guests": guests, "scores": None}
     return _expert(root, spec, "post_single", wildcards) | {"pipeline": pipeline_text(rehearsal), "results": found}
 
 
@@ -52,7 +52,7 @@ def write(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     """The author: the context bundle of equation 5, as far as the method lets it see."""
     number, method = int(wildcards["trial"]), _method(spec)
     discussed = outcome_store.all_finished(root, spec, "discussion") if "discussion" in _stages(spec) else []
-    recommendations = discussed[0].outcome["result"]["critique"]["text"] if discussed else ""
+    recommendations = discussed[0].outcome.result["critique"]["text"] if discussed else ""
     inputs = {
         "task": _task(root, spec),
         "contract": pipeline.__doc__ or "",
@@ -64,7 +64,7 @@ def write(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
         return inputs | {"pipeline": "", "critiques": {}, "history": []}
     before = {"trial": str(number - 1)}
     (closed,) = outcome_store.of_loop(root, spec, "close", before)
-    trials = [Trial.read(each) for each in closed.outcome["result"]["trials"]]
+    trials = [Trial.read(each) for each in closed.outcome.result["trials"]]
     panels = [f"{stem}_{expert}" for stem in ("pre", "single", "post") for expert in EXPERTS]
     inputs |= _found(root, spec, [*design, "write", "criticise", *panels], before)
     return inputs | {
@@ -79,7 +79,7 @@ def criticise(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     (written,) = outcome_store.of_loop(root, spec, "write", wildcards)
     about = {"task": _task(root, spec), "contract": pipeline.__doc__ or ""}
     about |= _found(root, spec, ["write"], wildcards)
-    return about | {"draft": written.outcome["result"]["reply"]}
+    return about | {"draft": written.outcome.result["reply"]}
 
 
 def _found(root: Path, spec: Spec, rules: Sequence[str], wildcards: Wildcards) -> Inputs:
@@ -98,17 +98,17 @@ def engineer(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     made = outcome_store.of_loop(root, spec, "engineer", {"trial": wildcards["trial"]})
     rehearsed = outcome_store.of_loop(root, spec, "rehearse", {"trial": wildcards["trial"]})
     attempts = [
-        {"answer": fix.outcome["result"], "came_of_it": _after(rehearsed, fix)}
+        {"answer": fix.outcome.result, "came_of_it": _after(rehearsed, fix)}
         for fix in made
         if int(fix.wildcards["fix"]) < int(wildcards["fix"])
     ]
-    failure = {key: last.outcome["result"][key] for key in ("file", "said")}
+    failure = {key: last.outcome.result[key] for key in ("file", "said")}
     return {"pipeline": pipeline_text(last), "failure": failure, "attempts": attempts}
 
 
 def _after(rehearsed: Sequence[Finished], fix: Finished) -> str:
     number = str(int(fix.wildcards["fix"]) + 1)
-    return next((one.outcome["result"]["said"] for one in rehearsed if one.wildcards["attempt"] == number), "")
+    return next((one.outcome.result["said"] for one in rehearsed if one.wildcards["attempt"] == number), "")
 
 
 def _method(spec: Spec) -> Method:
@@ -125,7 +125,7 @@ def _expert(root: Path, spec: Spec, mode: str, wildcards: Wildcards) -> Inputs:
     if wildcards["turn"] != "1":
         for rule, agent in EXPERTS.items():
             (vote,) = outcome_store.of_loop(root, spec, f"{stem}_{rule}", {**wildcards, "turn": "1"})
-            votes[agent] = vote.outcome["result"]
+            votes[agent] = vote.outcome.result
     return {"mode": mode, "task": _task(root, spec), "votes": votes}
 
 
@@ -133,12 +133,12 @@ def _task(root: Path, spec: Spec) -> Inputs:
     """The training guests and what one window samples."""
     trials = spec.definition("trials")
     guests = {name: outcome_store.finished(root, spec, "tasks", {"guest": name}) for name in trials["training"]}
-    first = guests[trials["training"][0]].outcome["result"]
+    first = guests[trials["training"][0]].outcome.result
     return {
         "question": dict(spec.data["question"]) | {"reference": None},
         "form": first["form"],
         "protocol": trials.get("protocol"),
-        "guests": {name: one.outcome["result"]["metadata"] for name, one in guests.items()},
+        "guests": {name: one.outcome.result["metadata"] for name, one in guests.items()},
         "ns_per_window": trials["ns_per_window"],
         "most_windows": trials["most_windows"],
         "platform": trials["platform"],
@@ -151,7 +151,7 @@ def _last_reply(root: Path, spec: Spec, before: Wildcards) -> str:
     if text:
         return text
     (written,) = outcome_store.of_loop(root, spec, "write", before)
-    reply: str = written.outcome["result"]["reply"]
+    reply: str = written.outcome.result["reply"]
     return reply
 
 
@@ -159,20 +159,20 @@ def _critiques(root: Path, spec: Spec, before: Wildcards, method: Method) -> Inp
     """K of equation 5, and what failed where something did (algorithm 1, line 17)."""
     (looked,) = outcome_store.of_loop(root, spec, "layer1", before)
     found: Inputs = {
-        "layer1": looked.outcome["result"],
-        "rehearsal": rehearsals(root, spec, before)[-1].outcome["result"],
+        "layer1": looked.outcome.result,
+        "rehearsal": rehearsals(root, spec, before)[-1].outcome.result,
     }
     for name, part in (("pre", "screen"), ("post", "review")):
         made = outcome_store.of_loop(root, spec, part, before)
-        found[name] = made[0].outcome["result"]["critique"] if made else None
+        found[name] = made[0].outcome.result["critique"] if made else None
     examined = outcome_store.of_loop(root, spec, "examine", before)
-    found["single"] = {one.wildcards["guest"]: one.outcome["result"]["critique"] for one in examined}
+    found["single"] = {one.wildcards["guest"]: one.outcome.result["critique"] for one in examined}
     executed = outcome_store.of_loop(root, spec, "benchmark", before)
-    seen = found["post"] and executed[0].outcome["result"]["succeeded"]  # then the panel speaks for what was measured
+    seen = found["post"] and executed[0].outcome.result["succeeded"]  # then the panel speaks for what was measured
     if method.diagnostics and executed and not seen:
         found["executed"] = _results(root, spec, before)
     elif executed:
-        found["executed"] = {"statuses": executed[0].outcome["result"]["trial"]["guests"]}
+        found["executed"] = {"statuses": executed[0].outcome.result["trial"]["guests"]}
     return found
 
 
@@ -183,10 +183,10 @@ def _results(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     (*_, rehearsal) = rehearsals(root, spec, wildcards)
     shown = _method(spec).diagnostics
     guests = {}
-    for name in made.outcome["result"]["trial"]["guests"]:
+    for name in made.outcome.result["trial"]["guests"]:
         guests[name] = _guest(root, spec, {**trial, "guest": name}, shown=shown)
-    scores = made.outcome["result"]["trial"]["scores"]
-    return {"windows": rehearsal.outcome["result"]["windows"], "guests": guests, "scores": scores}
+    scores = made.outcome.result["trial"]["scores"]
+    return {"windows": rehearsal.outcome.result["windows"], "guests": guests, "scores": scores}
 
 
 def _guest(root: Path, spec: Spec, wildcards: Wildcards, *, shown: bool) -> Inputs:

@@ -12,7 +12,7 @@ def sections(report: Report) -> list[Section]:
     """One section, or none where the data contradict nothing."""
     told: dict[str, list[str]] = {}
     for step in [step for stage in report.stages if stage.name == "tasks" for step in stage.steps]:
-        for remark in step.outcome["result"].get("remarks", []):  # a step that failed has no result
+        for remark in step.outcome.result.get("remarks", []):  # a step that failed has no result
             told.setdefault(remark, []).append(step.wildcards["guest"])
     if not told:
         return []

@@ -30,11 +30,11 @@ def _endings(report: Report) -> Table:
     ends: dict[str, tuple[str, str, str]] = {}
     for stage in report.stages:
         for step in stage.steps if stage.name in PARTS else ():
-            result = step.outcome["result"]
+            result = step.outcome.result
             status = result.get("status", "failed")  # without a result, our own step failed
             if status == "completed":
                 continue
-            kind = (result.get("failure") or {}).get("kind", step.outcome["reason"] or "")
+            kind = (result.get("failure") or {}).get("kind", step.outcome.reason or "")
             ends.setdefault(step.wildcards["guest"], (stage.name, status, kind))
     counted = Counter(ends.values())
     clean = sum(len(stage.steps) for stage in report.stages if stage.name == PARTS[-1]) - len(ends)

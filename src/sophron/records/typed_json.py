@@ -1,0 +1,108 @@
+"""Records as frozen dataclasses: from a JSON object and back, by the types of their fields. Standard library only."""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import MISSING, field, fields, is_dataclass
+from functools import cache, partial
+from types import UnionType
+from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+Record = TypeVar("Record")
+Reader = Callable[[Any], Any]
+_SCALARS = {str: str, bool: bool, int: int, float: (int, float), type(None): type(None)}
+
+
+class RecordError(ValueError):
+    """A JSON value is not the record that it should be; a clause that names the field."""
+
+
+def left_out(default: Any = None, key: str | None = None) -> Any:
+    """Declare a field that is not written while it has its default. key: its name in JSON, if that is another one."""
+    return field(default=default, metadata={"left_out": True, "key": key})
+
+
+def from_json(kind: type[Record], content: object) -> Record:
+    """Return `content` as a `kind`; keys that it does not declare are ignored, as those of a newer version.
+
+    RecordError names the field that is missing or holds a value of another type.
+    """
+    if not isinstance(content, dict):
+        raise RecordError(f"{content!r:.60} is not an object")
+    values = {}
+    for name, key, reader, needed in _fields(cast("Hashable", kind)):
+        if key in content:
+            try:
+                values[name] = reader(content[key])
+            except RecordError as error:
+                raise RecordError(f"{key}: {error}") from None
+        elif needed:
+            raise RecordError(f"{key} is missing")
+    return kind(**values)
+
+
+def to_json(value: Any) -> Any:
+    """Return a dataclass as plain JSON data, its fields in their order; other values with what is inside them."""
+    if is_dataclass(value):
+        kept = ((one, getattr(value, one.name)) for one in fields(value))
+        return {
+            one.metadata.get("key") or one.name: to_json(inner)
+            for one, inner in kept
+            if not (one.metadata.get("left_out") and inner == one.default)
+        }
+    if isinstance(value, Mapping):
+        return {key: to_json(inner) for key, inner in value.items()}
+    return [to_json(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+@cache
+def _fields(kind: Any) -> list[tuple[str, str, Reader, bool]]:
+    """(field, its key, what reads its value, whether it must be there) of a dataclass."""
+    hints = get_type_hints(kind)
+    return [
+        (
+            one.name,
+            one.metadata.get("key") or one.name,
+            _reader(hints[one.name]),
+            one.default is MISSING and one.default_factory is MISSING,
+        )
+        for one in fields(kind)
+    ]
+
+
+def _reader(hint: Any) -> Reader:
+    """The function that reads a value of this type: a scalar, a dataclass, one of several, or a container of them."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if hint is Any or hint is object or (inner and inner[-1] in (Any, object)):
+        return partial(_instance, dict if origin is Mapping or origin is dict else list if origin else object)
+    if origin in (Union, UnionType):
+        return partial(_first, [_reader(one) for one in inner])
+    if origin in (dict, Mapping):
+        return partial(_mapping, _reader(inner[1]))
+    if origin in (list, Sequence):
+        return partial(_listed, _reader(inner[0]), list)
+    if origin is tuple:
+        return partial(_listed, _reader(inner[0]), tuple)
+    return partial(_instance, _SCALARS[hint]) if hint in _SCALARS else partial(from_json, hint)
+
+
+def _instance(kind: Any, value: Any) -> Any:
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind not in (bool, object)):
+        raise RecordError(f"{value!r:.60} is of another type")
+    return value
+
+
+def _first(readers: Sequence[Reader], value: Any) -> Any:
+    """What the first reader that takes the value makes of it; the error of the last one."""
+    for reader in readers[:-1]:
+        try:
+            return reader(value)
+        except RecordError:
+            continue
+    return readers[-1](value)
+
+
+def _listed(reader: Reader, kind: type, value: Any) -> Any:
+    return kind(map(reader, _instance(list, value)))
+
+
+def _mapping(reader: Reader, value: Any) -> Any:
+    return {key: reader(inner) for key, inner in _instance(dict, value).items()}

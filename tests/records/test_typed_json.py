@@ -1,0 +1,53 @@
+"""Records as dataclasses: what is read, what is written, and what a damaged one is told."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from sophron.records.typed_json import from_json, left_out, to_json
+
+
+@dataclass(frozen=True)
+class Inner:
+    name: str
+    size: float | None = left_out()
+
+
+@dataclass(frozen=True)
+class Outer:
+    count: int
+    inner: Inner
+    number: int | None = left_out(key="try")
+    listed: tuple[Inner, ...] = ()
+    named: Mapping[str, Inner] = field(default_factory=dict)
+    words: Sequence[str] = ()
+    anything: object = None
+
+
+def test_what_is_written_is_read_again():
+    record = Outer(1, Inner("a", 2.5), 3, (Inner("b"),), {"c": Inner("d", 1)}, ["e"], {"f": [1, None]})
+    plain = to_json(record)
+    assert plain["try"] == 3
+    assert plain["listed"] == [{"name": "b"}]
+    assert from_json(Outer, plain) == record
+
+
+def test_a_key_of_a_newer_version_is_ignored_and_a_default_fills_in():
+    assert from_json(Outer, {"count": 1, "inner": {"name": "a", "colour": "red"}, "later": 2}) == Outer(1, Inner("a"))
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ([], "is not an object"),
+        ({"inner": {"name": "a"}}, "count is missing"),
+        ({"count": True, "inner": {"name": "a"}}, "count: True is of another type"),
+        ({"count": 1, "inner": {"name": 2}}, "inner: name: 2 is of another type"),
+        ({"count": 1, "inner": {"name": "a", "size": "big"}}, "inner: size: 'big' is of another type"),
+        ({"count": 1, "inner": {"name": "a"}, "words": "abc"}, "words: 'abc' is of another type"),
+    ],
+)
+def test_a_damaged_record_is_told_by_its_field(content, told):
+    with pytest.raises(ValueError, match=told):
+        from_json(Outer, content)
