@@ -98,12 +98,10 @@ def _fate(entry: Mapping[str, Any]) -> str:
 
 
 def _look_at(root: Path, stage: str | None, entry: Record) -> Record:
-    from sophron.science.lammps.logfile import LIVE_NAME, progress
+    from sophron.campaign.spec import engines
 
     log = root / entry["log"]
-    if log.is_dir():
-        log /= LIVE_NAME
-    found = progress(log)
+    found = engines.progress_of_try(root, log)
     fate = "ended" if "marker" in entry and (root / entry["marker"]).exists() else _fate(entry)
     return {
         "step": entry["step"],
@@ -111,9 +109,18 @@ def _look_at(root: Path, stage: str | None, entry: Record) -> Record:
         "state": fate,
         "started_at": entry["started_at"],
         "log": entry["log"],
-        "log_age_s": round(max(0.0, time.time() - log.stat().st_mtime), 1) if log.exists() else None,
+        "log_age_s": _age_s(log),
         "progress": asdict(found) if found else None,
     }
+
+
+def _age_s(log: Path) -> float | None:
+    """Seconds since anything was written into a log, or into a folder of logs beside the note of its try."""
+    from sophron.campaign.spec import engines
+
+    paths = [path for path in log.iterdir() if path.name != engines.TRY_NAME] if log.is_dir() else [log]
+    written = [path.stat().st_mtime for path in paths if path.exists()]
+    return round(max(0.0, time.time() - max(written)), 1) if written else None
 
 
 def _ceilings(root: Path) -> Mapping[str, Any]:
@@ -145,7 +152,15 @@ def _asked(root: Path, state: Record) -> Iterator[Record]:
         posted = (path.parent for path in sorted(root.glob(f"mailbox/{step}-*/request.json")))
         request = next((folder.name for folder in posted if not (folder / "answer.json").is_file()), None)
         command = f"sophron mailbox show {request}" if request else None
-        yield {"kind": "person" if request else "model", "what": f"{step} ({entry['agent']})", "command": command}
+        yield {"kind": "person" if request else "model", "what": _named(root, step, entry["agent"]), "command": command}
+
+
+def _named(root: Path, step: str, agent: str) -> str:
+    """The step of an agent, and how far the engine is that its tools run."""
+    from sophron.campaign.spec import engines
+
+    found = engines.progress_of_agent(root, step)
+    return f"{step} ({agent}, {found.step} {found.unit})" if found else f"{step} ({agent})"
 
 
 def _current(root: Path) -> "spec.Spec | None":

@@ -90,11 +90,12 @@ def _step_line(step: Record) -> str:
 def how_far(found: Record) -> str:
     """Percent, steps, speed and time left, as far as the log tells them."""
     step, total = found["step"], found["total"]
-    text = f"{step:,} of {total:,} steps" if total else f"{step:,} steps"
+    unit = found["unit"]
+    text = f"{step:,} of {total:,} {unit}" if total else f"{step:,} {unit}"
     if total:
         text = f"{100 * step / total:3.0f} %  {text}"
     if found["steps_per_s"]:
-        text += f", {found['steps_per_s']:,.0f} steps/s"
+        text += f", {found['steps_per_s']:,.{0 if found['steps_per_s'] >= 10 else 2}f} {unit.split()[0]}/s"
     if found["seconds_left"] is not None:
         text += f", {duration(found['seconds_left'])} left"
     return text

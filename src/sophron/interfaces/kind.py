@@ -20,7 +20,8 @@ AROUND_S = 120
 class Cores:
     """Mechanical shape of one step: it changes how fast a result comes, never which result is meant.
 
-    ranks: MPI ranks; threads: OpenMP threads a rank; accelerator: LAMMPS suffix (`omp`, `opt`, `gpu`, ...) or "none".
+    ranks: MPI ranks; threads: OpenMP threads a rank; accelerator: "none", or one that
+    the engine knows (suffixes of LAMMPS: `omp`, `opt`, `gpu`, ...).
     """
 
     ranks: int = 1
@@ -149,9 +150,9 @@ class Part:
 
     It carries out the definition of its stage, with a result of its own and no verdict; a failed outcome of it is a
     fact that the loop goes on with. Its mechanical block is `parts.<name>` of the stage's block, or the stage's own.
-    run, schema (`$defs: {result}`), wildcards, outputs: as of a stage. builds_on: parts, agent rules of the same stage,
-    or stages that it depends on; carried: parts and agent rules whose steps of the round before it builds on too (the
-    first wildcard counts rounds).
+    run, schema (`$defs: {result}`), wildcards, outputs, engine: as of a stage. builds_on: parts, agent rules of the
+    same stage, or stages that it depends on; carried: parts and agent rules whose steps of the round before it builds
+    on too (the first wildcard counts rounds).
     """
 
     name: str
@@ -161,6 +162,7 @@ class Part:
     outputs: Mapping[str, str] = field(default_factory=dict)
     builds_on: tuple[str, ...] = ()
     carried: tuple[str, ...] = ()
+    engine: str = ""
 
 
 @dataclass(frozen=True)
@@ -175,6 +177,8 @@ class StageKind:
     optional: a campaign of this kind may leave the stage out.
     partial: it builds on those stages of `depends_on` that the campaign has; without it, on all of them.
     fragments: JSON-pointer-like names of definition keys that hold free engine text (sandboxed).
+    engine: the program that it runs, by its name in the entry points `sophron.engines`, or `stage.key` of the
+        definition that names it; empty if it runs none (see `sophron.interfaces.engine`).
     parts, agents: rules of its loop, and rules that ask agents; builds_on: those of them that its own steps take up.
     """
 
@@ -191,6 +195,7 @@ class StageKind:
     agents: tuple[AgentRule, ...] = ()
     builds_on: tuple[str, ...] = ()
     carried: tuple[str, ...] = ()
+    engine: str = ""
 
     def unit(self, part: Part) -> StageKind:
         """A part of it, in the form of a stage."""
@@ -203,6 +208,7 @@ class StageKind:
             outputs=part.outputs,
             builds_on=part.builds_on,
             carried=part.carried,
+            engine=part.engine,
         )
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sophron.science.estimators.restraints import rt
+from sophron.science.host_guest.openmm_engine import OPENMM
 from sophron.science.host_guest.sampling import replica_exchange_block, window_sampling
 
 from .conftest import CHEM, T, ghost
@@ -99,3 +100,22 @@ def test_steps_share_the_windows_out():
         range(10, 10),
     ]
     assert replica_exchange_block.places(7, 1, 9) == range(7, 8)
+
+
+def test_a_run_that_goes_on_tells_how_far_it_is(tmp_path, monkeypatch):
+    folder, seen = tmp_path / "03_production" / "work" / "segments_forward", []
+    inside = replica_exchange_block._segment
+
+    def segment(*args):
+        seen.append(OPENMM.progress(tmp_path, tmp_path))
+        return inside(*args)
+
+    monkeypatch.setattr(replica_exchange_block, "_segment", segment)
+    made = ghost(((), (4.0, 4.5)))
+    plan = window_sampling.Plan(samples=25, interval=10, settle=10, segment=10, time_step_ps=0.01)
+    starts = [window_sampling.State(made.positions_a)]
+    replica_exchange_block.run(engine(made), range(1), starts, plan, seed=5, folder=folder)
+    assert [(one.step, one.total, one.unit) for one in seen] == [(n, 25, "samples (forward)") for n in (0, 10, 20)]
+    assert seen[1].steps_per_s > 0
+    assert seen[1].seconds_left is None  # the run in the other direction follows
+    assert OPENMM.progress(tmp_path, tmp_path) is None

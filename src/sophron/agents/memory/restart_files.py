@@ -4,22 +4,23 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from sophron.campaign.spec import engines
 from sophron.records.atomic import move
-from sophron.science.lammps.segments import RESTART, is_whole, timestep_of
 
 KEPT = 2
-"""Whole restart files that a step keeps; LAMMPS writes two in turn."""
+"""Whole restart files that a step keeps: an engine may be killed while it writes the newest."""
 
 
 def found(root: Path) -> list[dict[str, Any]]:
     """Restart files below `scratch/`: step (its folder), file, bytes, timestep, order of writing, whole or not."""
     listed = []
-    for folder in sorted({path.parent for path in (root / "scratch").glob("*/*/*.restart")}):
-        files = [path for path in folder.iterdir() if RESTART.fullmatch(path.name)]
+    for folder in sorted((root / "scratch").glob("*/*/")):
+        files = [one for engine in engines.installed() for one in engine.restart_files(folder)]
         # The order counts, not the clock: an agent's inputs must be the same when they mean the same.
-        for order, path in enumerate(sorted(files, key=lambda one: (one.stat().st_mtime_ns, one.name)), start=1):
-            about = {"step": str(folder.relative_to(root / "scratch")), "file": path.name, "order": order}
-            about |= {"bytes": path.stat().st_size, "timestep": timestep_of(path), "valid": is_whole(path)}
+        files.sort(key=lambda one: (one.path.stat().st_mtime_ns, one.path.name))
+        for order, one in enumerate(files, start=1):
+            about = {"step": str(folder.relative_to(root / "scratch")), "file": one.path.name, "order": order}
+            about |= {"bytes": one.path.stat().st_size, "timestep": one.timestep, "valid": one.valid}
             listed.append(about)
     return listed
 

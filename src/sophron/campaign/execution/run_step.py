@@ -201,6 +201,7 @@ def _try(work: _Work, function: Callable[[str], StageFunction]) -> int:
     dispatched = {} if marker is None else {"marker": os.path.relpath(marker, work.root)}
     reserved = {"cores": claim.cores, "runtime_min": claim.runtime_min}
     note = {"step": work.step, "digest": claim.digest, **reserved, "started": clock.isoformat(), **me}
+    note["engine"] = work.spec.engine(work.stage.name)
     atomic.write_json(folder / tries.NAME, note | {"placement": job_environment.here()})
     log = os.path.relpath(folder, work.root)
     about = work.about

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from sophron.campaign.execution.outcome_store import record_folder
+from sophron.campaign.spec.engines import TRY_NAME
 from sophron.campaign.state.projector import project
 from sophron.records import atomic, clock, core_hours, documents, events
 
-NAME = "try.json"
+NAME = TRY_NAME
 
 
 def new(root: Path, step: str) -> Path:

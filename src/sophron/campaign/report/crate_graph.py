@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from sophron.campaign.spec import engines
+
 Entity = dict[str, Any]
 NAME = "ro-crate-metadata.json"
 CRATE = "https://w3id.org/ro/crate/1.1"
@@ -22,7 +24,8 @@ CONTEXT = [
         "sha256": "https://w3id.org/ro/terms/workflow-run#sha256",
     },
 ]
-HOME_PAGES = {"lammps": "https://www.lammps.org/", "numpy": "https://numpy.org/", "scipy": "https://scipy.org/"}
+HOME_PAGES = {"numpy": "https://numpy.org/", "scipy": "https://scipy.org/"}
+"""Of libraries; engines bring their own."""
 MEDIA = {
     ".yaml": "application/yaml",
     ".npz": "application/zip",
@@ -76,12 +79,13 @@ class Graph:
 
     def tool(self, name: str, version: str) -> str:
         """Add a program or library."""
+        engine = engines.find(name)
         return self.add(
             f"#tool-{quote(name)}-{quote(version)}",
             ["SoftwareApplication", "prov:Agent"],
             name=name,
             softwareVersion=version,
-            url=HOME_PAGES.get(name),
+            url=engine.home_page if engine else HOME_PAGES.get(name),
         )
 
     def document(self, root: Mapping[str, Any], license_about: str) -> dict[str, Any]:

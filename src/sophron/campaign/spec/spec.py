@@ -99,6 +99,12 @@ class Spec:
         """The stage or part called `name`; UserError where this campaign has neither."""
         return self.parts[name] if name in self.parts else self.stage(name)
 
+    def engine(self, name: str) -> str | None:
+        """Name of the engine that a stage or part runs; None if it runs none."""
+        named = self.unit(name).engine
+        stage, _, key = named.rpartition(".")
+        return str(self.definition(stage)[key]) if stage else named or None
+
     def owner(self, name: str) -> str:
         """The stage that a stage, a part or an agent rule belongs to; UserError where this campaign has none of it."""
         for stage in self.stages:

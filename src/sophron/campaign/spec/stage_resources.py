@@ -11,14 +11,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
+from sophron.campaign.spec import engines
 from sophron.interfaces.kind import engine_s
 from sophron.records import documents
 from sophron.records.errors import UserError
 from sophron.records.file_lock import FileLock
 
 OVERLAYS_NAME = "mechanical.yaml"
-ON_GPU = ("gpu", "kk")
-"""Accelerators of LAMMPS that want a GPU."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +53,8 @@ class Mechanical:
 
     @property
     def gpus(self) -> int:
-        """GPUs of one step: one where the accelerator wants any."""
-        return int(self.accelerator in ON_GPU)
+        """GPUs of one step: one if the accelerator wants any."""
+        return int(engines.wants_gpu(self.accelerator))
 
     def memory_at(self, attempt: int) -> int:
         """Memory in MB of try `attempt` (from 1): grows linearly, up to the ceiling."""
@@ -78,8 +77,8 @@ class Mechanical:
 
 def most_gpus(block: Mapping[str, Any]) -> int:
     """Most GPUs that a step of this block may ask for, with any of its choices."""
-    accelerators = [block.get("accelerator"), *block.get("choices", {}).get("accelerator", [])]
-    return int(any(one in ON_GPU for one in accelerators))
+    accelerators = [block.get("accelerator", "none"), *block.get("choices", {}).get("accelerator", [])]
+    return int(any(map(engines.wants_gpu, accelerators)))
 
 
 def reservation_lines(shapes: Iterable[Mechanical]) -> list[str]:
@@ -90,7 +89,7 @@ def reservation_lines(shapes: Iterable[Mechanical]) -> list[str]:
         return []
     given = ", ".join(f"{engine_s(one):,} s of {one} min" for one in minutes)
     return [
-        f"An engine that stops by itself in time (LAMMPS) runs for {given}: the rest is the job's own start and end.",
+        f"An engine that stops by itself in time runs for {given}: the rest is the job's own start and end.",
         "Queues hold a step to its memory, and the sandbox free text; without a queue a plain step may take more.",
     ]
 

@@ -47,6 +47,7 @@ def question(_definitions: Mapping[str, Definition]) -> Question:
 
 
 _stage = partial(stage_of, "chain_conformation")
+_lammps = partial(_stage, engine="lammps")
 
 
 KIND = Kind(
@@ -54,9 +55,9 @@ KIND = Kind(
     rules="chain_conformation.smk",
     stages=(
         _stage("build", wildcards=_REPLICA, outputs=_SYSTEM),
-        _stage("equilibrate", "build", wildcards=_REPLICA, outputs=_SYSTEM),
+        _lammps("equilibrate", "build", wildcards=_REPLICA, outputs=_SYSTEM),
         *(
-            _stage(name, "equilibrate", run="sample", wildcards=_REPLICA, outputs=_SERIES, optional=True)
+            _lammps(name, "equilibrate", run="sample", wildcards=_REPLICA, outputs=_SERIES, optional=True)
             for name in WAYS
         ),
         _stage("compare", *WAYS, partial=True, outputs={"sets_plot": "sets.svg"}),

@@ -46,6 +46,7 @@ def question(definitions: Mapping[str, Definition]) -> Question:
 
 
 _stage = partial(stage_of, "conductivity")
+_lammps = partial(_stage, engine="lammps")
 
 
 KIND = Kind(
@@ -53,15 +54,15 @@ KIND = Kind(
     rules="conductivity.smk",
     stages=(
         _stage("build", wildcards=_REPLICA, outputs=_SYSTEM),
-        _stage("equilibrate", "build", wildcards=_REPLICA, outputs=_SYSTEM),
-        _stage("green_kubo_flux", "equilibrate", wildcards=_REPLICA, outputs={"flux": "flux.npz"}, optional=True),
+        _lammps("equilibrate", "build", wildcards=_REPLICA, outputs=_SYSTEM),
+        _lammps("green_kubo_flux", "equilibrate", wildcards=_REPLICA, outputs={"flux": "flux.npz"}, optional=True),
         _stage(
             "green_kubo",
             "green_kubo_flux",
             outputs={"curves": "curves.npz", "integral_plot": "integral.svg"},
             optional=True,
         ),
-        _stage(
+        _lammps(
             "mueller_plathe",
             "equilibrate",
             wildcards=("copies", "replica"),

@@ -78,6 +78,7 @@ def _part(
     schema: str = "",
     outputs: Mapping[str, str] | None = None,
     carried: tuple[str, ...] = (),
+    engine: str = "",
 ) -> Part:
     return Part(
         name,
@@ -87,11 +88,12 @@ def _part(
         outputs=outputs or {},
         builds_on=builds_on,
         carried=carried,
+        engine=engine,
     )
 
 
 def _execution(name: str, wildcards: tuple[str, ...], *before: str) -> Part:
-    """The step of a stage file; the same of the trial before is taken over where nothing it depends on has changed."""
+    """The step of a stage file: it reuses the previous trial's result if nothing it depends on changed."""
     return _part(
         name,
         wildcards,
@@ -100,6 +102,7 @@ def _execution(name: str, wildcards: tuple[str, ...], *before: str) -> Part:
         schema="executed",
         outputs=_EXECUTED,
         carried=(name,),
+        engine="openmm",
     )
 
 

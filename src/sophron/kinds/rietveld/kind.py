@@ -14,6 +14,7 @@ from sophron.records.errors import UserError
 from sophron.science.rietveld import batches
 
 _PATTERN = ("pattern",)
+_ENGINE = "data.engine"
 _stage = partial(stage_of, "rietveld")
 
 
@@ -63,7 +64,7 @@ KIND = Kind(
     name="rietveld",
     rules="rietveld.smk",
     stages=(
-        _stage("data", wildcards=_PATTERN, outputs={"sample": "sample.json"}),
+        _stage("data", wildcards=_PATTERN, outputs={"sample": "sample.json"}, engine=_ENGINE),
         _stage(
             "refine",
             "data",
@@ -79,6 +80,7 @@ KIND = Kind(
             },
             agents=(AgentRule("refinement", "refine", _PATTERN),),
             builds_on=("refinement",),
+            engine=_ENGINE,
         ),
         _stage(
             "series",
@@ -87,6 +89,7 @@ KIND = Kind(
             wildcards=("batch",),
             outputs={"patterns": "patterns.zip", "worst_plot": "worst.png"},
             optional=True,
+            engine=_ENGINE,
         ),
         _stage("compare", "refine", "series", outputs={"series_plot": "series.svg"}, partial=True),
     ),

@@ -36,6 +36,7 @@ def _execution(name: str, *before: str, wildcards: tuple[str, ...] = ("guest",))
         schema="screen/execution",
         wildcards=wildcards,
         outputs=_EXECUTED,
+        engine="openmm",
     )
 
 

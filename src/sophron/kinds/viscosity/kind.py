@@ -38,6 +38,7 @@ def question(_definitions: Mapping[str, Definition]) -> Question:
 
 
 _stage = partial(stage_of, "viscosity")
+_lammps = partial(_stage, engine="lammps")
 
 
 KIND = Kind(
@@ -45,9 +46,9 @@ KIND = Kind(
     rules="viscosity.smk",
     stages=(
         _stage("build", wildcards=_REPLICA, outputs=_SYSTEM),
-        _stage("relax", "build", wildcards=_REPLICA, outputs=_SYSTEM),
-        _stage("equilibrate", "relax", wildcards=_REPLICA, outputs=_SYSTEM, fragments=("fragments",)),
-        _stage(
+        _lammps("relax", "build", wildcards=_REPLICA, outputs=_SYSTEM),
+        _lammps("equilibrate", "relax", wildcards=_REPLICA, outputs=_SYSTEM, fragments=("fragments",)),
+        _lammps(
             "produce",
             "equilibrate",
             wildcards=_REPLICA,
@@ -59,7 +60,7 @@ KIND = Kind(
             "produce",
             outputs={"curves": "curves.npz", "acf_plot": "acf.svg", "integral_plot": "integral.svg"},
         ),
-        _stage("shear", "equilibrate", wildcards=("rate", "replica"), outputs={"stress": "stress.npz"}, optional=True),
+        _lammps("shear", "equilibrate", wildcards=("rate", "replica"), outputs={"stress": "stress.npz"}, optional=True),
         _stage("rouse", "produce", outputs={"modes_plot": "modes.svg"}, optional=True),
         _stage("cross_check", "green_kubo", "shear", outputs={"rates_plot": "rates.svg"}, optional=True),
     ),

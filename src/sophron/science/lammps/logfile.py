@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sophron.interfaces.engine import Progress
+
 LIVE_NAME = "log.lammps"
 """Name of the log of the run that is going on, in the log folder of its try."""
 
@@ -30,16 +32,6 @@ class Table:
         """One column; ValueError where there is none of that name."""
         index = self.columns.index(name)
         return [row[index] for row in self.rows]
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a run is. step, total: steps since the start of the whole run; total and the rest None where unknown."""
-
-    step: int
-    total: int | None
-    steps_per_s: float | None
-    seconds_left: float | None
 
 
 def tables(text: str) -> list[Table]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -15,18 +14,10 @@ from sophron.interfaces.kind import EngineFailure, EnvironmentFailure, StepConte
 from sophron.interfaces.sandbox import Grant
 from sophron.records.atomic import write_text
 from sophron.science.lammps import input_checker, logfile
+from sophron.science.lammps.engine import LAMMPS
 from sophron.science.lammps.executable import Lammps
 
 PR_SET_PDEATHSIG = 1
-OUT_OF_MEMORY = ("Failed to allocate", "std::bad_alloc", "Cannot allocate memory", "out of memory")
-LACKING = re.compile(
-    r"error while loading shared libraries|version `\S+' not found|not enabled in this LAMMPS binary"
-    r"|No space left on device|Disk quota exceeded|Read-only file system|Stale file handle|Exec format error"
-)
-"""What loaders, file systems and LAMMPS itself say of a machine that has not what the run needs."""
-NOT_STARTED = (126, 127)
-"""Exit codes of shells, loaders and MPI starters for a program that cannot be run."""
-TIME_SIGNALS = {signal.SIGTERM, signal.SIGINT, signal.SIGXCPU, signal.SIGALRM}
 
 
 def stop_after_s(ctx: StepContext) -> int:
@@ -156,34 +147,5 @@ def _sandboxed(lammps: Lammps, name: str, ctx: StepContext, output: Path, log: P
 
 
 def _failure(code: int, output: Path, log: Path) -> EngineFailure:
-    """Why LAMMPS failed: its own words where it left any; memory and time are what a retry may grow."""
     said = "".join(path.read_text(errors="replace") for path in (log, output) if path.is_file())
-    errors = logfile.errors(said)
-    if any(words in said for words in OUT_OF_MEMORY):
-        return EngineFailure("LAMMPS ran out of memory", curable_by="memory")
-    last = (said.strip().splitlines() or ["it said nothing"])[-1]
-    number = _signal(code)
-    missing = _missing(said) or (last if code in NOT_STARTED else None)
-    if number == signal.SIGILL and code != number:
-        missing = "it was built for another processor (SIGILL)"
-    if missing:
-        return EnvironmentFailure(f"LAMMPS cannot run here: {missing[:300]}")
-    if errors:
-        return EngineFailure(f"LAMMPS stopped: {errors[-1]}")
-    if number == signal.SIGKILL:
-        return EngineFailure("LAMMPS was killed, as systems do that run out of memory", curable_by="memory")
-    if number in TIME_SIGNALS and code != number:
-        return EngineFailure(f"LAMMPS was stopped by {signal.Signals(number).name}", curable_by="time")
-    return EngineFailure(f"LAMMPS ended with exit code {code}: {last[:200]}")
-
-
-def _signal(code: int) -> int:
-    """The signal behind an exit code: of the program itself, a shell (128 + n), or a Python wrapper (256 - n)."""
-    if code < 0:
-        return -code
-    return 256 - code if code > 192 else code - 128 if code > 128 else code
-
-
-def _missing(said: str) -> str | None:
-    """The first line that says what this machine lacks."""
-    return next((line.strip() for line in said.splitlines() if LACKING.search(line)), None)
+    return LAMMPS.failure(code, said)

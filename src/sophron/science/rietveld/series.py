@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
 from sophron.interfaces.rietveld import Cycle, Freed, Pattern, Request, RietveldEngine, State
-from sophron.records import documents, entry_points
+from sophron.records import documents, entry_points, step_progress
 from sophron.records.atomic import write_json, write_text
 from sophron.records.errors import UserError
 from sophron.science.rietveld import batches, plots, refined_cif, report_check
@@ -59,16 +60,16 @@ def run(ctx: StepContext) -> StepResult:
     lead, paths = _lead(ctx), _paths(ctx)
     engine: RietveldEngine = entry_points.load(REGISTRY, lead.given.engine)()
     start, rows = lead.state, []
-    try:
+    done = sum((ctx.workdir / EACH / name / ROW).is_file() for name in paths)
+    with closing(engine), step_progress.Meter(ctx.workdir, len(paths), done) as meter:
         for name, path in paths.items():
             folder = ctx.workdir / EACH / name
             if not (folder / ROW).is_file():
                 _follow(engine, lead, start, path, folder)
             rows.append(documents.load_json(folder / ROW))
+            meter.at(len(rows))
             if ctx.definition["sequential"] and rows[-1]["stands"]:
                 start = read_kept(folder, 0).state
-    finally:
-        engine.close()
     fitted = [row for row in rows if row["gof"] is not None]
     if not fitted:
         raise EngineFailure(f"none of {len(rows)} patterns came to a fit; the first: {rows[0]['reason']}")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from crystals import CIF, SALT
 
+from sophron.interfaces.engine import Progress
 from sophron.interfaces.kind import EngineFailure, StepContext, UpstreamStep
 from sophron.interfaces.rietveld import Background, Pattern, Phase, Setup
 from sophron.kinds.rietveld.kind import KIND
@@ -17,6 +18,7 @@ from sophron.records import documents
 from sophron.records.atomic import write_json
 from sophron.records.errors import UserError
 from sophron.science.rietveld import batches, compare, series
+from sophron.science.rietveld.engine import RIETX
 from sophron.science.rietveld.rietx_engine import Rietx
 from sophron.science.rietveld.session import sample as samples
 from sophron.science.rietveld.session.session import Session
@@ -135,10 +137,11 @@ def test_what_was_finished_before_a_kill_is_not_refined_again(done, files, upstr
 
 
 def test_one_engine_serves_a_step_and_a_sequence_begins_where_the_last_ended(files, upstream, monkeypatch):
-    begun, engines, refine = [], [], Rietx.refine
+    begun, engines, refine, seen = [], [], Rietx.refine, set()
     monkeypatch.setattr(Rietx, "_make", lambda self, of=Rietx._make: engines.append(self) or of(self))
 
     def noted(self, pattern, state, request):
+        seen.add(RIETX.progress(files / "scratch" / "chain", files))
         begun.append((pattern.name.rpartition("/")[2], state.values["cell/salt/a"]))
         return refine(self, pattern, state, request)
 
@@ -146,6 +149,7 @@ def test_one_engine_serves_a_step_and_a_sequence_begins_where_the_last_ended(fil
     rows = run(files, definition(files, "p1", "p2", "p3", sequential=True), upstream, "chain").result["rows"]
     first = dict(reversed(begun))
     assert len(engines) == 1
+    assert sorted((one.step, one.total, one.unit) for one in seen) == [(done, 3, "patterns") for done in range(3)]
     assert first["p2.xy"] == pytest.approx(rows[0]["parameters"]["cell/salt/a"]["value"], abs=1e-9)
     assert first["p3.xy"] == pytest.approx(rows[1]["parameters"]["cell/salt/a"]["value"], abs=1e-9)
 
@@ -213,3 +217,9 @@ def definition_of(lead, *names):
 
 def test_the_row_is_plain_data(done):
     assert json.loads(json.dumps(done.result)) == done.result
+
+
+def test_the_cycles_of_a_session_are_its_progress(files, upstream):
+    session = files / "session"
+    assert session.joinpath("trajectory.json").is_file()
+    assert RIETX.progress(files, files) == Progress(2, None, unit="cycles")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sophron.records import step_progress
 from sophron.science.host_guest.sampling import npz
 from sophron.science.host_guest.sampling.window_sampling import Engine, Plan, State, W, segment_seed
 
@@ -75,13 +76,15 @@ def run(engine: Engine[W], block: range, starts: Sequence[State], plan: Plan, *,
     """
     first, begun = _resumed(folder) or (0, _Begun(starts, np.arange(len(block)), 0))
     paths = [folder / f"segment_{number:04d}.npz" for number in range(-(-plan.samples // plan.segment))]
-    for number, path in enumerate(paths[first:], first):
-        left = min(plan.segment, plan.samples - begun.samples)
-        work = replace(plan, samples=left, settle=0 if number else plan.settle)
-        made, begun = _segment(engine, block, begun, work, segment_seed(seed, number))
-        npz.write(path, made)
-        begun.write(folder / f"state_{number + 1:04d}.npz")
-        (folder / f"state_{number:04d}.npz").unlink(missing_ok=True)
+    with step_progress.Meter(folder, plan.samples, begun.samples) as meter:
+        for number, path in enumerate(paths[first:], first):
+            left = min(plan.segment, plan.samples - begun.samples)
+            work = replace(plan, samples=left, settle=0 if number else plan.settle)
+            made, begun = _segment(engine, block, begun, work, segment_seed(seed, number))
+            npz.write(path, made)
+            begun.write(folder / f"state_{number + 1:04d}.npz")
+            (folder / f"state_{number:04d}.npz").unlink(missing_ok=True)
+            meter.at(begun.samples)
     parts = [npz.read(path) for path in paths]
     tried, made_ = np.sum([part["swaps"] for part in parts], axis=0)
     return Ran(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from sophron.interfaces.kind import EngineFailure, EnvironmentFailure
+from sophron.interfaces.kind import EngineFailure
+from sophron.science.host_guest.openmm_engine import OPENMM
 from sophron.science.host_guest.sampling.equilibration import (
     FRICTION_PER_PS,
     TIME_STEP_PS,
@@ -26,8 +26,6 @@ W = TypeVar("W")
 
 COLUMNS = ("distance_a", "theta_deg", "beta_deg", "centre_a", "lock_deg", "potential_kcal_per_mol", "temperature_k")
 """Of a sample; centre_a: distance of G1 from the host's centre; lock_deg: angle D2-G1-G2. A chain may add more."""
-DEVICE_FAULT = re.compile(r"CUDA_ERROR|CL_OUT_OF|CL_DEVICE|\bcl[A-Z]\w+")
-"""What OpenMM says of a graphics processor that failed, in the words of CUDA and OpenCL."""
 LONGEST_SETTLING_PS = 10.0
 
 
@@ -139,8 +137,7 @@ class Engine(Generic[W]):
         try:
             self._integrator.step(steps)
         except openmm().OpenMMException as error:
-            failure = EnvironmentFailure if DEVICE_FAULT.search(str(error)) else EngineFailure
-            raise failure(f"OpenMM stopped: {error}") from error
+            raise OPENMM.failure(None, str(error)) from error
 
     def sample(self) -> tuple[float, ...]:
         """One row of `COLUMNS`, and what the chain adds, now; EngineFailure where the energy is not finite."""
