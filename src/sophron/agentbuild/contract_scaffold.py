@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from sophron.records import templates
 from sophron.records.atomic import write_text
 from sophron.records.errors import UserError
 from sophron.records.package_data import resource
@@ -11,8 +12,6 @@ TEMPLATES = ("agentbuild", "templates", "contract")
 
 def create(folder: Path, domain: str, author: str) -> list[str]:
     """Make the contract `folder` for a domain; the names of its files. UserError where there is something in it."""
-    from jinja2 import Environment, StrictUndefined
-
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder}: is not an empty folder; give the name of a new one")
     for name, value in (("domain", domain), ("author", author)):
@@ -20,10 +19,8 @@ def create(folder: Path, domain: str, author: str) -> list[str]:
             raise UserError(f"--{name}: {value!r} is no plain text; give words")
     made = []
     source = resource(*TEMPLATES)
-    engine = Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)  # noqa: S701 - YAML
     for path in sorted(path for path in source.rglob("*") if path.is_file()):
         name = path.relative_to(source).as_posix()
-        text = engine.from_string(path.read_text(encoding="utf-8")).render(domain=domain.strip(), author=author.strip())
-        write_text(folder / name, text)
+        write_text(folder / name, templates.render(path, domain=domain.strip(), author=author.strip()))
         made.append(name)
     return made

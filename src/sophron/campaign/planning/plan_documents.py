@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sophron.campaign.state.progress_log import plain
-from sophron.records import atomic
+from sophron.records import atomic, templates
 from sophron.records.package_data import resource
 
 DESIGN = "experiment-design.md"
@@ -34,18 +34,11 @@ def documents(spec: Mapping[str, Any], plan_summary: Mapping[str, Any]) -> dict[
 
 
 def _render(template: str, values: Mapping[str, Any]) -> str:
-    from jinja2 import Environment, StrictUndefined
-
     # Markdown, not HTML: what a person or an agent wrote is escaped by the filters below, one by one.
-    environment = Environment(
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=False,  # noqa: S701
-    )
+    folder = resource("campaign", "templates")
+    environment = templates.environment(folder, autoescape=False, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"line": _line, "code": _code, "pretty": _pretty}
-    source = resource("campaign", "templates", template).read_text(encoding="utf-8")
-    return environment.from_string(source).render(**values).rstrip() + "\n"
+    return environment.get_template(template).render(**values).rstrip() + "\n"
 
 
 def _line(value: object) -> str:

@@ -7,18 +7,20 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from sophron.campaign.rendering import formatting
-from sophron.records import sanitize
+from sophron.records import sanitize, templates
 from sophron.records.package_data import resource
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+TEMPLATES = ("campaign", "templates")
 
 
 def render(template: str, values: Mapping[str, Any]) -> str:
     """A page from `templates/<template>`. Only values that were marked as safe (pictures of ours) pass unescaped."""
     from markupsafe import Markup
 
-    style = _source("_style.css.j2")
+    style = (resource(*TEMPLATES) / "_style.css.j2").read_text(encoding="utf-8")
     allowed = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     # Nothing is fetched and nothing runs: only this very style, and pictures that the page itself holds.
     policy = f"default-src 'none'; style-src 'sha256-{allowed}'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -34,20 +36,13 @@ def picture(svg: str) -> str:
 
 
 @cache
-def _source(template: str) -> str:
-    return resource("campaign", "templates", template).read_text(encoding="utf-8")
-
-
-@cache
 def _environment() -> "Environment":
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FunctionLoader(_source),
+    environment = templates.environment(
+        resource(*TEMPLATES),
         autoescape=True,
-        undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        keep_trailing_newline=False,
         finalize=_cleaned,
     )
     environment.filters |= {

@@ -12,7 +12,7 @@ from typing import Any
 from sophron.campaign.planning import agent_costs
 from sophron.campaign.spec.spec import SPEC_NAME
 from sophron.interfaces.kind import Kind
-from sophron.records import entry_points
+from sophron.records import entry_points, templates
 from sophron.records.atomic import write_text
 from sophron.records.documents import load_yaml
 from sophron.records.errors import UserError
@@ -31,7 +31,7 @@ def create(kind_name: str, folder: Path) -> None:
     """
     kind: Kind = entry_points.load("sophron.kinds", kind_name)
     check_empty(folder)
-    spec = _spec(kind, campaign_id(folder))
+    spec = _spec(kind, campaign_id(folder), 1 + secrets.randbelow(LARGEST_SEED))
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / SPEC_NAME, spec)
     furnish(folder)
@@ -91,7 +91,7 @@ def _completed(draft: dict[str, Any], begun: Mapping[str, Any], agents: Mapping[
 def _in_order(draft: dict[str, Any]) -> dict[str, Any]:
     """The draft with its keys in the order in which `sophron new` writes them for its kind."""
     try:
-        example = _spec(entry_points.load("sophron.kinds", str(draft.get("kind"))), draft["campaign"])
+        example = _spec(entry_points.load("sophron.kinds", str(draft.get("kind"))), draft["campaign"], seed=1)
     except UserError:  # the review says what is wrong with the kind
         return draft
     ordered: dict[str, Any] = _like(draft, parse(example.encode(), "")[0])
@@ -136,15 +136,9 @@ def campaign_id(folder: Path) -> str:
     return name
 
 
-def _spec(kind: Kind, campaign: str) -> str:
-    from jinja2 import Environment, StrictUndefined
-
+def _spec(kind: Kind, campaign: str, seed: int) -> str:
     # A kind that comes from another distribution gives the absolute path of its template.
     path = resource(*TEMPLATES) / (kind.template or f"{kind.name}.yaml.j2")
     if not path.is_file():
         raise UserError(f'the kind "{kind.name}" brings no campaign to start from; copy one that exists')
-    template = Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True).from_string(  # noqa: S701 - YAML
-        path.read_text(encoding="utf-8")
-    )
-    text: str = template.render(campaign=campaign, seed=1 + secrets.randbelow(LARGEST_SEED))
-    return text
+    return templates.render(path, campaign=campaign, seed=seed)

@@ -6,7 +6,7 @@ from typing import Any
 from sophron.campaign.spec.pitfalls import catalogue
 from sophron.campaign.spec.spec import SPEC_NAME
 from sophron.interfaces.kind import Kind
-from sophron.records import documents, entry_points
+from sophron.records import documents, entry_points, templates
 from sophron.records.package_data import resource
 from sophron.records.strict_yaml import parse
 
@@ -56,13 +56,10 @@ def _questions(kind: Kind, templates: list[dict[str, Any]]) -> list[dict[str, An
 
 
 def _new(kind: Kind) -> list[dict[str, Any]]:
-    from jinja2 import Environment, StrictUndefined
-
     path = resource("campaign", "templates", "new") / (kind.template or f"{kind.name}.yaml.j2")
     if not path.is_file():
         return []
-    template = Environment(undefined=StrictUndefined, autoescape=False).from_string(path.read_text(encoding="utf-8"))  # noqa: S701 - YAML
-    rendered = template.render(campaign=f"new-{kind.name}".replace("_", "-"), seed=1)
+    rendered = templates.render(path, campaign=f"new-{kind.name}".replace("_", "-"), seed=1)
     return [{"name": f"new-{kind.name}", "spec": parse(rendered.encode(), str(path))[0]}]
 
 

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from sophron.campaign.state.progress_log import plain
-from sophron.records import atomic, files
+from sophron.records import atomic, files, templates
 from sophron.records.package_data import resource
 
 NAME = "init.sh"
@@ -13,12 +13,8 @@ NAME = "init.sh"
 
 def render(campaign: str, prefix: str) -> str:
     """The script for the Python installation at `prefix`."""
-    from jinja2 import StrictUndefined, Template
-
-    source = resource("campaign", "templates", "init.sh.j2").read_text(encoding="utf-8")
-    template = Template(source, undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)
-    text: str = template.render(campaign=plain(campaign), prefix=shlex.quote(prefix))
-    return text
+    path = resource("campaign", "templates", "init.sh.j2")
+    return templates.render(path, campaign=plain(campaign), prefix=shlex.quote(prefix))
 
 
 def write(root: Path, campaign: str) -> None:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sophron.records import templates
+
 WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*(/[a-z]+)*")
 FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9][A-Za-z0-9_-]*)*")
 COMPRESSED = (".gz", ".bz2", ".zst", ".xz", ".lzma", ".lz4")
@@ -49,17 +51,9 @@ def render(template: Path, values: Mapping[str, Any]) -> str:
     A value that reaches the text must be an int, a finite float, a `Word`, a `FileName` or `FreeText`; TypeError or
     ValueError otherwise. A name that is not given is an error (`jinja2.UndefinedError`).
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(template.parent),
-        undefined=StrictUndefined,
-        finalize=_text,
-        autoescape=False,  # noqa: S701 - plain text, and `_text` lets typed values through only
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    # Plain text, not HTML: `_text` lets typed values through only.
+    settings = {"trim_blocks": True, "lstrip_blocks": True, "finalize": _text}
+    environment = templates.environment(template.parent, autoescape=False, **settings)
     return environment.get_template(template.name).render(values)
 
 

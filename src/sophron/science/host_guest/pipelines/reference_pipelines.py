@@ -7,6 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sophron.records import templates
+
 if TYPE_CHECKING:
     from jinja2 import Environment
 
@@ -29,11 +31,4 @@ def reply(rationale: str, sources: Mapping[str, str], windows: int) -> str:
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    return Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        undefined=StrictUndefined,
-        keep_trailing_newline=True,
-        autoescape=False,  # noqa: S701 - Python, not HTML
-    )
+    return templates.environment(TEMPLATES, autoescape=False)

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sophron.records import templates
 from sophron.science.host_guest.preparation.complex_builder import Solvent
 from sophron.science.host_guest.systems import data
 
@@ -84,13 +85,5 @@ def draft(benchmark: str, size: Size) -> str:
 
 @cache
 def _template() -> Template:
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(
-        undefined=StrictUndefined,
-        keep_trailing_newline=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=False,  # noqa: S701 - YAML, not HTML
-    )
-    return environment.from_string(TEMPLATE.read_text())
+    environment = templates.environment(TEMPLATE.parent, autoescape=False, trim_blocks=True, lstrip_blocks=True)
+    return environment.get_template(TEMPLATE.name)
