@@ -13,11 +13,11 @@ from snakemake_interface_executor_plugins.settings import SharedFSUsage
 from snakemake_executor_plugin_dpdispatcher import batches, headers, requests, states
 from snakemake_executor_plugin_dpdispatcher.adopted import Adopted
 from snakemake_executor_plugin_dpdispatcher.batches import Batch, Task
-from snakemake_executor_plugin_dpdispatcher.environment import is_secret
 from snakemake_executor_plugin_dpdispatcher.identity import steps
 from snakemake_executor_plugin_dpdispatcher.killing import is_alive, kill
 from snakemake_executor_plugin_dpdispatcher.requests import Request
 from snakemake_executor_plugin_dpdispatcher.site import Site, configuration, load
+from sophron.records.secret_filter import is_secret
 
 SUBMIT_PAUSES_S = (1, 2, 4, 8)  # between tries of one submit call
 MOST_IN_ARRAY = 1000  # Slurm's default MaxArraySize is 1001

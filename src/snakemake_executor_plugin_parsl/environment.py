@@ -5,6 +5,8 @@ import re
 import shlex
 from collections.abc import Mapping
 
+from sophron.records.secret_filter import WORDS
+
 # Where programs, libraries and modules are, who and where one is, how text is written, and what the clients of the
 # schedulers read. Everything else stays with the driver: keys and tokens have any name.
 PASSED = re.compile(
@@ -15,7 +17,7 @@ PASSED = re.compile(
     r"|SOPHRON_LMP|HOSTNAME|PWD|JOBNAME)"
 )
 # Of these, the scheduler's own secrets and what a driver that is itself a job must not hand on.
-KEPT_BACK = re.compile(r".*(JWT|TOKEN|SECRET|PASSWORD|COOKIE).*")
+KEPT_BACK = re.compile(f".*({WORDS}).*")
 
 
 def is_passed(name: str) -> bool:

@@ -10,12 +10,14 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from sophron.records.secret_filter import SSH_AGENT
+
 VARIABLE = "SOPHRON_KEYS"
 """Where a local step finds them: a path into the memory of the driver, which leads nowhere on another machine."""
 
+# Fewer than `secret_filter` knows: what only schedulers and storage plugins read (SLURM_JWT) the driver itself needs.
 KEY_NAME = re.compile(r"API_?KEY$|AUTH_TOKEN$|PASSPHRASE$", re.IGNORECASE)
 PRIVATE_KEY = "PRIVATE KEY-----"
-AGENT = ("SSH_AUTH_SOCK", "SSH_AGENT_PID")
 
 
 def withhold(names: Iterable[str] = ()) -> None:
@@ -24,7 +26,7 @@ def withhold(names: Iterable[str] = ()) -> None:
     names: variables that hold a key in any case. The memory is an anonymous file of this process; it is gone with it,
     and only its user may open it.
     """
-    for name in AGENT:
+    for name in SSH_AGENT:
         os.environ.pop(name, None)
     always = set(names)
     found = {name: value for name, value in os.environ.items() if name in always or _is_key(name, value)}

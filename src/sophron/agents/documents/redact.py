@@ -13,33 +13,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
+from sophron.records import secret_filter
+
 MARK = "[redacted]"
-SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE)
 SHORTEST = 8  # a shorter value would be found in ordinary words and numbers
 SECRET_FIELDS = frozenset(
     {"authorization", "proxy-authorization", "x-api-key", "api-key", "apikey", "api_key", "cookie", "set-cookie"}
-)
-SHAPES = re.compile(
-    r"""
-    (?<![A-Za-z0-9])(?:
-        sk-[A-Za-z0-9_-]{16,}                          # Anthropic, OpenAI and servers that imitate them
-      | gh[opsur]_[A-Za-z0-9]{20,} | github_pat_\w{20,}
-      | (?:AKIA|ASIA)[0-9A-Z]{16}(?![0-9A-Za-z])       # AWS access key ids
-      | glpat-[A-Za-z0-9_-]{20,}
-      | AIza[0-9A-Za-z_-]{35} | hf_[A-Za-z0-9]{30,} | xox[abeoprs]-[A-Za-z0-9-]{10,}
-      | eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*   # JSON web tokens
-    )
-    | -----BEGIN\ [A-Z0-9\ ]*PRIVATE\ KEY-----.*?(?:-----END\ [A-Z0-9\ ]*PRIVATE\ KEY-----|\Z)
-    """,
-    re.VERBOSE | re.DOTALL,
 )
 HEADERS = re.compile(
     r"(?i)(?:authorization[\"']?\s*[:=]\s*[\"']?(?:bearer|basic)\s+|(?:x-)?api-key[\"']?\s*[:=]\s*[\"']?)"
     r"(?!\[redacted\])([^\s\"',;\\]{4,})"
 )
 USERINFO = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#:@]*:([^\s/?#@]+)@")  # the password in an address
-# Each shape holds one of these; looking for them first is many times faster than the pattern.
-HINTS = ("sk-", "gh", "glpat-", "AKIA", "ASIA", "AIza", "hf_", "xox", "eyJ", "PRIVATE KEY")
 HEADER_HINTS = ("authorization", "api-key")
 ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([\"\\/bfnrt]))")
 PLAIN = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
@@ -67,7 +52,7 @@ class Redactor:
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         always = set(names)
-        values = {value for name, value in os.environ.items() if name in always or SECRET_NAME.search(name)}
+        values = {value for name, value in os.environ.items() if name in always or secret_filter.NAME.search(name)}
         # The longest first: one key may begin with another.
         forms = {form for value in filter(_is_secret, values) for form in _forms(value)}
         self._values = sorted(forms, key=len, reverse=True)
@@ -104,8 +89,8 @@ class Redactor:
             while start >= 0:
                 yield start, start + len(value)
                 start = text.find(value, start + len(value))
-        if any(hint in text for hint in HINTS):
-            yield from (match.span() for match in SHAPES.finditer(text))
+        if any(hint in text for hint in secret_filter.HINTS):
+            yield from (match.span() for match in secret_filter.SHAPES.finditer(text))
         if "://" in text:
             yield from (match.span(1) for match in USERINFO.finditer(text))
         lowered = text.lower()
