@@ -18,9 +18,8 @@ from record import record
 from sophron.agents.documents.redact import Redactor
 from sophron.agents.gateway import model_catalogue
 from sophron.agents.gateway.audit import Audit
-from sophron.agents.gateway.budget import Cap, Caps
 from sophron.agents.gateway.gateway import Gateway
-from sophron.agents.gateway.ledger import FILE, Ledger, OverBudget
+from sophron.agents.gateway.ledger import FILE, BudgetError, Cap, Caps, Ledger
 from sophron.interfaces.model import Message, Request, Response, Text, Usage
 
 CAP = 2.0
@@ -38,7 +37,7 @@ def spend(root: Path, step: str) -> None:
         while True:
             ledger.settle(ledger.reserve(step, "stub", 1000, PRICE), Usage(500, 100), PRICE * 0.9)
             got += 1
-    except OverBudget:
+    except BudgetError:
         print(got)
 
 

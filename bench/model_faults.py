@@ -18,13 +18,12 @@ from pathlib import Path
 
 from record import record
 
-from sophron.agents.documents.errors import AgentFailure
+from sophron.agents.documents.errors import AgentError
 from sophron.agents.documents.redact import Redactor
 from sophron.agents.gateway import model_catalogue
 from sophron.agents.gateway.audit import Audit, path_of
-from sophron.agents.gateway.budget import Cap, Caps
 from sophron.agents.gateway.gateway import Gateway
-from sophron.agents.gateway.ledger import FILE, Ledger
+from sophron.agents.gateway.ledger import FILE, Cap, Caps, Ledger
 from sophron.agents.gateway.model_catalogue import Catalogue
 from sophron.interfaces.model import Message, Request, Text
 
@@ -72,7 +71,7 @@ def run(root: Path, peer: Peer, requests: int) -> dict[str, object]:
     for number in range(requests):
         try:
             gateway.ask(asked(number), rank=3, role="work")
-        except AgentFailure as failure:
+        except AgentError as failure:
             lost.append(failure.reason)
     closed, ends = closings(root)
     calls = peer.asked("/messages")

@@ -13,7 +13,7 @@ import stub_models
 from sophron.agents.documents.redact import MARK, Redactor
 from sophron.agents.documents.request_json import request_digest, response_data, response_of
 from sophron.agents.gateway.audit import Audit, path_of
-from sophron.interfaces.model import Image, Message, ModelFailure, Response, Text, ToolAnswer, ToolCall, Usage
+from sophron.interfaces.model import Image, Message, ModelError, Response, Text, ToolAnswer, ToolCall, Usage
 
 ENVIRONMENT = 'planted/"value"-0123456789'
 PLANTED = {
@@ -96,7 +96,7 @@ def test_secrets_in_request_answer_tool_call_and_error_are_not_in_the_audit(tmp_
     call = ToolCall("1", "read", {"path": everything}, everything)
     response = Response((Text(everything), call), "tool", Usage(3, 4, 1), "stub", "m", {"headers": {"Cookie": "abc"}})
     audit.answered(asked, model, response, 0.5, 0.01)
-    audit.failed(asked, model, ModelFailure("server", everything, status=500, raw={everything: everything}), 0.1)
+    audit.failed(asked, model, ModelError("server", everything, status=500, raw={everything: everything}), 0.1)
     text = path_of(tmp_path, "caveats").read_text()
     decoded = json.dumps([json.loads(line) for line in text.splitlines()], ensure_ascii=False)
     assert not [trace for trace in TRACES if trace in text or trace in decoded]
@@ -165,6 +165,6 @@ def test_a_picture_is_kept_once_however_often_it_is_said_again(tmp_path):
 
 
 def test_numbers_that_json_cannot_hold_do_not_stop_an_audit(tmp_path):
-    failure = ModelFailure("wrong_shape", "odd", raw={"value": float("nan")})
+    failure = ModelError("wrong_shape", "odd", raw={"value": float("nan")})
     Audit(tmp_path, Redactor()).failed(stub_models.request(), stub_models.model("m"), failure, 0.0)
     assert json.loads(path_of(tmp_path, "caveats").read_text())["failure"]["raw"] == {"value": "nan"}

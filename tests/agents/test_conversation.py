@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from sophron.agents.documents.errors import AgentFailure
+from sophron.agents.documents.errors import AgentError
 from sophron.agents.step.conversation import converse, parsed
 from sophron.interfaces.model import Message, Request, Response, Text, Tool, ToolAnswer, ToolCall, Usage
 
@@ -73,14 +73,14 @@ def test_half_a_character_is_repaired_like_any_other_fault():
     "bad", ['{"n": NaN}', '{"n": 1, "n": 2}', "[1]", "seven", "", '{"n": 7.5}', '{"n": 7, "m": 1}']
 )
 def test_two_invalid_answers_are_a_typed_failure(bad):
-    with pytest.raises(AgentFailure) as failure:
+    with pytest.raises(AgentError) as failure:
         converse(REQUEST, Scripted(said(bad), said(bad)), faults, most_calls=5)
     assert failure.value.kind == "invalid_answer"
 
 
 def test_without_a_call_left_there_is_no_repair_turn():
     ask = Scripted(said("no"))
-    with pytest.raises(AgentFailure, match="no valid answer"):
+    with pytest.raises(AgentError, match="no valid answer"):
         converse(REQUEST, ask, faults, most_calls=1)
     assert len(ask.requests) == 1
 
@@ -103,7 +103,7 @@ def test_a_tool_is_not_called_with_half_a_character():
 
 def test_tools_without_end_are_a_typed_failure():
     forever = [wants(ToolCall(str(n), "look", {})) for n in range(9)]
-    with pytest.raises(AgentFailure) as failure:
+    with pytest.raises(AgentError) as failure:
         converse(REQUEST, Scripted(*forever), faults, tools=Hands(), most_calls=4)
     assert failure.value.kind == "tool"
 
@@ -116,7 +116,7 @@ def test_an_agent_without_tools_that_asks_for_one_is_told_so():
 
 @pytest.mark.parametrize(("stop", "kind"), [("refusal", "refusal"), ("length", "too_long")])
 def test_refused_and_cut_answers_are_typed_failures(stop, kind):
-    with pytest.raises(AgentFailure) as failure:
+    with pytest.raises(AgentError) as failure:
         converse(REQUEST, Scripted(said('{"n": 7}', stop)), faults)
     assert failure.value.kind == kind
 
@@ -142,7 +142,7 @@ answers = st.one_of(
 def test_500_fuzzed_answers_none_unvalidated_passes(first, second):
     try:
         answer = converse(REQUEST, Scripted(said(first), said(second)), faults, most_calls=2).answer
-    except AgentFailure as failure:
+    except AgentError as failure:
         kind, answer = failure.kind, None
     # 7.0 is an integer by JSON Schema, which knows no types of Python; true is none.
     number = None if answer is None else answer.get("n")

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from sophron.agents.documents.errors import AgentFailure
+from sophron.agents.documents.errors import AgentError
 from sophron.agents.step import agent_step
 from sophron.campaign.planning import agent_definitions
 from sophron.interfaces.model import Response, Text, ToolCall, Usage
@@ -86,22 +86,22 @@ def test_what_tools_wrote_before_it_failed_is_kept(work):
 
 def test_an_agent_that_was_not_reached_did_not_fail(work):
     def away(_):
-        raise AgentFailure("unavailable", "nobody answers")
+        raise AgentError("unavailable", "nobody answers")
 
-    with pytest.raises(AgentFailure, match="nobody answers"):
+    with pytest.raises(AgentError, match="nobody answers"):
         agent_step.run(work, away)
     assert not work.answer.exists()
 
     def cut_off(request):
         if request.turn > 1:
-            raise AgentFailure("budget", "the cap is reached")
+            raise AgentError("budget", "the cap is reached")
         return says("a story")
 
-    with pytest.raises(AgentFailure, match="the cap is reached"):
+    with pytest.raises(AgentError, match="the cap is reached"):
         agent_step.run(work, cut_off)
     assert not work.answer.exists()
 
 
 def test_elsewhere_a_failure_stays_one(work):
-    with pytest.raises(AgentFailure, match="no valid answer"):
+    with pytest.raises(AgentError, match="no valid answer"):
         agent_step.run(replace(work, may_fail=False), lambda _: says("a story"))

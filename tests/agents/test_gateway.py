@@ -10,12 +10,11 @@ from loopback_anthropic import serve_anthropic
 from loopback_peer import LOST, seeded
 from stub_models import answer, failure, model, request
 
-from sophron.agents.documents.errors import AgentFailure
+from sophron.agents.documents.errors import AgentError
 from sophron.agents.documents.redact import Redactor
 from sophron.agents.gateway import gateway as module
 from sophron.agents.gateway.audit import Audit, path_of
-from sophron.agents.gateway.budget import Cap, Caps
-from sophron.agents.gateway.ledger import Ledger
+from sophron.agents.gateway.ledger import Cap, Caps, Ledger
 from sophron.agents.gateway.model_catalogue import load
 from sophron.interfaces.model import Response, Text, ToolCall, Usage
 
@@ -86,11 +85,11 @@ def test_a_model_that_keeps_failing_or_lacks_its_key_is_replaced_within_its_rank
 def test_no_model_of_another_rank_or_role_is_asked_and_the_failure_names_every_model(make):
     models = [model("a"), model("b", roles=("control",)), model("c", rank=2)]
     made = make({"a": [failure("rejected", "none")]}, models)
-    with pytest.raises(AgentFailure, match=r"a: the stub was told to be rejected") as failed:
+    with pytest.raises(AgentError, match=r"a: the stub was told to be rejected") as failed:
         ask(made)
     assert failed.value.kind == "unavailable"
     assert made.stub.asked == ["a"]
-    with pytest.raises(AgentFailure, match="no model of rank 7 for work"):
+    with pytest.raises(AgentError, match="no model of rank 7 for work"):
         ask(made, rank=7)
 
 
@@ -114,30 +113,30 @@ def test_a_model_over_budget_is_replaced_by_one_that_fits(make):
 def test_only_budgets_make_the_failure_a_budget(make):
     caps = Caps(Cap(calls=0), Cap(), Cap())
     made = make({}, [model("a"), model("b")], caps=caps)
-    with pytest.raises(AgentFailure, match=r"a: the step may take 0 calls.*; b: the step may") as failed:
+    with pytest.raises(AgentError, match=r"a: the step may take 0 calls.*; b: the step may") as failed:
         ask(made)
     assert failed.value.kind == "budget"
     assert not path_of(made.ledger.root, "caveats").exists()
     mixed = make({}, [model("a"), model("b")], caps=caps, lacks=["b"])
-    with pytest.raises(AgentFailure) as failed:
+    with pytest.raises(AgentError) as failed:
         ask(mixed)
     assert failed.value.kind == "unavailable"
 
 
 def test_retries_stop_when_the_budget_or_the_time_of_the_step_is_used_up(make):
     made = make({"a": [failure("cut")] * 9}, [model("a")], caps=Caps(Cap(calls=2), Cap(), Cap()))
-    with pytest.raises(AgentFailure) as failed:
+    with pytest.raises(AgentError) as failed:
         ask(made)
     assert (failed.value.kind, made.stub.asked) == ("budget", ["a", "a"])
     made = make({"a": [failure("limited", "none", retry_after_s=30.0)] * 9}, [model("a")])
-    with pytest.raises(AgentFailure, match="limited, attempt 1"):
+    with pytest.raises(AgentError, match="limited, attempt 1"):
         ask(made, until=time.monotonic() + 20)
     assert made.slept == []
 
 
 def test_a_request_that_fits_no_context_is_too_long_and_asks_nobody(make):
     made = make({}, [model("a", context=500), model("b", context=600)])
-    with pytest.raises(AgentFailure) as failed:
+    with pytest.raises(AgentError) as failed:
         ask(made, request(max_tokens=900))
     assert failed.value.kind == "too_long"
 
@@ -159,8 +158,8 @@ def test_a_key_in_an_answer_does_not_reach_the_step(make):
 
 def test_a_key_in_a_failure_does_not_reach_the_reason(make):
     key = "sk-ant-api03-AbCdEfGhIjKlMnOpQrStUvWxYz"
-    told = module.ModelFailure("rejected", f"bad key {key}", outcome="none")
-    with pytest.raises(AgentFailure) as failed:
+    told = module.ModelError("rejected", f"bad key {key}", outcome="none")
+    with pytest.raises(AgentError) as failed:
         ask(make({"a": [told]}, [model("a")]))
     assert key not in str(failed.value)
 

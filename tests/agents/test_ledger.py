@@ -8,9 +8,8 @@ import sys
 
 import pytest
 
-from sophron.agents.gateway import ledger, ledger_totals
-from sophron.agents.gateway.budget import Cap, Caps, day_cap
-from sophron.agents.gateway.ledger import Ledger, OverBudget
+from sophron.agents.gateway import ledger
+from sophron.agents.gateway.ledger import BudgetError, Cap, Caps, Ledger, day_cap
 from sophron.interfaces.model import Usage
 from sophron.records.errors import Refused, UserError
 
@@ -18,8 +17,8 @@ NONE = Cap()
 SPENDER = """
 import sys
 from pathlib import Path
-from sophron.agents.gateway.budget import Cap, Caps
-from sophron.agents.gateway.ledger import Ledger, OverBudget
+from sophron.agents.gateway.ledger import Cap, Caps
+from sophron.agents.gateway.ledger import Ledger, BudgetError
 from sophron.interfaces.model import Usage
 root, name = Path(sys.argv[1]), sys.argv[2]
 ledger = Ledger(root, Caps(Cap(), Cap(calls=None, tokens=None, dollars=1.0), Cap()))
@@ -29,7 +28,7 @@ sys.stdin.readline()
 for turn in range(20):
     try:
         held = ledger.reserve(name, "stub", 100, 0.03)
-    except OverBudget:
+    except BudgetError:
         continue
     got += 1
     if turn % 3 == 0:
@@ -42,7 +41,7 @@ print(got)
 HOLDER = """
 import sys, time
 from pathlib import Path
-from sophron.agents.gateway.budget import Cap, Caps
+from sophron.agents.gateway.ledger import Cap, Caps
 from sophron.agents.gateway.ledger import Ledger
 Ledger(Path(sys.argv[1]), Caps(Cap(), Cap(), Cap())).reserve("debug-1", "stub", 900, 0.5)
 print("reserved", flush=True)
@@ -97,7 +96,7 @@ def test_a_reservation_whose_process_was_killed_stays_charged_and_the_ledger_goe
     holder.stdout.close()
     later = Ledger(tmp_path, caps(campaign=Cap(tokens=1000)))
     assert later.used()["campaign"] == {"calls": 1, "tokens": 900, "dollars": 0.5}
-    with pytest.raises(OverBudget) as over:
+    with pytest.raises(BudgetError) as over:
         later.reserve("debug-1", "stub", 101, 0.0)
     assert (over.value.cap, over.value.on) == ("campaign", "tokens")
     later.reserve("debug-1", "stub", 100, 0.0)
@@ -127,7 +126,7 @@ def test_a_torn_last_line_is_closed_by_the_next_append_and_counts_nothing(tmp_pa
 def test_each_cap_is_named_with_its_remedy(tmp_path, limits, cap, on):
     book = Ledger(tmp_path, limits)
     book.reserve("a", "stub", 100, 0.1)
-    with pytest.raises(OverBudget) as over:
+    with pytest.raises(BudgetError) as over:
         book.reserve("a", "stub", 100, 0.1)
     assert (over.value.cap, over.value.on) == (cap, on)
     assert {"step": "limits.", "campaign": "sophron amend", "day": "budget.yaml"}[cap] in over.value.reason
@@ -138,14 +137,14 @@ def test_a_cap_of_a_step_is_its_own_and_a_cap_of_zero_lets_nothing_through(tmp_p
     book = Ledger(tmp_path, caps(step=Cap(calls=1)))
     book.reserve("a", "stub", 1, 0.0)
     book.reserve("b", "stub", 1, 0.0)
-    with pytest.raises(OverBudget):
+    with pytest.raises(BudgetError):
         Ledger(tmp_path, caps(campaign=Cap.of_envelope({}))).reserve("c", "stub", 0, 0.0)
 
 
 def test_the_day_is_shared_by_campaigns_and_survives_their_removal(tmp_path):
     for name in ("one", "two"):
         Ledger(tmp_path / name, caps(day=Cap(calls=2))).reserve("a", "stub", 1, 0.0)
-    with pytest.raises(OverBudget, match="go on tomorrow"):
+    with pytest.raises(BudgetError, match="go on tomorrow"):
         Ledger(tmp_path / "three", caps(day=Cap(calls=2))).reserve("a", "stub", 1, 0.0)
 
 
@@ -188,7 +187,7 @@ def test_a_ledger_that_is_cut_under_a_running_step_is_refused(tmp_path):
 
 
 def test_kept_sums_agree_with_the_lines_and_are_dropped_where_a_line_was_edited(tmp_path, monkeypatch):
-    monkeypatch.setattr(ledger_totals, "LONGEST_TAIL", 2000)
+    monkeypatch.setattr(ledger, "LONGEST_TAIL", 2000)
     book = Ledger(tmp_path, caps())
     for number in range(40):
         book.settle(book.reserve(f"s-{number % 3}", "stub", 100, 0.001), Usage(number, 1), 0.000123)

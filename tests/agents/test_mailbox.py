@@ -15,7 +15,7 @@ from sophron.agents.documents.redact import Redactor
 from sophron.agents.gateway import mailbox
 from sophron.agents.gateway.backends.mailbox import Mailbox
 from sophron.cli import main
-from sophron.interfaces.model import ModelFailure
+from sophron.interfaces.model import ModelError
 from sophron.records.errors import UserError
 
 GOOD = {"verdict": "done \x1b[31m"}
@@ -48,20 +48,20 @@ def test_an_answer_given_while_the_step_waits_is_its_response(tmp_path):
 
 
 def test_a_time_out_says_the_next_command_and_the_next_try_finds_the_later_answer(tmp_path):
-    with pytest.raises(ModelFailure, match=r"sophron mailbox answer caveats-1-\w{12} FILE") as failed:
+    with pytest.raises(ModelError, match=r"sophron mailbox answer caveats-1-\w{12} FILE") as failed:
         backend(tmp_path).complete(request(), model("m", timeout_s=0.2))
     assert (failed.value.kind, failed.value.outcome) == ("timeout", "none")
     mailbox.answer(mailbox.find(tmp_path, "caveats"), json.dumps(GOOD))
     assert json.loads(backend(tmp_path).complete(request(), model("m", timeout_s=5)).text) == GOOD
     assert mailbox.withdraw(tmp_path, "caveats") == 1
-    with pytest.raises(ModelFailure):
+    with pytest.raises(ModelError):
         backend(tmp_path).complete(request(), model("m", timeout_s=0.1))
 
 
 def test_an_answer_that_does_not_fit_is_moved_aside_with_the_reason_and_not_deleted(tmp_path):
     entry = post(tmp_path)
     (entry.folder / "answer.json").write_text('{"verdict": 7}')
-    with pytest.raises(ModelFailure):
+    with pytest.raises(ModelError):
         backend(tmp_path).complete(request(), model("m", timeout_s=0.2))
     assert json.loads((entry.folder / "answer.invalid-1.json").read_text()) == {"verdict": 7}
     assert "$.verdict: 7 is not of type 'string'" in (entry.folder / "answer.invalid-1.txt").read_text()
@@ -70,14 +70,14 @@ def test_an_answer_that_does_not_fit_is_moved_aside_with_the_reason_and_not_dele
 
 def test_a_pipe_in_the_place_of_an_answer_is_none_and_makes_nobody_wait(tmp_path):
     os.mkfifo(post(tmp_path).folder / "answer.json")
-    with pytest.raises(ModelFailure, match="nobody answered within"):
+    with pytest.raises(ModelError, match="nobody answered within"):
         backend(tmp_path).complete(request(), model("m", timeout_s=0.2))
 
 
 def test_a_half_written_answer_is_left_to_its_writer(tmp_path):
     entry = post(tmp_path)
     (entry.folder / "answer.json").write_text('{"verd')
-    with pytest.raises(ModelFailure):
+    with pytest.raises(ModelError):
         backend(tmp_path).complete(request(), model("m", timeout_s=0.2))
     assert entry.answered
     (entry.folder / "answer.json").write_text(json.dumps(GOOD))

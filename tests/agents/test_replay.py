@@ -7,14 +7,13 @@ import pytest
 import stub_models
 from stub_models import answer, failure, model, request
 
-from sophron.agents.documents.errors import AgentFailure
+from sophron.agents.documents.errors import AgentError
 from sophron.agents.documents.redact import Redactor
 from sophron.agents.gateway import model_catalogue
 from sophron.agents.gateway.audit import Audit, path_of
 from sophron.agents.gateway.backends.replay import Replay
-from sophron.agents.gateway.budget import Cap, Caps
 from sophron.agents.gateway.gateway import Gateway
-from sophron.agents.gateway.ledger import Ledger
+from sophron.agents.gateway.ledger import Cap, Caps, Ledger
 from sophron.interfaces.model import Message
 from sophron.records import entry_points
 
@@ -53,7 +52,7 @@ def test_another_campaign_replays_from_the_one_that_a_variable_names(tmp_path, m
     monkeypatch.setenv("SOPHRON_REPLAY", str(tmp_path / "finished"))
     assert replay(tmp_path / "copy", monkeypatch, request()) == first
     shutil.rmtree(tmp_path / "finished")
-    with pytest.raises(AgentFailure, match="holds no records"):
+    with pytest.raises(AgentError, match="holds no records"):
         replay(tmp_path / "copy", monkeypatch, request())
 
 
@@ -79,20 +78,20 @@ def test_redaction_makes_no_miss_in_the_request_nor_in_what_follows_an_answer(tm
 def test_a_miss_shows_the_nearest_recorded_request_and_the_difference(tmp_path, monkeypatch):
     other, near = request("Quite another question\nof two lines"), request("Is the run done?\nSay why.")
     record(tmp_path, monkeypatch, [answer(), answer()], other, near)
-    with pytest.raises(AgentFailure) as failed:
+    with pytest.raises(AgentError) as failed:
         replay(tmp_path, monkeypatch, request("Is the run over?\nSay why."))
     assert failed.value.kind == "absent"
     assert "-Is the run done?\n+Is the run over?" in failed.value.reason
     assert "another question" not in failed.value.reason
-    with pytest.raises(AgentFailure, match="differs in:\nmax_tokens differs"):
+    with pytest.raises(AgentError, match="differs in:\nmax_tokens differs"):
         replay(tmp_path, monkeypatch, type(near)(**{**near.__dict__, "max_tokens": 17}))
 
 
 def test_answers_that_are_used_up_and_steps_without_any_are_misses(tmp_path, monkeypatch):
     record(tmp_path, monkeypatch, [answer()], request())
-    with pytest.raises(AgentFailure, match="is used up"):
+    with pytest.raises(AgentError, match="is used up"):
         replay(tmp_path, monkeypatch, request(), request())
-    with pytest.raises(AgentFailure, match="holds no answer for the step debug-1"):
+    with pytest.raises(AgentError, match="holds no answer for the step debug-1"):
         replay(tmp_path, monkeypatch, request(step="debug-1"))
 
 
@@ -108,6 +107,6 @@ def test_a_torn_line_and_failed_attempts_are_no_answers(tmp_path, monkeypatch):
 
 def test_a_secret_is_not_in_the_difference(tmp_path, monkeypatch):
     record(tmp_path, monkeypatch, [answer()], request())
-    with pytest.raises(AgentFailure) as failed:
+    with pytest.raises(AgentError) as failed:
         replay(tmp_path, monkeypatch, request("it is ghp_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"))
     assert "AbCdEf" not in failed.value.reason

@@ -11,7 +11,7 @@ from loopback_anthropic import serve_anthropic
 from loopback_peer import Turn
 
 from sophron.agents.documents import prompt
-from sophron.agents.documents.errors import AgentFailure
+from sophron.agents.documents.errors import AgentError
 from sophron.agents.step import agent_step, step_wiring
 from sophron.agents.step.agent_step import AgentStep
 from sophron.campaign.approval import amendment_journal
@@ -165,7 +165,7 @@ def test_an_answer_without_a_model_is_a_failure(work, monkeypatch):
     }  # fmt: skip
     with serve_anthropic(lambda body: Turn(json.dumps(made_up))) as peer:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", peer.url)
-        with pytest.raises(AgentFailure, match="tools left no trajectory"):
+        with pytest.raises(AgentError, match="tools left no trajectory"):
             run(work, {"agents": {"backend": "anthropic"}})
     assert not work.answer.exists()
 

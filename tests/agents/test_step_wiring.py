@@ -105,7 +105,7 @@ def test_a_tool_that_the_wiring_does_not_name_is_refused_at_call(step):
     front = {**step.agent.front, "wired_by": "wiring", "tools": ["read_file", "run_command", "toy__*"]}
     wiring = {"tools": ["read_file", "toy__multiply", "write_file"]}
     narrowed = replace(step, agent=replace(step.agent, front=front), inputs={**step.inputs, "wiring": wiring})
-    assert step_wiring.wired(narrowed.agent, narrowed.inputs) == ["read_file", "toy__multiply"]
+    assert step_wiring.allowed_tools(narrowed.agent, narrowed.inputs) == ["read_file", "toy__multiply"]
     wiring["tools"].remove("toy__multiply")
     with step_wiring.toolbox(narrowed) as box:
         assert [tool.name for tool in box.tools] == ["read_file"]

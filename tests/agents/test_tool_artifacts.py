@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from sophron.agents.documents.errors import AgentFailure
-from sophron.agents.step import tool_artifacts
+from sophron.agents.documents.errors import AgentError
+from sophron.agents.step import agent_step
 
 
 @pytest.fixture
@@ -18,14 +18,14 @@ def scratch(tmp_path):
 
 def test_a_file_is_read(scratch):
     (scratch / "session" / "model.json").write_text("model")
-    assert tool_artifacts.read(scratch, "model", "session/model.json") == b"model"
+    assert agent_step.read_artifact(scratch, "model", "session/model.json") == b"model"
 
 
 def test_one_that_is_not_there_is_a_failure(scratch):
-    with pytest.raises(AgentFailure, match="left no model"):
-        tool_artifacts.read(scratch, "model", "session/model.json")
-    with pytest.raises(AgentFailure, match="left no model"):
-        tool_artifacts.read(scratch, "model", "nowhere/model.json")
+    with pytest.raises(AgentError, match="left no model"):
+        agent_step.read_artifact(scratch, "model", "session/model.json")
+    with pytest.raises(AgentError, match="left no model"):
+        agent_step.read_artifact(scratch, "model", "nowhere/model.json")
 
 
 @pytest.mark.parametrize("how", ["file", "folder", "hard link", "pipe"])
@@ -41,12 +41,12 @@ def test_a_way_out_of_the_work_folder_is_refused(scratch, how):
         os.link(secret, planted)
     else:
         os.mkfifo(planted)
-    with pytest.raises(AgentFailure, match="is refused"):
-        tool_artifacts.read(scratch, "model", "session/model.json")
+    with pytest.raises(AgentError, match="is refused"):
+        agent_step.read_artifact(scratch, "model", "session/model.json")
 
 
 def test_one_that_is_too_large_is_a_failure(scratch, monkeypatch):
-    monkeypatch.setattr(tool_artifacts, "LARGEST_BYTES", 3)
+    monkeypatch.setattr(agent_step, "LARGEST_BYTES", 3)
     (scratch / "session" / "model.json").write_text("model")
-    with pytest.raises(AgentFailure, match="more than 0 MiB"):
-        tool_artifacts.read(scratch, "model", "session/model.json")
+    with pytest.raises(AgentError, match="more than 0 MiB"):
+        agent_step.read_artifact(scratch, "model", "session/model.json")

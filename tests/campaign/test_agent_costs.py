@@ -7,7 +7,7 @@ import html_page
 import pytest
 import toy
 
-from sophron.agents.gateway import budget
+from sophron.agents.gateway import ledger
 from sophron.campaign.planning import agent_costs, agent_definitions, plan
 from sophron.campaign.review import review, review_page, review_text
 from sophron.campaign.spec import spec
@@ -88,7 +88,7 @@ def test_a_mailbox_costs_no_money(asking):
 
 def test_defaults_of_campaigns_documents_and_a_day_agree(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    default, day = agent_costs.default_limits(), budget.day_cap()
+    default, day = agent_costs.default_limits(), ledger.day_cap()
     assert {key: documented()[key] for key in agent_costs.KEYS} == default
     assert day.dollars == default["dollars"]
     assert day.tokens >= default["tokens"]

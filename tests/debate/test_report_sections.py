@@ -7,7 +7,7 @@ import pytest
 import toy
 from html_page import Page
 
-from sophron.agents.gateway.ledger_totals import nothing
+from sophron.agents.gateway.ledger import zero_amount
 from sophron.campaign.execution.outcome_store import Outcome, OutputFile
 from sophron.campaign.report import report
 from sophron.debate.trials import ablation_campaigns, repaired_failure
@@ -106,7 +106,9 @@ def test_a_method_without_a_panel_has_no_verdict_of_one(tmp_path):
 
 def test_every_way_to_end_is_explained_and_the_cost_of_trials_adds_up():
     assert set(report_sections.MEANINGS) == set(Failure)
-    rung = ablation_campaigns.Rung("full", [], {}, 1, [nothing() | {"dollars": 0.1}, nothing() | {"dollars": 0.3}])
+    rung = ablation_campaigns.Rung(
+        "full", [], {}, 1, [zero_amount() | {"dollars": 0.1}, zero_amount() | {"dollars": 0.3}]
+    )
     assert [each["dollars"] for each in rung.spent_in] == [0.1, 0.2]
 
 

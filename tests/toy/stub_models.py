@@ -2,11 +2,10 @@
 
 from sophron.agents.documents.redact import Redactor
 from sophron.agents.gateway.audit import Audit
-from sophron.agents.gateway.budget import Cap, Caps
 from sophron.agents.gateway.gateway import Gateway
-from sophron.agents.gateway.ledger import Ledger
+from sophron.agents.gateway.ledger import Cap, Caps, Ledger
 from sophron.agents.gateway.model_catalogue import Catalogue
-from sophron.interfaces.model import Message, Model, ModelBackend, ModelFailure, Request, Response, Text, Usage
+from sophron.interfaces.model import Message, Model, ModelBackend, ModelError, Request, Response, Text, Usage
 from sophron.records import entry_points
 
 SCHEMA = {
@@ -28,7 +27,7 @@ def answer(text='{"verdict": "yes"}', usage=None):
 
 
 def failure(kind, outcome="unknown", **more):
-    return ModelFailure(kind, f"the stub was told to be {kind}", outcome=outcome, **more)
+    return ModelError(kind, f"the stub was told to be {kind}", outcome=outcome, **more)
 
 
 class StubBackend(ModelBackend):

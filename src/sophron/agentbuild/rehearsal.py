@@ -11,7 +11,7 @@ from sophron.agentbuild import aud, build_inputs, build_store, judge, samples
 from sophron.agentbuild.case_run import CaseRun
 from sophron.agentbuild.contract import Contract
 from sophron.agentbuild.curriculum import Case
-from sophron.agents.documents.errors import AgentFailure
+from sophron.agents.documents.errors import AgentError
 from sophron.agents.gateway.model_catalogue import STAND_INS
 from sophron.agents.step import agent_step, step_wiring
 from sophron.agents.step.unapproved_step import NO_ENVELOPE
@@ -104,6 +104,6 @@ class Rehearsal:
         try:
             with step_wiring.toolbox(work) as tools:
                 agent_step.run(work, ask, tools=tools)
-        except AgentFailure as failure:
+        except AgentError as failure:
             return f"{failure.reason} ({failure.kind})"
         return ""

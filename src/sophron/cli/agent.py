@@ -127,7 +127,7 @@ def _check(args: argparse.Namespace) -> int:
     data, faults = _spec_data(root), 0
     for name in agent_definitions.names(root):
         try:
-            missing = step_wiring.missing(
+            missing = step_wiring.why_unavailable(
                 root, agent_definitions.find(root, name), agent_definitions.chosen(data, name)
             )
         except UserError as error:
@@ -164,7 +164,7 @@ def _ask(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     """One agent step. What its agent is told is gathered from results and records; it decides nothing."""
-    from sophron.agents.documents.errors import AgentFailure
+    from sophron.agents.documents.errors import AgentError
     from sophron.agents.step import agent_inputs, agent_step, step_wiring
     from sophron.campaign.planning import agent_definitions, agent_rules
     from sophron.campaign.spec.spec import load_signed
@@ -199,7 +199,7 @@ def _run(args: argparse.Namespace) -> int:
     try:
         with step_wiring.toolbox(work) as tools:
             agent_step.run(work, ask, tools=tools, again=override == "replay")
-    except AgentFailure as failure:
+    except AgentError as failure:
         raise UserError(f"{name}: {failure.reason} ({failure.kind})") from None
     finally:
         project(root)

@@ -127,7 +127,7 @@ def _announce(root: Path, override: str | None, *, back: bool) -> None:
 
     back: whether its draft goes back to it; else an answer that is there is used again.
     """
-    from sophron.agents.gateway import budget
+    from sophron.agents.gateway import ledger
     from sophron.agents.step import unapproved_step
     from sophron.agents.supervisor import design_dialogue
     from sophron.campaign.planning import agent_definitions
@@ -138,7 +138,7 @@ def _announce(root: Path, override: str | None, *, back: bool) -> None:
     backend = instead or agent_definitions.chosen(data, "design")["backend"]
     if backend in ("heuristic", "replay"):
         return
-    limit, day = agent_definitions.find(root, "design").front["limits"]["dollars"], budget.day_cap().dollars
+    limit, day = agent_definitions.find(root, "design").front["limits"]["dollars"], ledger.day_cap().dollars
     print(
         f"Asking {backend}, which may take minutes: at most {limit:g} dollars a turn, {day:g} a day for all campaigns.",
         file=sys.stderr,

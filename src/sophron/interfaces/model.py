@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 
@@ -31,6 +33,17 @@ class ToolCall:
     name: str
     arguments: Mapping[str, Any] | None
     raw: str = ""
+
+    @staticmethod
+    def of_text(identity: str, name: str, written: str) -> ToolCall:
+        """Return the call whose arguments are the JSON text `written`, or that text where it is not an object."""
+        try:
+            arguments = json.loads(written)
+        except json.JSONDecodeError:
+            arguments = None
+        if isinstance(arguments, dict):
+            return ToolCall(identity, name, arguments)
+        return ToolCall(identity, name, None, written)
 
 
 @dataclass(frozen=True)
@@ -165,7 +178,7 @@ FailureKind = Literal[
 ]
 
 
-class ModelFailure(Exception):
+class ModelError(Exception):
     """A call that gave no answer.
 
     outcome: `none` where the provider surely did not work on it (nothing to pay), `unknown` where it may have (it is
@@ -209,4 +222,10 @@ class ModelBackend(ABC):
 
     @abstractmethod
     def complete(self, request: Request, model: Model) -> Response:
-        """Ask once. Raises ModelFailure."""
+        """Ask once. Raises ModelError."""
+
+
+class CampaignBackend(ModelBackend):
+    """A backend that answers from files of the campaign. The gateway sets `root`, its folder, before it asks."""
+
+    root: Path = Path()

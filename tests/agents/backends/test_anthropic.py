@@ -18,7 +18,7 @@ from sophron.interfaces.model import (
     Image,
     Message,
     Model,
-    ModelFailure,
+    ModelError,
     Request,
     Text,
     Tool,
@@ -69,7 +69,7 @@ def serve(monkeypatch):
 
 
 def failure(asked=None, using=None):
-    with pytest.raises(ModelFailure) as caught:
+    with pytest.raises(ModelError) as caught:
         Anthropic().complete(asked or request(), using or model())
     return caught.value
 
@@ -328,7 +328,7 @@ def test_the_key_is_nowhere_even_where_the_service_echoes_it(serve, fault, caplo
     try:
         answer = Anthropic().complete(request(), model(timeout_s=0.3))
         shown = f"{answer!r} {answer.raw}"
-    except ModelFailure as found:
+    except ModelError as found:
         shown = f"{found!r} {found.raw} {found.reason} {traceback.format_exception(found)}"
     assert KEY in str(peer.seen[0].headers)
     assert KEY not in shown
@@ -367,7 +367,7 @@ def test_calls_under_faults_are_each_answered_once(serve):
         for _ in range(20):
             try:
                 Anthropic().complete(request(Message("user", (Text(f"call {number}"),))), model())
-            except ModelFailure as found:
+            except ModelError as found:
                 failures[found.kind] += 1
             else:
                 return

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from sophron.agents.gateway.backends.openai import OpenAI
-from sophron.interfaces.model import Message, Model, ModelFailure, Request, Text
+from sophron.interfaces.model import Message, Model, ModelError, Request, Text
 
 pytest.importorskip("openai")
 pytest.importorskip("llama_cpp.server.app", exc_type=ImportError)
@@ -68,7 +68,7 @@ def test_a_real_local_server_answers_in_shape(server, monkeypatch):
     model = Model("tiny", "openai", "smollm2", 3, base_url_env="LOCAL_MODEL_URL", timeout_s=120)
     asked = Request("s", "verify", 1, "You judge.", (Message("user", (Text("2 < 3?"),)),), SCHEMA, max_tokens=60)
     backend = OpenAI()
-    with suppress(ModelFailure):
+    with suppress(ModelError):
         backend.complete(asked, model)
     answer = backend.complete(asked, model)
     assert answer.stop == "end"

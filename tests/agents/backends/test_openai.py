@@ -10,7 +10,7 @@ from loopback_peer import FAULTS, Turn, queue
 from sophron.agents.gateway.backends import openai as backend
 from sophron.agents.gateway.backends.endpoint import Endpoint
 from sophron.agents.gateway.backends.openai import OpenAI
-from sophron.interfaces.model import Image, Message, Model, ModelFailure, Request, Text, Tool, ToolAnswer, ToolCall
+from sophron.interfaces.model import Image, Message, Model, ModelError, Request, Text, Tool, ToolAnswer, ToolCall
 
 openai = pytest.importorskip("openai")
 KEY = "sk-planted-4712-secret"
@@ -50,7 +50,7 @@ def serve(monkeypatch):
 
 
 def failure(asked=None, using=None):
-    with pytest.raises(ModelFailure) as caught:
+    with pytest.raises(ModelError) as caught:
         OpenAI().complete(asked or request(), using or model())
     return caught.value
 
@@ -250,7 +250,7 @@ def test_the_key_is_nowhere_even_where_the_service_echoes_it(serve, fault, caplo
     try:
         answer = OpenAI().complete(request(), model(timeout_s=0.3))
         shown = f"{answer!r} {answer.raw}"
-    except ModelFailure as found:
+    except ModelError as found:
         shown = f"{found!r} {found.raw} {found.reason} {traceback.format_exception(found)}"
     assert KEY in str(peer.seen[0].headers)
     assert KEY not in shown

@@ -2,15 +2,14 @@
 
 import pytest
 
-from sophron.agents.documents.errors import AgentFailure
+from sophron.agents.documents.errors import AgentError
 from sophron.agents.documents.redact import Redactor
 from sophron.agents.gateway import model_catalogue
 from sophron.agents.gateway.audit import Audit
 from sophron.agents.gateway.backends.replay import Replay
 from sophron.agents.gateway.backends.rule_based_backend import Heuristic
-from sophron.agents.gateway.budget import Cap, Caps
 from sophron.agents.gateway.gateway import Gateway
-from sophron.agents.gateway.ledger import Ledger
+from sophron.agents.gateway.ledger import Cap, Caps, Ledger
 from sophron.agents.step.conversation import converse
 from sophron.interfaces.model import Message, Request, Text, Tool, ToolAnswer
 from sophron.interfaces.rule_based_agent import Exchange, ToolUser, Use
@@ -78,13 +77,13 @@ def test_one_that_cannot_go_on_from_what_its_tools_said_declines(tmp_path, monke
 
     known = {"counter": ToolUser(stuck), "heuristic": Heuristic}
     monkeypatch.setattr(entry_points, "load", lambda group, name: known[name])
-    with pytest.raises(AgentFailure, match="nothing comes of it") as caught:
+    with pytest.raises(AgentError, match="nothing comes of it") as caught:
         converse(ASKED, asker(tmp_path), lambda answer: [], tools=Doubler(), most_calls=9)
     assert caught.value.kind == "refusal"
 
 
 def test_its_budget_of_calls_holds(tmp_path):
-    with pytest.raises(AgentFailure, match="beyond its limit of 2 calls"):
+    with pytest.raises(AgentError, match="beyond its limit of 2 calls"):
         converse(ASKED, asker(tmp_path), lambda answer: [], tools=Doubler(), most_calls=2)
 
 
@@ -94,7 +93,7 @@ def test_a_replay_gives_the_same_answer_through_the_same_tools(tmp_path):
     again = converse(ASKED, asker(tmp_path, "replay"), lambda answer: [], tools=tools, most_calls=9)
     assert again == first
     assert len(tools.calls) == 6
-    with pytest.raises(AgentFailure, match="holds no answer to this request"):
+    with pytest.raises(AgentError, match="holds no answer to this request"):
         converse(ASKED, asker(tmp_path, "replay"), lambda answer: [], tools=Doubler(broken=True), most_calls=9)
 
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sophron.agents.gateway.backends.rule_based_backend import Heuristic
-from sophron.interfaces.model import Model, ModelFailure, Request
+from sophron.interfaces.model import Model, ModelError, Request
 from sophron.records import documents, entry_points
 
 MISSED = verdict(judged("error", "viscosity_relative_error < 0.06", 0.12, 0.06, passed=False))
@@ -131,7 +131,7 @@ def check(agent, inputs):
     failure = None
     try:
         response = asked(agent, inputs)
-    except ModelFailure as raised:
+    except ModelError as raised:
         failure = raised
     if failure is None:
         document = documents.Document(json.loads(response.text), agent)
@@ -153,7 +153,7 @@ def test_good_inputs_give_a_valid_answer_that_names_its_maker(agent):
 
 @pytest.mark.parametrize("agent", sorted(INPUTS))
 def test_missing_inputs_are_a_typed_failure(agent):
-    with pytest.raises(ModelFailure, match="cannot use its inputs"):
+    with pytest.raises(ModelError, match="cannot use its inputs"):
         asked(agent, {})
 
 
@@ -192,5 +192,5 @@ def test_every_registered_rule_is_tried_here_or_in_a_file_of_its_own():
 
 
 def test_an_agent_without_a_rule_is_a_typed_failure():
-    with pytest.raises(ModelFailure, match="no rule of thumb"):
+    with pytest.raises(ModelError, match="no rule of thumb"):
         asked("no-such-agent", {})

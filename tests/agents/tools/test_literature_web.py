@@ -238,7 +238,7 @@ def test_another_host_than_the_granted_ones_is_not_asked(root, hosts):
         configure(root, url=server.url)
         with pytest.raises(UserError, match=r"reader\.md: grants\.hosts does not name 127\.0\.0\.1.*add it and sign"):
             step_wiring.web(root, "reading", agent, {})
-        assert "does not name 127.0.0.1" in step_wiring.missing(root, agent, {"backend": "heuristic"})
+        assert "does not name 127.0.0.1" in step_wiring.why_unavailable(root, agent, {"backend": "heuristic"})
         assert server.seen == []
 
 

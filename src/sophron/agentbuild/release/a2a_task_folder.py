@@ -20,7 +20,7 @@ from sophron.agentbuild.release import message_inputs
 from sophron.agentbuild.release.message_inputs import Given
 from sophron.agentbuild.release.package import MODELS, Package
 from sophron.agentbuild.release.packaged_agent import ITSELF
-from sophron.agents.documents.errors import AgentFailure
+from sophron.agents.documents.errors import AgentError
 from sophron.agents.step import agent_step, step_wiring
 from sophron.campaign.planning import agent_definitions
 from sophron.records import atomic, clock, documents, jsonl
@@ -78,7 +78,7 @@ def run(package: Package, folder: Path) -> None:
             ask = step_wiring.gateway(work, envelope, _spec(package))
             with step_wiring.toolbox(work) as tools:
                 agent_step.run(work, ask, tools=tools)
-        except AgentFailure as failure:
+        except AgentError as failure:
             fail(folder, failure.kind, failure.reason)
         except UserError as error:
             fail(folder, "refused", str(error))

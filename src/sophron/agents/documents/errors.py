@@ -17,7 +17,7 @@ OWN: frozenset[Kind] = frozenset({"invalid_answer", "refusal", "too_long", "tool
 """Kinds that say something about the agent; the others say that it was not asked, and another time it may be."""
 
 
-class AgentFailure(Exception):
+class AgentError(Exception):
     """An agent gave no usable answer. kind: for programs; reason: one sentence for people."""
 
     def __init__(self, kind: Kind, reason: str) -> None:

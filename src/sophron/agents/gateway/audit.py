@@ -11,7 +11,7 @@ from typing import Any
 
 from sophron.agents.documents.redact import Redactor
 from sophron.agents.documents.request_json import by_digest, request_digest, response_data
-from sophron.interfaces.model import Model, ModelFailure, Request, Response
+from sophron.interfaces.model import Model, ModelError, Request, Response
 from sophron.records import atomic, clock, jsonl
 from sophron.records.file_lock import FileLock
 
@@ -38,7 +38,7 @@ class Audit:
         about = {"status": "answered", **tokens, "dollars": round(dollars, 9), "response": response_data(response)}
         self._write(request, model, latency_s, about)
 
-    def failed(self, request: Request, model: Model, failure: ModelFailure, latency_s: float) -> None:
+    def failed(self, request: Request, model: Model, failure: ModelError, latency_s: float) -> None:
         """Record an attempt without an answer."""
         about = {key: getattr(failure, key) for key in ("reason", "outcome", "retry_after_s", "raw")}
         status = {"status": failure.kind, "http_status": failure.status}

@@ -7,14 +7,23 @@ from dataclasses import replace
 from functools import cached_property
 from random import Random
 
-from sophron.agents.documents.errors import AgentFailure, Kind
+from sophron.agents.documents.errors import AgentError, Kind
 from sophron.agents.documents.redact import whole
 from sophron.agents.documents.request_json import request_digest
 from sophron.agents.gateway.audit import Audit
-from sophron.agents.gateway.backends.campaign_files import CampaignBackend
-from sophron.agents.gateway.ledger import Ledger, OverBudget, Reservation
+from sophron.agents.gateway.ledger import BudgetError, Ledger, Reservation
 from sophron.agents.gateway.model_catalogue import STAND_INS, Catalogue
-from sophron.interfaces.model import Model, ModelBackend, ModelFailure, Request, Response, Text, ToolCall, Usage
+from sophron.interfaces.model import (
+    CampaignBackend,
+    Model,
+    ModelBackend,
+    ModelError,
+    Request,
+    Response,
+    Text,
+    ToolCall,
+    Usage,
+)
 from sophron.records import entry_points
 
 REGISTRY = "sophron.models"
@@ -53,13 +62,13 @@ class Gateway:
         """The answer of the first model that gives one; without secrets, as the audit has it.
 
         until: on the monotonic clock in seconds, when the step's time is over, whatever attempts and waits it took.
-        Raises AgentFailure (kinds budget, unavailable, too_long, absent).
+        Raises AgentError (kinds budget, unavailable, too_long, absent).
         """
         faults: list[tuple[Kind, str]] = []
         for model in self._candidates(rank, role):
             try:
                 return self._one(request, model, until)
-            except AgentFailure as failure:
+            except AgentError as failure:
                 faults.append((failure.kind, f"{model.handle}: {failure.reason}"))
         raise self._failure(faults, rank, role)
 
@@ -70,38 +79,36 @@ class Gateway:
         others = self.catalogue.candidates(first.rank, role, self.backend)
         return [first, *(model for model in others if model != first)]
 
-    def _failure(self, faults: list[tuple[Kind, str]], rank: int, role: str) -> AgentFailure:
+    def _failure(self, faults: list[tuple[Kind, str]], rank: int, role: str) -> AgentError:
         """One failure of all candidates: its kind is theirs where they agree."""
         if not faults:
             of = f" of the backend {self.backend}" if self.backend else ""
-            return AgentFailure(
-                "unavailable", f"config/models.yaml has no model{of} of rank {rank} for {role}; add one"
-            )
+            return AgentError("unavailable", f"config/models.yaml has no model{of} of rank {rank} for {role}; add one")
         kinds = {kind for kind, _ in faults}
         reason = self.audit.redactor.text("; ".join(reason for _, reason in faults))
-        return AgentFailure(kinds.pop() if len(kinds) == 1 else "unavailable", reason)
+        return AgentError(kinds.pop() if len(kinds) == 1 else "unavailable", reason)
 
     def _one(self, request: Request, model: Model, until: float) -> Response:
-        """Ask one model, again where the failure may pass. AgentFailure where it gives no answer."""
+        """Ask one model, again where the failure may pass. AgentError where it gives no answer."""
         backend = self._backend(model)
         if missing := backend.missing(model):
-            raise AgentFailure("unavailable", missing)
+            raise AgentError("unavailable", missing)
         waits = _Waits(request, model)
         for attempt in range(1, ATTEMPTS + 1):
             left = until - time.monotonic()
             if left <= 0:
-                raise AgentFailure("unavailable", "the agent's limits.seconds are over; raise them")
+                raise AgentError("unavailable", "the agent's limits.seconds are over; raise them")
             try:
                 return self._attempt(request, replace(model, timeout_s=min(model.timeout_s, left)), backend)
-            except ModelFailure as failure:
+            except ModelError as failure:
                 wait = waits.after(failure, attempt)
                 if wait is None or wait >= until - time.monotonic():
-                    raise AgentFailure(
+                    raise AgentError(
                         "absent" if failure.kind == "absent" else "unavailable",
                         f"{failure.reason} ({failure.kind}, attempt {attempt})",
                     ) from None
             self._sleep(wait)
-        raise AgentFailure("unavailable", f"gave no answer in {ATTEMPTS} attempts")
+        raise AgentError("unavailable", f"gave no answer in {ATTEMPTS} attempts")
 
     def _attempt(self, request: Request, model: Model, backend: ModelBackend) -> Response:
         """Reserve, ask once, audit, settle. Every attempt that was reserved is audited before it is settled."""
@@ -109,7 +116,7 @@ class Gateway:
         begun = time.monotonic()
         try:
             response = backend.complete(request, model)
-        except ModelFailure as failure:
+        except ModelError as failure:
             self.audit.failed(request, model, failure, time.monotonic() - begun)
             if reservation is not None:
                 close = self.ledger.release if failure.outcome == "none" else self.ledger.charge
@@ -129,7 +136,7 @@ class Gateway:
         asked = backend.count(request, model)
         answer = min(request.max_tokens, model.max_output)
         if asked + answer > model.context:
-            raise AgentFailure(
+            raise AgentError(
                 "too_long",
                 f"{asked} tokens of request and {answer} of answer do not fit its context of {model.context}; "
                 "shorten the inputs",
@@ -137,8 +144,8 @@ class Gateway:
         dollars = model.dollars(Usage(asked, answer, cache_written=asked))
         try:
             return self.ledger.reserve(request.step, model.handle, asked + answer, dollars)
-        except OverBudget as over:
-            raise AgentFailure("budget", over.reason) from None
+        except BudgetError as over:
+            raise AgentError("budget", over.reason) from None
 
     def _settle(self, reservation: Reservation, usage: Usage, dollars: float) -> None:
         """A service that does not say what it used is charged as reserved."""
@@ -183,7 +190,7 @@ class _Waits:
         request, handle = self._about
         return Random(f"{request_digest(request)} {handle}")  # noqa: S311
 
-    def after(self, failure: ModelFailure, attempt: int) -> float | None:
+    def after(self, failure: ModelError, attempt: int) -> float | None:
         """Seconds, or None where asking again would not help."""
         # In a time-out with the outcome `none` nobody took the request up in all that time: a mailbox.
         unread = failure.kind == "timeout" and failure.outcome == "none"

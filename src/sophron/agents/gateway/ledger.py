@@ -4,27 +4,204 @@
 campaigns of this user, for the cap of a day. A reservation counts in full from the moment `reserve` returns; it ends
 as settled (its real cost), released (nobody worked on it) or charged (it may have been worked on). One whose process
 died stays as it is: charged.
+The lines of a ledger are the truth; the sums beside it (`ledger.sums.json`) only spare the reading of old lines.
 """
 
+import hashlib
 import math
 import os
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from sophron.agents.gateway.budget import KINDS, Caps, day_file
-from sophron.agents.gateway.ledger_totals import Amount, Book, nothing
 from sophron.interfaces.model import Usage
-from sophron.records import clock, process_identity, user_folders
+from sophron.records import clock, jsonl, process_identity, user_folders
+from sophron.records.atomic import write_json
+from sophron.records.documents import load_yaml, schema, validate
 from sophron.records.errors import Refused, UserError
 from sophron.records.file_lock import FileLock
+from sophron.records.files import read_json
+from sophron.records.structure import structure
 
 FILE = Path("records", "ledger.jsonl")
 AUDITS = "records/*/audit.jsonl"
+BUDGET_NAME = "budget.yaml"
+LONGEST_TAIL = 64 * 1024  # bytes; some 250 lines, read in a millisecond or two
+Amount = dict[str, float]
+"""Calls, tokens and dollars."""
+
+
+@dataclass(frozen=True)
+class Cap:
+    """Most calls, tokens (in and out) and US dollars; None is no cap."""
+
+    calls: float | None = None
+    tokens: float | None = None
+    dollars: float | None = None
+
+    @staticmethod
+    def of_envelope(envelope: Mapping[str, Any]) -> "Cap":
+        """The signed envelope of a campaign; what it does not state was not granted."""
+        return Cap(envelope.get("model_calls", 0), envelope.get("tokens", 0), envelope.get("dollars", 0))
+
+    @staticmethod
+    def of_limits(limits: Mapping[str, Any]) -> "Cap":
+        """The limits in an agent's front matter; a key that is left out is no cap."""
+        return Cap(**{name: limits.get(name) for name in KINDS})
+
+
+KINDS = tuple(field.name for field in fields(Cap))
+
+
+@dataclass(frozen=True)
+class Caps:
+    """The three caps that every call must fit."""
+
+    step: Cap
+    campaign: Cap
+    day: Cap
+
+
+def day_file() -> Path:
+    """Where this user's own cap of a day stands."""
+    return user_folders.configuration() / BUDGET_NAME
+
+
+def day_cap() -> Cap:
+    """This user's cap of a day, from `budget.yaml` in the user's configuration, with the schema's defaults."""
+    defaults = {name: about["default"] for name, about in schema("budget")["properties"].items()}
+    path = day_file()
+    if not path.is_file():
+        return Cap(**defaults)
+    document = load_yaml(path)
+    validate(document, "budget")
+    return Cap(**defaults | document.data)
+
+
+def zero_amount() -> Amount:
+    """No calls, no tokens, no dollars."""
+    return dict.fromkeys(KINDS, 0)
+
+
+def _add(to: Amount, amount: Mapping[str, float], sign: int = 1) -> None:
+    for kind in KINDS:
+        # Nano-dollars: sums of the same amounts are the same number, in whatever order they came.
+        to[kind] = round(to[kind] + sign * amount[kind], 9)
+
+
+@dataclass(frozen=True)
+class LedgerLine:
+    """One line of a ledger. calls, tokens, dollars: reserved, or what a settled call took."""
+
+    event: Literal["reserve", "settle", "release", "charge"]
+    id: str
+    step: str = ""
+    day: str = ""
+    calls: float = 0
+    tokens: float = 0
+    dollars: float = 0
+
+    @property
+    def amount(self) -> Amount:
+        """What it reserves, or took."""
+        return {kind: getattr(self, kind) for kind in KINDS}
+
+
+@dataclass(frozen=True)
+class OpenReservation:
+    """What is reserved and not closed. group: the step or the day that it counts for."""
+
+    group: str
+    calls: float
+    tokens: float
+    dollars: float
+
+
+@dataclass
+class Sums:
+    """Sums of all lines up to byte `offset`. by: step or day -> amount; open: id -> what is reserved and not closed.
+
+    What is reserved counts in full until it is settled or released, whether its process still lives or not.
+    """
+
+    offset: int = 0
+    total: Amount = field(default_factory=zero_amount)
+    by: dict[str, Amount] = field(default_factory=dict)
+    open: dict[str, OpenReservation] = field(default_factory=dict)
+
+    def add(self, line: LedgerLine, key: str) -> None:
+        """Count one line. key: the field of a reservation by which sums are kept. A second closing counts nothing."""
+        if line.event == "reserve":
+            group = getattr(line, key)
+            self.open[line.id] = OpenReservation(group, **line.amount)
+            self._count(group, line.amount, 1)
+        elif line.id in self.open:
+            reserved = self.open.pop(line.id)
+            if line.event != "charge":
+                self._count(reserved.group, {kind: getattr(reserved, kind) for kind in KINDS}, -1)
+            if line.event == "settle":
+                self._count(reserved.group, line.amount, 1)
+
+    def _count(self, group: str, amount: Mapping[str, float], sign: int) -> None:
+        _add(self.total, amount, sign)
+        _add(self.by.setdefault(group, zero_amount()), amount, sign)
+
+
+class Book:
+    """One ledger file with its sums; whoever calls holds its lock. key: `step` or `day`."""
+
+    def __init__(self, path: Path, key: str) -> None:
+        self.path = path
+        self.key = key
+        self._sums: Sums | None = None
+        self._kept = 0  # the sums beside the file reach so far
+
+    def sums(self) -> Sums:
+        """The sums as of now. Refused where the file was cut or removed since this process read it."""
+        if self._sums is None:
+            self._sums = self._stored()
+            self._kept = self._sums.offset
+        elif self._size() < self._sums.offset:
+            raise Refused(f"{self.path}: was cut or removed while a step reserved from it; restore it from your copy")
+        records, self._sums.offset = jsonl.read(self.path, self._sums.offset)
+        for record in records:
+            self._sums.add(structure(LedgerLine, record), self.key)
+        if self._sums.offset - self._kept > LONGEST_TAIL:
+            self._store(self._sums)
+            self._kept = self._sums.offset
+        return self._sums
+
+    def append(self, record: Mapping[str, object], *, sync: bool) -> None:
+        """Add a line."""
+        jsonl.append(self.path, record, sync=sync)
+
+    def _size(self) -> int:
+        return self.path.stat().st_size if self.path.is_file() else 0
+
+    @property
+    def _file(self) -> Path:
+        return self.path.with_suffix(".sums.json")
+
+    def _store(self, sums: Sums) -> None:
+        write_json(self._file, {"prefix": self._prefix(sums.offset), "sums": asdict(sums)})
+
+    def _stored(self) -> Sums:
+        """The kept sums where they belong to this very file, byte for byte; else none, and all lines are read."""
+        try:
+            kept = read_json(self._file)
+            sums = structure(Sums, kept["sums"])
+            return sums if self._prefix(sums.offset) == kept["prefix"] else Sums()
+        except (UserError, ValueError, KeyError, TypeError):
+            return Sums()
+
+    def _prefix(self, offset: int) -> str:
+        with self.path.open("rb") as stream:
+            data = stream.read(offset)
+        return hashlib.sha256(data).hexdigest() if len(data) == offset else ""
 
 
 @dataclass(frozen=True)
@@ -40,7 +217,7 @@ class Reservation:
     day: str
 
 
-class OverBudget(Exception):
+class BudgetError(Exception):
     """A call that does not fit. cap: step, campaign or day; on: calls, tokens or dollars; reason: one sentence."""
 
     def __init__(self, cap: str, on: str, reason: str) -> None:
@@ -71,7 +248,7 @@ class Ledger:
         return Book(user_folders.state() / FILE.name, "day")
 
     def reserve(self, step: str, model: str, tokens: int, dollars: float) -> Reservation:
-        """Set aside one call, `tokens` (in and out, an upper bound) and `dollars`; OverBudget where a cap forbids it.
+        """Set aside one call, `tokens` (in and out, an upper bound) and `dollars`; BudgetError where a cap forbids it.
 
         Atomic among all processes. ValueError for amounts that are no amounts.
         """
@@ -81,9 +258,9 @@ class Ledger:
         day = clock.now().date().isoformat()
         with self._both():
             sums = self._campaign.sums()
-            self._check("step", sums.by.get(step, nothing()), wanted)
+            self._check("step", sums.by.get(step, zero_amount()), wanted)
             self._check("campaign", sums.total, wanted)
-            self._check("day", self._day.sums().by.get(day, nothing()), wanted)
+            self._check("day", self._day.sums().by.get(day, zero_amount()), wanted)
             reservation = Reservation(uuid.uuid4().hex, step, model, 1, tokens, wanted["dollars"], day)
             self._write({"event": "reserve", **asdict(reservation), **_me()}, sync=True)
         return reservation
@@ -104,7 +281,7 @@ class Ledger:
     def used(self) -> dict[str, Amount]:
         """What the campaign and this day have reserved or spent."""
         with self._both():
-            today = self._day.sums().by.get(clock.now().date().isoformat(), nothing())
+            today = self._day.sums().by.get(clock.now().date().isoformat(), zero_amount())
             return {"campaign": dict(self._campaign.sums().total), "day": dict(today)}
 
     def _close(self, reservation: Reservation, event: str, amount: Mapping[str, float]) -> None:
@@ -113,7 +290,7 @@ class Ledger:
                 raise ValueError(f"the reservation {reservation.id} is closed already")
             self._write({"event": event, "id": reservation.id, **amount}, sync=False)
 
-    def _write(self, record: Mapping[str, Any], *, sync: bool) -> None:
+    def _write(self, record: Mapping[str, object], *, sync: bool) -> None:
         """The campaign's line first: after a kill between the two, nothing is counted that this campaign forgot."""
         timed = {"time": clock.isoformat(), **record}
         self._campaign.append(timed, sync=sync)
@@ -139,14 +316,14 @@ class Ledger:
         for kind in KINDS:
             limit = getattr(limits, kind)
             if limit is not None and round(used[kind] + wanted[kind], 9) > limit:
-                raise OverBudget(cap, kind, _sentence(cap, kind, limit, used[kind], wanted[kind]))
+                raise BudgetError(cap, kind, _sentence(cap, kind, limit, used[kind], wanted[kind]))
 
 
 def _lock(book: Book) -> Path:
     return book.path.with_suffix(".lock")
 
 
-def _me() -> dict[str, Any]:
+def _me() -> dict[str, object]:
     pid = os.getpid()
     return {"pid": pid, "pid_start": process_identity.start_of(pid), "host": process_identity.host()}
 

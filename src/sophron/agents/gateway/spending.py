@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sophron.agents.gateway.ledger import FILE
-from sophron.agents.gateway.ledger_totals import Sums
+from sophron.agents.gateway.ledger import FILE, LedgerLine, Sums
 from sophron.campaign.planning.agent_costs import KEYS
 from sophron.campaign.rendering.formatting import of_a_model
 from sophron.records import approvals, jsonl
 from sophron.records.errors import Refused
+from sophron.records.structure import structure
 
 Amounts = dict[str, float]
 
@@ -18,7 +18,7 @@ def spent(root: Path) -> Amounts | None:
     """What is spent or reserved, by limit of a campaign; None where no model was ever asked."""
     sums = Sums()
     for record in jsonl.read(root / FILE)[0] if (root / FILE).is_file() else ():
-        sums.take(record, "step")
+        sums.add(structure(LedgerLine, record), "step")
     return {limit: sums.total[kind] for limit, kind in KEYS.items()} if sums.total["calls"] else None
 
 

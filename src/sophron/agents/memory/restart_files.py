@@ -11,7 +11,7 @@ KEPT = 2
 """Whole restart files that a step keeps: an engine may be killed while it writes the newest."""
 
 
-def found(root: Path) -> list[dict[str, Any]]:
+def listed(root: Path) -> list[dict[str, Any]]:
     """Restart files below `scratch/`: step (its folder), file, bytes, timestep, order of writing, whole or not."""
     listed = []
     for folder in sorted((root / "scratch").glob("*/*/")):

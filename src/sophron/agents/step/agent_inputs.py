@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sophron.agents.memory import debug_memory
-from sophron.agents.memory import restart_files as restarts
 from sophron.campaign.execution import outcome_store, verdict
 from sophron.campaign.planning.agent_definitions import AgentFile
 from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
@@ -118,6 +116,8 @@ def _failure(root: Path, wildcards: Wildcards) -> Mapping[str, Any]:
 
 def debug(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     """What the debug agent is told of a failure: log, spec, overlays, earlier tries, what was remembered."""
+    from sophron.agents.memory import debug_memory
+
     stage, failure = wildcards["stage"], dict(_failure(root, wildcards))
     overlays = root / OVERLAYS_NAME
     return {
@@ -169,4 +169,6 @@ def resume(root: Path, _: Spec, __: Wildcards) -> Inputs:
 
 def restart_files(root: Path, _: Spec, __: Wildcards) -> Inputs:
     """What the agent that looks after restart files is told: those that there are, and how many are kept."""
-    return {"restarts": restarts.found(root), "policy": {"keep": restarts.KEPT}}
+    from sophron.agents.memory import restart_files as restarts
+
+    return {"restarts": restarts.listed(root), "policy": {"keep": restarts.KEPT}}

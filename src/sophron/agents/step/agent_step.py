@@ -1,15 +1,15 @@
 """One agent step from approval to answer: digest, inputs, conversation, guards, and the typed answer put in place."""
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sophron.agents.documents.errors import OWN, AgentFailure
+from sophron.agents.documents.errors import OWN, AgentError
 from sophron.agents.documents.prompt import request
-from sophron.agents.gateway import mailbox
-from sophron.agents.step import cited_works, guardrails, tool_artifacts
+from sophron.agents.step import cited_works, guardrails
 from sophron.agents.step.conversation import Answered, Tools, converse
 from sophron.campaign.execution import outcome_store
 from sophron.campaign.planning.agent_definitions import AgentFile
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 ANSWER_NAME, KEY_NAME, LEFT = "answer.json", "answer.key.json", "left"
 NOBODY = "none"
+LARGEST_BYTES = 64 * 1024**2
+"""Of a file that tools leave."""
 Ask = Callable[[Request], Response]
 
 
@@ -73,7 +75,7 @@ def _told(role: str, value: Any) -> str:
 def run(work: AgentStep, ask: Ask, *, tools: Tools | None = None, again: bool = False) -> None:
     """Ask, unless a kept answer to the same agent and inputs is there; put the answer into place.
 
-    again: ask even so (a replay). Raises AgentFailure; nothing that was not validated is written.
+    again: ask even so (a replay). Raises AgentError; nothing that was not validated is written.
     """
     work.folder.mkdir(parents=True, exist_ok=True)
     with FileLock(work.folder / "answer.lock"):
@@ -118,7 +120,7 @@ def _asked(work: AgentStep, ask: Ask, tools: Tools | None) -> dict[str, Any]:
     try:
         answered = _answered(work, remembered, tools)
         return _document(work, answered.backend, answered.model) | {"answer": dict(answered.answer)} | _left(work)
-    except AgentFailure as failure:
+    except AgentError as failure:
         if not (work.dispensable or (work.may_fail and reached and failure.kind in OWN)):
             raise
         told = {"kind": failure.kind, "reason": failure.reason}
@@ -135,8 +137,8 @@ def _left(work: AgentStep, *, whole: bool = True) -> dict[str, Any]:
     for name, path in work.agent.front.get("keeps", {}).items():
         kept = work.folder / LEFT / Path(path).name
         try:
-            content = tool_artifacts.read(work.scratch, name, path)
-        except AgentFailure:
+            content = read_artifact(work.scratch, name, path)
+        except AgentError:
             if whole:
                 raise
             content = b""
@@ -144,6 +146,26 @@ def _left(work: AgentStep, *, whole: bool = True) -> dict[str, Any]:
         entries[name] = {"file": kept.name, "sha256": file_digest(kept)}
     entries |= _found(work)
     return {"files": entries} if entries else {}
+
+
+def read_artifact(scratch: Path, name: str, path: str) -> bytes:
+    """Return what tools wrote to `path` below `scratch`, to be kept as `name`; no link out of it is followed.
+
+    AgentError if it is not there, too large, or not a plain file.
+    """
+    from sophron.agents.tools import safe_open
+
+    *folders, last = path.split("/")
+    try:
+        with safe_open.folder(scratch, folders) as parent, safe_open.regular(parent, last, one_name=True) as handle:
+            if os.fstat(handle).st_size > LARGEST_BYTES:
+                raise AgentError("tool", f"the tools left a {name} of more than {LARGEST_BYTES >> 20} MiB")
+            with os.fdopen(os.dup(handle), "rb") as stream:
+                return stream.read()
+    except FileNotFoundError:
+        raise AgentError("tool", f"there is an answer, but its tools left no {name}") from None
+    except safe_open.OutsideError as refusal:
+        raise AgentError("tool", f"the {name} that the tools left is refused: {refusal}") from None
 
 
 def _found(work: AgentStep) -> dict[str, dict[str, str]]:
@@ -162,7 +184,7 @@ def _answered(work: AgentStep, ask: Ask, tools: Tools | None) -> Answered:
         answered = converse(
             asked, ask, lambda answer: faults(work, answer), tools=tools, most_calls=work.agent.front["limits"]["calls"]
         )
-    except AgentFailure as failure:
+    except AgentError as failure:
         told = {"kind": failure.kind, "reason": failure.reason}
         events.append(work.root, "sophron", "agent_failed", step=work.step, agent=work.agent.name, **told)
         raise
@@ -193,6 +215,8 @@ def _document(work: AgentStep, backend: str, model: str) -> dict[str, Any]:
 
 def reask(root: Path, step: str) -> int:
     """Set the answer of a step aside, so that the next run asks again; the number under which it is kept."""
+    from sophron.agents.gateway import mailbox
+
     folder = outcome_store.record_folder(root, step)
     if not (folder / ANSWER_NAME).is_file():
         known = ", ".join(sorted(path.parent.name for path in folder.parent.glob(f"*/{ANSWER_NAME}"))) or "none yet"

@@ -50,7 +50,7 @@ def _lacking(root: Path, spec: Spec, names: Sequence[str]) -> Iterator[str]:
         if who["backend"] in (agent_definitions.DEFAULT_BACKEND, *step_wiring.AWAITED):
             continue
         agent = agent_definitions.find(root, name)
-        missing = step_wiring.missing(root, agent, who)
+        missing = step_wiring.why_unavailable(root, agent, who)
         if missing is None:
             found = [unreachable(model) for model in step_wiring.candidates(model_catalogue.load(root), agent, who)]
             missing = None if None in found else "; ".join(str(one) for one in found)

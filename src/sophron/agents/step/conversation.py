@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
-from sophron.agents.documents.errors import AgentFailure
+from sophron.agents.documents.errors import AgentError
 from sophron.agents.documents.redact import half_characters
 from sophron.interfaces.model import Message, Part, Request, Response, Text, Tool, ToolAnswer, ToolCall
 
@@ -47,7 +47,7 @@ def converse(
     """Ask until there is a valid answer.
 
     faults: sentences against a parsed answer, none where it is valid. most_calls: tool turns and the repair turn
-    included. Raises AgentFailure (kinds refusal, too_long, tool, invalid_answer, and those of `ask`).
+    included. Raises AgentError (kinds refusal, too_long, tool, invalid_answer, and those of `ask`).
     """
     repaired = False
     while True:
@@ -55,7 +55,7 @@ def converse(
         _check_stop(response)
         if response.tool_calls:
             if request.turn >= most_calls:
-                raise AgentFailure("tool", f"{request.agent} wanted tools beyond its limit of {most_calls} calls")
+                raise AgentError("tool", f"{request.agent} wanted tools beyond its limit of {most_calls} calls")
             request = _further(request, response, tuple(_called(tools, call) for call in response.tool_calls))
             continue
         answer, found = parsed(response.text)
@@ -63,16 +63,16 @@ def converse(
         if not found:
             return Answered(answer, response.backend, response.model, request.turn)
         if repaired or request.turn >= most_calls:
-            raise AgentFailure("invalid_answer", f"{request.agent} gave no valid answer: {'; '.join(found)[:600]}")
+            raise AgentError("invalid_answer", f"{request.agent} gave no valid answer: {'; '.join(found)[:600]}")
         repaired = True
         request = _further(request, response, (Text(_repair(found)),))
 
 
 def _check_stop(response: Response) -> None:
     if response.stop == "refusal":
-        raise AgentFailure("refusal", f"the model refused: {response.text[:300] or 'it gave no reason'}")
+        raise AgentError("refusal", f"the model refused: {response.text[:300] or 'it gave no reason'}")
     if response.stop == "length":
-        raise AgentFailure("too_long", "the answer was cut at its token limit; raise limits.max_tokens of the agent")
+        raise AgentError("too_long", "the answer was cut at its token limit; raise limits.max_tokens of the agent")
 
 
 def _called(tools: Tools | None, call: ToolCall) -> ToolAnswer:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from sophron.campaign.spec import scope_exclusions
 from sophron.records import documents
 
 LONGEST_SUMMARY = 300
@@ -74,6 +73,8 @@ def _restart_files(inputs: Mapping[str, Any], answer: Mapping[str, Any]) -> list
 def _design(_: Mapping[str, Any], answer: Mapping[str, Any]) -> list[str]:
     if answer["draft"] is None:
         return []
+    from sophron.campaign.spec import scope_exclusions
+
     document = documents.Document(answer["draft"], Path("draft"))
     return documents.faults(document, "campaign") or [
         one.sentence for one in scope_exclusions.excluded(answer["draft"])

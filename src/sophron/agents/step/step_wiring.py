@@ -1,7 +1,7 @@
 """Who answers an agent step: the gateway with the campaign's models, budget and audit, and the tools it may use."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from functools import partial
@@ -11,17 +11,14 @@ from typing import TYPE_CHECKING, Any
 from sophron.agents.documents.redact import Redactor
 from sophron.agents.gateway import model_catalogue
 from sophron.agents.gateway.audit import Audit
-from sophron.agents.gateway.budget import Cap, Caps, day_cap
 from sophron.agents.gateway.gateway import REGISTRY, Gateway
-from sophron.agents.gateway.ledger import Ledger
-from sophron.agents.step.agent_step import AgentStep
+from sophron.agents.gateway.ledger import Cap, Caps, Ledger, day_cap
+from sophron.agents.step.agent_step import AgentStep, Ask
 from sophron.campaign.execution import outcome_store
 from sophron.campaign.planning.agent_definitions import RANKED, AgentFile, chosen
 from sophron.campaign.planning.agent_rules import PLANNED
-from sophron.interfaces.model import Model, Request, Response
-from sophron.records import entry_points
+from sophron.interfaces.model import Model
 from sophron.records.errors import UserError
-from sophron.sandbox import self_mount
 
 if TYPE_CHECKING:
     from sophron.agents.tools.literature_web import Web
@@ -32,7 +29,8 @@ REPLAY = "replay"
 OVERRIDES = ("heuristic", "mailbox", REPLAY)
 AWAITED = ("mailbox", REPLAY)
 """Backends whose answer is there later, or has to be."""
-Ask = Callable[[Request], Response]
+WEB_TOOL = "literature_web"
+"""Name of the tool that searches the web, which costs too much to import in each step."""
 
 
 def allowed_override(backend: str | None) -> str | None:
@@ -56,7 +54,7 @@ def gateway(work: AgentStep, envelope: Mapping[str, Any], spec: Mapping[str, Any
     catalogue = model_catalogue.load(work.root)
     redactor = Redactor(names=[model.key_env for model in catalogue.models if model.key_env])
     caps = Caps(Cap.of_limits(front["limits"]), Cap.of_envelope(envelope), day_cap())
-    ways = Gateway(
+    models = Gateway(
         catalogue,
         Ledger(work.root, caps),
         Audit(work.root, redactor),
@@ -64,13 +62,13 @@ def gateway(work: AgentStep, envelope: Mapping[str, Any], spec: Mapping[str, Any
         model=None if override else who.get("model"),
     )
     until = time.monotonic() + front["limits"]["seconds"]
-    return partial(ways.ask, rank=who.get("rank", front["rank"]), role=front["role"], until=until)
+    return partial(models.ask, rank=who.get("rank", front["rank"]), role=front["role"], until=until)
 
 
 @contextmanager
 def toolbox(work: AgentStep) -> "Iterator[Toolbox | None]":
     """The tools of a step, in its own scratch folder and sandbox; None where its agent has none."""
-    names = wired(work.agent, work.inputs)
+    names = allowed_tools(work.agent, work.inputs)
     if not names:
         yield None
         return
@@ -91,6 +89,8 @@ def web(root: Path, step: str, agent: AgentFile, spec: Mapping[str, Any], overri
 
     UserError where its grants, which are signed with it, do not name the host that would be asked. A replay asks none.
     """
+    if WEB_TOOL not in agent.front["tools"]:
+        return None
     from sophron.agents.gateway.backends import replay
     from sophron.agents.tools import crossref, literature_web
 
@@ -102,27 +102,27 @@ def web(root: Path, step: str, agent: AgentFile, spec: Mapping[str, Any], overri
         return literature_web.Web(
             record, None, replayed=outcome_store.record_folder(source, step) / literature_web.NAME
         )
-    if lacking := ungranted(agent):
+    if lacking := missing_host_grant(agent):
         raise UserError(lacking)
     return literature_web.Web(record, crossref.service())
 
 
-def ungranted(agent: AgentFile) -> str | None:
+def missing_host_grant(agent: AgentFile) -> str | None:
     """One sentence where a tool of an agent asks a host that its grants do not name; None where none does."""
-    from sophron.agents.tools import crossref, literature_web
-
-    if literature_web.TOOL.name not in agent.front["tools"]:
+    if WEB_TOOL not in agent.front["tools"]:
         return None
+    from sophron.agents.tools import crossref
+
     host = crossref.service().host
     if host in agent.front.get("grants", {}).get("hosts", []):
         return None
     return (
-        f"{agent.path}: grants.hosts does not name {host}, which the tool {literature_web.TOOL.name} asks; add it and "
+        f"{agent.path}: grants.hosts does not name {host}, which the tool {WEB_TOOL} asks; add it and "
         "sign, or take the tool out"
     )
 
 
-def wired(agent: AgentFile, inputs: Mapping[str, Any]) -> list[str]:
+def allowed_tools(agent: AgentFile, inputs: Mapping[str, Any]) -> list[str]:
     """The tools of a definition, narrowed to those that the input `wired_by` names; the others are refused at call."""
     allowed: list[str] = list(agent.front.get("tools", []))
     if "wired_by" not in agent.front:
@@ -133,6 +133,7 @@ def wired(agent: AgentFile, inputs: Mapping[str, Any]) -> list[str]:
 
 def _server(work: AgentStep, about: Mapping[str, Any]) -> "Server":
     from sophron.agents.tools.mcp_client import Server
+    from sophron.sandbox import self_mount
 
     root, seconds = work.root, work.agent.front["limits"]["seconds"]
     mounts, env = [root / path for path in about.get("mounts", [])], {}
@@ -156,9 +157,11 @@ def candidates(catalogue: model_catalogue.Catalogue, agent: AgentFile, who: Mapp
     return catalogue.candidates(rank, agent.front["role"], None if who["backend"] == RANKED else who["backend"])
 
 
-def missing(root: Path | None, agent: AgentFile, who: Mapping[str, Any]) -> str | None:
+def why_unavailable(root: Path | None, agent: AgentFile, who: Mapping[str, Any]) -> str | None:
     """What lacks for an agent to be asked, one sentence; None where it can be."""
-    if lacking := ungranted(agent):
+    from sophron.records import entry_points
+
+    if lacking := missing_host_grant(agent):
         return lacking
     wanted = candidates(model_catalogue.load(root or Path()), agent, who)
     if not wanted:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sophron.agents.documents.errors import AgentFailure
+from sophron.agents.documents.errors import AgentError
 from sophron.agents.gateway.gateway import REGISTRY
 from sophron.agents.step import agent_step, step_wiring
 from sophron.campaign.planning import agent_definitions
@@ -41,5 +41,5 @@ def run(
     try:
         with step_wiring.toolbox(work) as tools:
             agent_step.run(work, ask, tools=tools, again=backend == "replay")
-    except AgentFailure as failure:
+    except AgentError as failure:
         raise UserError(f"{step_name}: {failure.reason} ({failure.kind})") from None

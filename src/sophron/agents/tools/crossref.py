@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from sophron import __version__
 from sophron.agents.tools import literature
-from sophron.agents.tools.mcp_client import Failed
+from sophron.agents.tools.mcp_client import McpError
 from sophron.records import user_folders
 from sophron.records.documents import load_yaml, schema, validate
 from sophron.records.errors import UserError, shown
@@ -61,7 +61,7 @@ class Work:
     abstract: str
 
 
-class _Passing(Exception):
+class _TransientError(Exception):
     """A failure that may be over soon. wait_s: what the service asks for, None where it does not say."""
 
     def __init__(self, reason: str, wait_s: float | None = None) -> None:
@@ -83,23 +83,23 @@ def service() -> Service:
 def search(at: Service, query: str, sleep: Callable[[float], None] = time.sleep) -> list[Work]:
     """At most `ROWS` works whose bibliographic data fit `query`, as Crossref ranks them.
 
-    sleep: how to wait, in seconds. Raises Failed with one sentence for the agent, and UserError without httpx2.
+    sleep: how to wait, in seconds. Raises McpError with one sentence for the agent, and UserError without httpx2.
     """
     for attempt in range(1, ATTEMPTS + 1):
         try:
             return _works(_asked(at, query))
-        except _Passing as failure:
+        except _TransientError as failure:
             wait_s = failure.wait_s if failure.wait_s is not None else FIRST_WAIT_S * 2.0 ** (attempt - 1)
             if attempt == ATTEMPTS or wait_s > LONGEST_WAIT_S:
-                raise Failed(f"{at.host} {failure} (attempt {attempt} of {ATTEMPTS}); go on without it") from None
+                raise McpError(f"{at.host} {failure} (attempt {attempt} of {ATTEMPTS}); go on without it") from None
         except ValueError as fault:
-            raise Failed(f"{at.host} gave no list of works ({shown(str(fault), 100)}); go on without it") from None
+            raise McpError(f"{at.host} gave no list of works ({shown(str(fault), 100)}); go on without it") from None
         sleep(wait_s)
     raise AssertionError("the last attempt returns or raises")
 
 
 def _asked(at: Service, query: str) -> bytes:
-    """The body of one answer. Raises _Passing, Failed, and ValueError for one that is too long."""
+    """The body of one answer. Raises _TransientError, McpError, and ValueError for one that is too long."""
     try:
         import httpx2
 
@@ -125,15 +125,15 @@ def _asked(at: Service, query: str) -> bytes:
                     raise ValueError(f"more than {ANSWER_BYTES} bytes")
             return bytes(body)
     except httpx2.TransportError as error:
-        raise _Passing(f"cannot be reached: {shown(str(error) or type(error).__name__, 100)}") from None
+        raise _TransientError(f"cannot be reached: {shown(str(error) or type(error).__name__, 100)}") from None
 
 
 def _check(at: Service, status: int, headers: Mapping[str, str]) -> None:
     if status == 429 or status >= _LEAST_PASSING:
         asked = headers.get("retry-after", "")
-        raise _Passing(f"answered with status {status}", float(asked) if asked.isdecimal() else None)
+        raise _TransientError(f"answered with status {status}", float(asked) if asked.isdecimal() else None)
     if status != 200:  # a redirect too: it would lead to a host that nobody granted
-        raise Failed(f"{at.host} refused the search with status {status}; go on without it")
+        raise McpError(f"{at.host} refused the search with status {status}; go on without it")
 
 
 def _works(body: bytes) -> list[Work]:

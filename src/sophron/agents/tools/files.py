@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sophron.agents.tools import safe_open
 from sophron.agents.tools.path_resolver import Place, Places
-from sophron.agents.tools.safe_open import Outside
+from sophron.agents.tools.safe_open import OutsideError
 from sophron.interfaces.model import Tool
 from sophron.records.errors import shown
 from sophron.records.sanitize import escape_lines
@@ -64,7 +64,7 @@ TOOLS = (
 
 
 class Files:
-    """The file tools of one step. Each method raises Outside or OSError for what a model got wrong."""
+    """The file tools of one step. Each method raises OutsideError or OSError for what a model got wrong."""
 
     def __init__(self, places: Places) -> None:
         self._places = places
@@ -84,7 +84,7 @@ class Files:
             return "\n".join(f"{_word(root)} {name}" for name, root in self._places.roots.items())
         place = self._places.find(path)
         if place.root.is_file():
-            raise Outside(f'"{shown(path)}" is a file; read it')
+            raise OutsideError(f'"{shown(path)}" is a file; read it')
         with safe_open.folder(place.root, place.parts) as handle:
             names = sorted(os.listdir(handle))  # noqa: PTH208 - by descriptor, not by path
             lines = [_entry(handle, name) for name in names[:ENTRIES]]
@@ -107,10 +107,10 @@ class Files:
         """Says how many bytes were written."""
         place = self._places.find(path)
         if not place.writable or not place.parts:
-            raise Outside(f'"{shown(path)}" cannot be written; files are written below scratch only')
+            raise OutsideError(f'"{shown(path)}" cannot be written; files are written below scratch only')
         data = text.encode()
         if len(data) > WRITE_BYTES:
-            raise Outside(f"{len(data)} bytes are more than the {WRITE_BYTES} that one file may have")
+            raise OutsideError(f"{len(data)} bytes are more than the {WRITE_BYTES} that one file may have")
         with safe_open.folder(place.root, place.parts[:-1], make=True) as handle:
             safe_open.put(handle, place.parts[-1], data)
         return f"[wrote {len(data)} bytes to {shown(path, 200)}]"
@@ -121,7 +121,7 @@ def _file(place: Place) -> Iterator[int]:
     """Descriptor of a place's file. A root that is a file itself is opened by its name in its folder."""
     root, parts = (place.root, place.parts) if place.root.is_dir() else (place.root.parent, (place.root.name,))
     if not parts:
-        raise Outside("it is a folder; list it")
+        raise OutsideError("it is a folder; list it")
     with (
         safe_open.folder(root, parts[:-1]) as parent,
         # What is in scratch a program may have put there; an input may well be a hard link (`records.atomic.place`).
@@ -143,7 +143,7 @@ def _contents(place: Place, asked: str) -> Iterator[tuple[str, bytes]]:
                 try:
                     with safe_open.regular(handle, name, one_name=place.writable) as opened:
                         data = os.pread(opened, SEARCHED_FILE_BYTES, 0)
-                except (Outside, OSError):
+                except (OutsideError, OSError):
                     continue
                 yield "/".join((asked, *above.split("/")[1:], name)), data
 

@@ -18,7 +18,7 @@ from typing import Any
 from sophron.agents.documents.prompt import fenced
 from sophron.agents.tools import crossref
 from sophron.agents.tools.crossref import Service, Work
-from sophron.agents.tools.mcp_client import Failed
+from sophron.agents.tools.mcp_client import McpError
 from sophron.interfaces.model import Tool
 from sophron.records import clock, jsonl
 
@@ -67,13 +67,13 @@ class Web:
         return [{"doi": work.doi, "about": work.about} for work in self._found.values()]
 
     def search(self, query: str) -> str:
-        """What the tool answers: fenced as data, one paragraph a work, its DOI first. Raises Failed."""
+        """What the tool answers: fenced as data, one paragraph a work, its DOI first. Raises McpError."""
         query = " ".join(query.split())
         asked, answer = self._answer(query)
         about = {"time": clock.isoformat(), "run": self._run, "query": query, "asked": asked}
         jsonl.append(self._record, {**about, **answer})
         if "failure" in answer:
-            raise Failed(answer["failure"])
+            raise McpError(answer["failure"])
         works = [Work(**one) for one in answer["works"]]
         self._found |= {work.doi.lower(): work for work in works if work.doi.lower() not in self._found}
         return fenced(TOOL.name, "\n\n".join(map(_paragraph, works)) or "[no work fits]", FENCE_BYTES)
@@ -90,7 +90,7 @@ class Web:
         self._asked += 1
         try:
             self._kept[query] = {"works": [asdict(work) for work in crossref.search(self._at, query, self._sleep)]}
-        except Failed as failure:
+        except McpError as failure:
             return True, {"failure": str(failure)}
         return True, self._kept[query]
 

@@ -28,7 +28,7 @@ LOGGERS = ("mcp", "client")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
-class Failed(Exception):
+class McpError(Exception):
     """The server did not do what it was asked; the message is for the model."""
 
 
@@ -96,11 +96,11 @@ class Connection:
         self._stack.close()
 
     def call(self, tool: str, arguments: Mapping[str, Any]) -> tuple[tuple[Text | Image, ...], bool]:
-        """What the server's `tool` answers, and whether it says that it failed. Raises Failed."""
+        """What the server's `tool` answers, and whether it says that it failed. Raises McpError."""
         try:
             result = self._portal.call(self._client.call_tool, tool, dict(arguments))
         except _errors() as error:
-            raise Failed(f'the MCP server "{self.name}" failed: {self._noise.sentence or _said(error)}') from None
+            raise McpError(f'the MCP server "{self.name}" failed: {self._noise.sentence or _said(error)}') from None
         return tuple(_content(block) for block in result.content) or (Text("[no content]"),), bool(result.is_error)
 
     async def _listed(self) -> list[Tool]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sophron.agents.tools.safe_open import Outside
+from sophron.agents.tools.safe_open import OutsideError
 from sophron.records.errors import UserError, shown
 
 SCRATCH = "scratch"
@@ -37,22 +37,22 @@ class Places:
                 raise UserError(f"{self._asked[name]}: leads out of the work folder; name the file that it points to")
 
     def find(self, path: str) -> Place:
-        """The place that a model's `path` names; Outside with one sentence where it names none."""
+        """The place that a model's `path` names; OutsideError with one sentence where it names none."""
         for name, asked in self._asked.items():
             for whole in (str(asked), str(self.roots[name])):
                 if path == whole or path.startswith(f"{whole}/"):
                     return self._place(name, path[len(whole) :].strip("/"))
         name, _, rest = path.strip("/").partition("/")
         if path.startswith("/") or name not in self.roots:
-            raise Outside(f'"{shown(path)}" is outside; paths begin with {", ".join(self.roots)}')
+            raise OutsideError(f'"{shown(path)}" is outside; paths begin with {", ".join(self.roots)}')
         return self._place(name, rest.rstrip("/"))
 
     def _place(self, name: str, rest: str) -> Place:
         parts = tuple(rest.split("/")) if rest else ()
         if ".." in parts:
-            raise Outside('".." is refused; name the path from its beginning')
+            raise OutsideError('".." is refused; name the path from its beginning')
         if parts and self.roots[name].is_file():
-            raise Outside(f'"{name}" is a file, so nothing lies below it')
+            raise OutsideError(f'"{name}" is a file, so nothing lies below it')
         return Place(self.roots[name], tuple(part for part in parts if part != "."), name == SCRATCH)
 
 

@@ -15,7 +15,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Outside(Exception):
+class OutsideError(Exception):
     """A path that is not a plain file or folder below its root; the message is for the model."""
 
 
@@ -23,7 +23,7 @@ class Outside(Exception):
 def folder(root: Path, parts: Sequence[str], *, make: bool = False) -> Iterator[int]:
     """Descriptor of the folder `parts` below `root`; with `make`, missing ones are made.
 
-    Raises Outside for a link or a file on the way, FileNotFoundError where it is not there.
+    Raises OutsideError for a link or a file on the way, FileNotFoundError where it is not there.
     """
     handle = os.open(root, _FOLDER)
     try:
@@ -52,12 +52,12 @@ def _entered(part: str, handle: int) -> int:
     except FileNotFoundError:
         raise
     except OSError:  # ELOOP or ENOTDIR, by kernel and file system
-        raise Outside("a part of the path is a link or no folder, and links are not followed") from None
+        raise OutsideError("a part of the path is a link or no folder, and links are not followed") from None
 
 
 def _plain(part: str) -> None:
     if part in ("", ".", "..") or "/" in part or "\0" in part:
-        raise Outside('a path is made of plain names, without ".." or empty parts')
+        raise OutsideError('a path is made of plain names, without ".." or empty parts')
 
 
 @contextmanager
@@ -66,16 +66,16 @@ def regular(parent: int, name: str, *, one_name: bool) -> Iterator[int]:
 
     It is first opened as a mere handle, which neither waits for a FIFO's other end nor touches a device; what the
     handle shows to be a regular file is then opened through that same handle. one_name: refuse a file that has
-    another (hard-linked) name. Raises Outside, or FileNotFoundError.
+    another (hard-linked) name. Raises OutsideError, or FileNotFoundError.
     """
     _plain(name)
     handle = os.open(name, _HANDLE, dir_fd=parent)
     try:
         about = os.fstat(handle)
         if not stat.S_ISREG(about.st_mode):
-            raise Outside(f"it is a {kind(about)}, not a regular file")
+            raise OutsideError(f"it is a {kind(about)}, not a regular file")
         if one_name and about.st_nlink > 1:
-            raise Outside("it is a hard link to a file that has another name too; copy it and read the copy")
+            raise OutsideError("it is a hard link to a file that has another name too; copy it and read the copy")
         opened = os.open(f"/proc/self/fd/{handle}", os.O_RDONLY | os.O_CLOEXEC)
     finally:
         os.close(handle)
@@ -88,7 +88,7 @@ def regular(parent: int, name: str, *, one_name: bool) -> Iterator[int]:
 def put(parent: int, name: str, data: bytes) -> None:
     """Write `data` as the file `name` in the folder `parent`, in one step.
 
-    A link, FIFO or hard link of that name is replaced, never written through. Raises Outside where it is a folder.
+    A link, FIFO or hard link of that name is replaced, never written through. Raises OutsideError where it is a folder.
     """
     _plain(name)
     temporary = f".{token_hex(8)}.tmp"
@@ -103,7 +103,7 @@ def put(parent: int, name: str, data: bytes) -> None:
         os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
     except IsADirectoryError:
         os.unlink(temporary, dir_fd=parent)
-        raise Outside("there is a folder of that name") from None
+        raise OutsideError("there is a folder of that name") from None
     except BaseException:
         os.unlink(temporary, dir_fd=parent)
         raise

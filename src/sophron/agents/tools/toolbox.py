@@ -10,9 +10,9 @@ from typing import Any, Self
 
 from sophron.agents.tools import command, files, literature, literature_web
 from sophron.agents.tools.literature_web import Web
-from sophron.agents.tools.mcp_client import Connection, Failed, Server
+from sophron.agents.tools.mcp_client import Connection, McpError, Server
 from sophron.agents.tools.path_resolver import Places
-from sophron.agents.tools.safe_open import Outside
+from sophron.agents.tools.safe_open import OutsideError
 from sophron.interfaces.model import Image, Text, Tool, ToolAnswer, ToolCall
 from sophron.interfaces.sandbox import Grant, SandboxBackend
 from sophron.records.errors import UserError, shown
@@ -95,7 +95,7 @@ class Toolbox:
             return _refused(call, fault)
         try:
             contents, failed = function(call.arguments)
-        except (Outside, Failed) as refusal:
+        except (OutsideError, McpError) as refusal:
             return _refused(call, str(refusal))
         except OSError as error:
             return _refused(call, f"{call.name}: {error.strerror or 'failed'}")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from sophron.agents.gateway import ledger
-from sophron.agents.gateway.ledger_totals import Amount, Book, nothing
+from sophron.agents.gateway.ledger import Amount, Book, zero_amount
 from sophron.campaign.execution import outcome_store
 from sophron.campaign.scaffold import campaign_folder
 from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
@@ -103,7 +103,7 @@ class Rung:
     @property
     def spent_in(self) -> list[Amount]:
         """What each trial cost by itself, the discussion counted to the first."""
-        before = [nothing(), *self.spent]
+        before = [zero_amount(), *self.spent]
         pairs = zip(before, self.spent, strict=False)
         return [{kind: round(after[kind] - one[kind], 9) for kind in after} for one, after in pairs]
 
@@ -136,7 +136,7 @@ def _scores(scores: Mapping[str, float | None] | None) -> list[str]:
 def _spent(root: Path, spec: Spec, trials: int) -> list[Amount]:
     path = root / ledger.FILE
     by = Book(path, "step").sums().by if path.is_file() else {}
-    rounds = [nothing() for _ in range(trials)]
+    rounds = [zero_amount() for _ in range(trials)]
     for rule in spec.agent_rules:
         for wildcards in spec.steps(rule):
             number = int(wildcards.get("trial", 0))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
-from sophron.agents.gateway.ledger_totals import Amount
+from sophron.agents.gateway.ledger import Amount
 from sophron.campaign.report.report import Report
 from sophron.campaign.report.report_sections import Picture, Section, Table
 from sophron.debate.trials import repaired_failure, trial_figures

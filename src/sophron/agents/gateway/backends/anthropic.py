@@ -9,7 +9,7 @@ from sophron.agents.gateway.backends import anthropic_convert as form
 from sophron.agents.gateway.backends import structured_output
 from sophron.agents.gateway.backends.endpoint import Endpoint, Service
 from sophron.agents.gateway.backends.token_estimate import tokens_at_most
-from sophron.interfaces.model import Model, ModelBackend, ModelFailure, Request, Response
+from sophron.interfaces.model import Model, ModelBackend, ModelError, Request, Response
 
 _SERVICE = Service(
     name="Anthropic",
@@ -51,14 +51,14 @@ class Anthropic(ModelBackend):
             with http_errors.typed(anthropic, endpoint), _client(endpoint, min(model.timeout_s, _COUNT_S)) as client:
                 answer = client.messages.with_raw_response.count_tokens(**self._prompt(request, model))
                 tokens = json.loads(answer.http_response.text)["input_tokens"]
-        except (ModelFailure, KeyError, TypeError):
+        except (ModelError, KeyError, TypeError):
             tokens = None
         if isinstance(tokens, int) and tokens > 0:
             return tokens
         return tokens_at_most(request, structured_output.in_words(request.schema))
 
     def complete(self, request: Request, model: Model) -> Response:
-        """Ask once. Raises ModelFailure; `raw` of answer and failure are free of the key."""
+        """Ask once. Raises ModelError; `raw` of answer and failure are free of the key."""
         endpoint = _SERVICE.endpoint(model)
         import anthropic
 
@@ -100,7 +100,7 @@ def _client(endpoint: Endpoint, timeout_s: float) -> Any:
 
 
 def _message(answer: Any, endpoint: Endpoint) -> dict[str, Any]:
-    """The whole message of a streamed answer. Raises ModelFailure, JSONDecodeError."""
+    """The whole message of a streamed answer. Raises ModelError, JSONDecodeError."""
     from anthropic import Stream
 
     from sophron.agents.gateway.backends import http_errors
@@ -119,5 +119,5 @@ def _message(answer: Any, endpoint: Endpoint) -> dict[str, Any]:
             raise http_errors.of_event(said, endpoint)
     if not assembly.complete:
         reason = f"{endpoint.service} at {endpoint.host} ended its answer in the middle"
-        raise ModelFailure("cut", reason, raw={"body": endpoint.cleaned(assembly.message)})
+        raise ModelError("cut", reason, raw={"body": endpoint.cleaned(assembly.message)})
     return assembly.message

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from sophron.agents.gateway.backends import structured_output, tool_arguments
+from sophron.agents.gateway.backends import structured_output
 from sophron.interfaces.model import Image, Message, Model, Part, Request, Response, Text, Tool, ToolAnswer, ToolCall
 from sophron.interfaces.model import Usage as Tokens
 
@@ -167,7 +167,7 @@ def _part(block: Mapping[str, Any]) -> Text | ToolCall:
             raise TypeError("text that is none")
         return Text(block["text"])
     written = block.get("partial_json") or json.dumps(block["input"])
-    return tool_arguments.tool_call(str(block["id"]), str(block["name"]), written)
+    return ToolCall.of_text(str(block["id"]), str(block["name"]), written)
 
 
 def _usage(usage: Mapping[str, Any]) -> Tokens:

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlsplit
 
-from sophron.interfaces.model import Model, ModelFailure
+from sophron.interfaces.model import Model, ModelError
 
 _LEAST_SECRET = 8
 """Shorter keys are placeholders of servers of one's own; blotting out such a common word would spoil the audit."""
@@ -65,9 +65,9 @@ class Service:
         return reason
 
     def endpoint(self, model: Model) -> Endpoint:
-        """Where to call. Raises ModelFailure where something is missing: nothing is imported or sent before that."""
+        """Where to call. Raises ModelError where something is missing: nothing is imported or sent before that."""
         if (reason := self.missing(model)) is not None:
-            raise ModelFailure("unauthorized", reason, outcome="none")
+            raise ModelError("unauthorized", reason, outcome="none")
         return Endpoint(self.name, self._url(model), self._key(model))
 
     def _url(self, model: Model) -> str:

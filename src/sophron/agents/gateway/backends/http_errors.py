@@ -1,4 +1,4 @@
-"""What went wrong on the way to a service, as a ModelFailure: by status, by connection, by body.
+"""What went wrong on the way to a service, as a ModelError: by status, by connection, by body.
 
 Imported only once a call is made. The clients of both services come from one generator and share their errors' names.
 """
@@ -12,7 +12,7 @@ from typing import Any, Literal
 import httpx2
 
 from sophron.agents.gateway.backends.endpoint import Endpoint
-from sophron.interfaces.model import FailureKind, ModelFailure
+from sophron.interfaces.model import FailureKind, ModelError
 from sophron.records.clock import now
 from sophron.records.errors import shown
 
@@ -37,7 +37,7 @@ _UNSENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError, httpx2
 
 @contextmanager
 def typed(sdk: Any, endpoint: Endpoint) -> Iterator[None]:
-    """Errors of the client package `sdk` and of its transport leave this block as ModelFailure.
+    """Errors of the client package `sdk` and of its transport leave this block as ModelError.
 
     The original is not chained: its text may hold a header, and a header holds the key.
     """
@@ -50,17 +50,17 @@ def typed(sdk: Any, endpoint: Endpoint) -> Iterator[None]:
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         failure = _of_transport(error, endpoint)
     except (json.JSONDecodeError, UnicodeDecodeError):
-        failure = ModelFailure("malformed", f"{endpoint.service} at {endpoint.host} answered with what is no JSON")
+        failure = ModelError("malformed", f"{endpoint.service} at {endpoint.host} answered with what is no JSON")
     else:
         return
     raise failure from None
 
 
-def of_status(status: int, headers: Mapping[str, str], body: object, endpoint: Endpoint) -> ModelFailure:
+def of_status(status: int, headers: Mapping[str, str], body: object, endpoint: Endpoint) -> ModelError:
     """The failure behind an HTTP status outside 200 to 299. body: decoded JSON or text."""
     kind, outcome = _STATUS.get(status, ("server", "unknown") if status >= 500 else ("rejected", "none"))
     said = endpoint.cleaned(_message(body))
-    return ModelFailure(
+    return ModelError(
         kind,
         f"{endpoint.service} at {endpoint.host} answered {status}{': ' + shown(said, 300) if said else ''}",
         outcome=outcome,
@@ -70,18 +70,18 @@ def of_status(status: int, headers: Mapping[str, str], body: object, endpoint: E
     )
 
 
-def of_event(error: object, endpoint: Endpoint) -> ModelFailure:
+def of_event(error: object, endpoint: Endpoint) -> ModelError:
     """The failure behind an error that comes inside a stream, after work has begun."""
     kind = _EVENT.get(str(error.get("type")), "server") if isinstance(error, Mapping) else "server"
     said = shown(endpoint.cleaned(_message(error)), 300)
     reason = f"{endpoint.service} at {endpoint.host} gave up in the middle of its answer: {said}"
-    return ModelFailure(kind, reason, raw={"body": _kept(endpoint.cleaned(error))})
+    return ModelError(kind, reason, raw={"body": _kept(endpoint.cleaned(error))})
 
 
-def wrong_shape(endpoint: Endpoint, detail: str, body: object) -> ModelFailure:
+def wrong_shape(endpoint: Endpoint, detail: str, body: object) -> ModelError:
     """JSON came, but not what this service answers. detail: what is wrong, in a few words."""
     reason = f"{endpoint.service} at {endpoint.host} answered in a wrong shape: {detail}"
-    return ModelFailure("wrong_shape", reason, raw={"body": _kept(endpoint.cleaned(body))})
+    return ModelError("wrong_shape", reason, raw={"body": _kept(endpoint.cleaned(body))})
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
@@ -99,15 +99,15 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
         return None
 
 
-def _of_transport(error: BaseException, endpoint: Endpoint) -> ModelFailure:
+def _of_transport(error: BaseException, endpoint: Endpoint) -> ModelError:
     where, name = f"{endpoint.service} at {endpoint.host}", type(error).__name__
     if isinstance(error, _UNSENT):
-        return ModelFailure("unreachable", f"{where} cannot be reached ({name})", outcome="none")
+        return ModelError("unreachable", f"{where} cannot be reached ({name})", outcome="none")
     if isinstance(error, httpx2.TimeoutException):
-        return ModelFailure("timeout", f"{where} did not answer in time ({name})")
+        return ModelError("timeout", f"{where} did not answer in time ({name})")
     if isinstance(error, httpx2.DecodingError):
-        return ModelFailure("malformed", f"{where} answered with a body that cannot be decoded ({name})")
-    return ModelFailure("cut", f"{where} ended the connection in the middle ({name})")
+        return ModelError("malformed", f"{where} answered with a body that cannot be decoded ({name})")
+    return ModelError("cut", f"{where} ended the connection in the middle ({name})")
 
 
 def _message(body: object) -> str:

@@ -6,9 +6,8 @@ import time
 
 from sophron.agents.documents.redact import Redactor
 from sophron.agents.gateway import mailbox
-from sophron.agents.gateway.backends.campaign_files import CampaignBackend
 from sophron.agents.gateway.backends.token_estimate import tokens_at_most
-from sophron.interfaces.model import Model, ModelFailure, Request, Response, Text, Usage
+from sophron.interfaces.model import CampaignBackend, Model, ModelError, Request, Response, Text, Usage
 from sophron.records import files
 
 FIRST_LOOK_S = 0.05
@@ -32,13 +31,13 @@ class Mailbox(CampaignBackend):
         return tokens_at_most(request)
 
     def complete(self, request: Request, model: Model) -> Response:
-        """The answer; ModelFailure `timeout` says how to give it."""
+        """The answer; ModelError `timeout` says how to give it."""
         entry = mailbox.post(self.root, request, Redactor())
         until = time.monotonic() + model.timeout_s
         look = FIRST_LOOK_S
         while (text := self._answer(entry, request)) is None:
             if time.monotonic() >= until:
-                raise ModelFailure(
+                raise ModelError(
                     "timeout",
                     f"nobody answered within {model.timeout_s:.0f} s; read {entry.folder / mailbox.READABLE}, answer "
                     f"with: sophron mailbox answer {entry.id} FILE {self.root}, and run again",

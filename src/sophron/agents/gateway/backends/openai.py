@@ -9,7 +9,7 @@ from sophron.agents.gateway.backends import openai_convert as form
 from sophron.agents.gateway.backends import structured_output
 from sophron.agents.gateway.backends.endpoint import Endpoint, Service
 from sophron.agents.gateway.backends.token_estimate import tokens_at_most
-from sophron.interfaces.model import Model, ModelBackend, ModelFailure, Request, Response
+from sophron.interfaces.model import Model, ModelBackend, ModelError, Request, Response
 
 _SERVICE = Service(
     name="OpenAI",
@@ -48,13 +48,13 @@ class OpenAI(ModelBackend):
         return tokens_at_most(request, structured_output.in_words(request.schema))
 
     def complete(self, request: Request, model: Model) -> Response:
-        """Ask once. Raises ModelFailure; `raw` of answer and failure are free of the key."""
+        """Ask once. Raises ModelError; `raw` of answer and failure are free of the key."""
         endpoint = _SERVICE.endpoint(model)
         place = (endpoint.url, model.name)
         first = _forms.get(place, "json_schema")
         try:
             return self._answered(request, model, endpoint, first)
-        except ModelFailure as failure:
+        except ModelError as failure:
             if place in _proven:
                 raise
             if failure.status == _FORM_BROKEN:
@@ -65,7 +65,7 @@ class OpenAI(ModelBackend):
             refused = failure
         try:
             return self._answered(request, model, endpoint, _other(first))
-        except ModelFailure as failure:
+        except ModelError as failure:
             raise refused if failure.status in _FORM_REFUSED else failure from None
 
     @staticmethod

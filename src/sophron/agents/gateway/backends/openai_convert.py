@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from sophron.agents.gateway.backends import structured_output, tool_arguments
+from sophron.agents.gateway.backends import structured_output
 from sophron.interfaces.model import (
     Image,
     Message,
@@ -123,7 +123,7 @@ def _tool_call(call: Mapping[str, Any]) -> ToolCall:
     function = call["function"]
     if not isinstance(function["arguments"], str):
         raise TypeError("arguments that are no text")
-    return tool_arguments.tool_call(str(call["id"]), str(function["name"]), function["arguments"])
+    return ToolCall.of_text(str(call["id"]), str(function["name"]), function["arguments"])
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:

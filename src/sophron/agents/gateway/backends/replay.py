@@ -9,8 +9,7 @@ from typing import Any
 
 from sophron.agents.documents.request_json import by_digest, readable, request_digest, response_of
 from sophron.agents.gateway.audit import path_of
-from sophron.agents.gateway.backends.campaign_files import CampaignBackend
-from sophron.interfaces.model import Model, ModelFailure, Request, Response
+from sophron.interfaces.model import CampaignBackend, Model, ModelError, Request, Response
 from sophron.records import jsonl
 
 LONGEST_DIFFERENCE = 12  # lines
@@ -39,14 +38,14 @@ class Replay(CampaignBackend):
         return 0
 
     def complete(self, request: Request, model: Model) -> Response:
-        """The recorded answer; ModelFailure `absent` shows the nearest recorded request and the difference."""
+        """The recorded answer; ModelError `absent` shows the nearest recorded request and the difference."""
         source = source_of(self.root, model)
         if request.step not in self._answers:
             self._answers[request.step] = _answers(path_of(source, request.step))
         waiting = self._answers[request.step].get(request_digest(request))
         if not waiting:
             path = path_of(source, request.step)
-            raise ModelFailure("absent", _miss(path, request, used=waiting is not None), outcome="none")
+            raise ModelError("absent", _miss(path, request, used=waiting is not None), outcome="none")
         return response_of(waiting.popleft())
 
 

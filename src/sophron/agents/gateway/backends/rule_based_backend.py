@@ -8,7 +8,7 @@ from typing import Any
 from sophron.interfaces.model import (
     Model,
     ModelBackend,
-    ModelFailure,
+    ModelError,
     Request,
     Response,
     Text,
@@ -41,7 +41,7 @@ class Heuristic(ModelBackend):
     def complete(self, request: Request, model: Model) -> Response:
         """Apply the rule to the request's inputs, and to what tools answered so far.
 
-        ModelFailure where there is none, or where they do not fit it. One that cannot go on from what its tools said
+        ModelError where there is none, or where they do not fit it. One that cannot go on from what its tools said
         declines: that is a way to end a conversation, and no fault of the inputs.
         """
         del model
@@ -53,7 +53,7 @@ class Heuristic(ModelBackend):
             if request.turn > 1:
                 return Response((Text(reason),), "refusal", Usage(), self.name, _named())
             message = f'the rule of thumb of "{request.agent}" cannot use its inputs: {reason}'
-            raise ModelFailure("rejected", message, outcome="none") from None
+            raise ModelError("rejected", message, outcome="none") from None
         named = _named()
         if isinstance(said, tuple):
             calls = tuple(
@@ -74,7 +74,7 @@ def _rule(agent: str) -> RuleOfThumb | ToolUser:
         rule: RuleOfThumb | ToolUser = entry_points.load(GROUP, agent)
     except UserError as error:
         reason = f'there is no rule of thumb for the agent "{agent}"; choose another backend ({error})'
-        raise ModelFailure("rejected", reason, outcome="none") from None
+        raise ModelError("rejected", reason, outcome="none") from None
     return rule
 
 
