@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+JsonObject = Mapping[str, object]
+"""A JSON object whose members nobody has looked at yet: who reads one checks it, as mypy demands of an `object`."""
+
 
 @dataclass(frozen=True)
 class Text:

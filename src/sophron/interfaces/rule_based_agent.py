@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
-from sophron.interfaces.model import ToolAnswer
+from sophron.interfaces.model import JsonObject, ToolAnswer
 
 
 class RuleOfThumb(Protocol):
@@ -17,7 +17,7 @@ class RuleOfThumb(Protocol):
     was published.
     """
 
-    def __call__(self, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+    def __call__(self, inputs: JsonObject) -> JsonObject:
         """Answer from the inputs alone."""
         ...
 
@@ -27,7 +27,7 @@ class Use:
     """A tool that a rule of thumb wants used. tool: its name as a model sees it."""
 
     tool: str
-    arguments: Mapping[str, Any]
+    arguments: JsonObject
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Exchange:
     answers: tuple[ToolAnswer, ...]
 
 
-Script = Callable[[Mapping[str, Any]], Generator[Sequence[Use], Sequence[ToolAnswer], Mapping[str, Any]]]
+Script = Callable[[JsonObject], Generator[Sequence[Use], Sequence[ToolAnswer], JsonObject]]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class ToolUser:
 
     script: Script
 
-    def proceed(self, inputs: Mapping[str, Any], exchanges: Sequence[Exchange]) -> tuple[Use, ...] | Mapping[str, Any]:
+    def proceed(self, inputs: JsonObject, exchanges: Sequence[Exchange]) -> tuple[Use, ...] | JsonObject:
         """What it wants used next, or its answer. ValueError where the exchanges are not those that it asked for."""
         running = self.script(inputs)
         try:
@@ -61,6 +61,6 @@ class ToolUser:
                     raise ValueError("the conversation is not the one that this rule of thumb would have led")
                 wanted = tuple(running.send(past.answers))
         except StopIteration as end:
-            answer: Mapping[str, Any] = end.value
+            answer: JsonObject = end.value
             return answer
         return wanted

@@ -10,7 +10,7 @@ from crystals import CIF, SALT, SILICON
 
 from sophron.agents.gateway.backends.rule_based_backend import _exchanges
 from sophron.agents.rule_based.refine import script
-from sophron.agents.rule_based.refine_state import said
+from sophron.agents.rule_based.refine_state import ToolResult, result_of
 from sophron.agents.step.conversation import converse
 from sophron.interfaces.model import Message, Request, Response, Text, ToolAnswer, ToolCall, Usage
 from sophron.interfaces.rietveld import Background, Instrument, Pattern, Phase, Setup
@@ -195,8 +195,6 @@ def test_weak_patterns_take_the_weights_that_the_recipe_wants(refined, simulated
 
 
 def test_what_is_no_answer_of_a_tool_is_a_failed_one():
-    assert said(ToolAnswer("1", (Text("there is no tool"),), is_error=True)) == {
-        "ok": False,
-        "hint": "there is no tool",
-    }
-    assert said(ToolAnswer("1", (Text("[1]"),))) == {"ok": False, "hint": "[1]"}
+    refusal = result_of(ToolAnswer("1", (Text("there is no tool"),), is_error=True))
+    assert refusal == ToolResult(ok=False, hint="there is no tool")
+    assert result_of(ToolAnswer("1", (Text("[1]"),))) == ToolResult(ok=False, hint="[1]")

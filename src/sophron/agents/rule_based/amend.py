@@ -1,8 +1,7 @@
 """Rule of thumb of the amend agent: a pitfall's own amendment, or longer sampling. It never signs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from sophron.agents.rule_based import longer_sampling
 from sophron.agents.rule_based.input_checks import (
@@ -16,8 +15,8 @@ from sophron.agents.rule_based.input_checks import (
     text,
     texts,
 )
-
-Change = dict[str, Any]
+from sophron.agents.rule_based.longer_sampling import REMOVED, Change
+from sophron.interfaces.model import JsonObject
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class Proposal:
     removed: frozenset[str] = field(default=frozenset())
 
 
-def answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
+def answer(inputs: JsonObject) -> JsonObject:
     """The first rule that applies: the amendment that a pitfall of the catalogue brings; else longer sampling.
 
     A pitfall is taken where one of its signs stands in the failure or the diagnosis: that it happened says more than
@@ -51,7 +50,7 @@ def answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
         or _nothing(stage, pitfalls)
     )
     return {
-        "changes": list(proposal.changes),
+        "changes": [change.plain for change in proposal.changes],
         "rationale": quoted(proposal.rationale, 1500),
         "invalidated_stages": _invalidated(spec, proposal),
         "alternatives": [quoted(one, 500) for one in proposal.alternatives if one.strip()],
@@ -59,9 +58,7 @@ def answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _from_pitfall(
-    pitfalls: Sequence[Mapping[str, Any]], spec: Mapping[str, Any], said: Sequence[str]
-) -> Proposal | None:
+def _from_pitfall(pitfalls: Sequence[JsonObject], spec: JsonObject, said: Sequence[str]) -> Proposal | None:
     for pitfall in pitfalls:
         amendment = mapping(pitfall.get("amendment") or {}, "amendment of a pitfall")
         signs = texts(amendment.get("signs", []), "signs of an amendment")
@@ -70,38 +67,37 @@ def _from_pitfall(
             continue
         removed = texts(amendment.get("remove_stages", []), "remove_stages")
         added = mapping(amendment.get("add_stages") or {}, "add_stages")
-        changes: list[Change] = [{"path": f"stages.{name}"} for name in removed if name in stages_of(spec)]
-        changes += [{"path": f"stages.{name}", "value": block} for name, block in added.items()]
+        changes = [Change(f"stages.{name}") for name in removed if name in stages_of(spec)]
+        changes += [Change(f"stages.{name}", block) for name, block in added.items()]
         if "method_name" in amendment:
-            changes.append({"path": "method.name", "value": text(amendment["method_name"], "method_name")})
+            changes.append(Change("method.name", text(amendment["method_name"], "method_name")))
         for change in objects(amendment.get("changes", []), "changes of an amendment"):
-            kept = {key: change[key] for key in ("path", "value") if key in change}
-            changes.append({**kept, "path": text(change.get("path"), "a changed path")})
+            changes.append(Change(text(change.get("path"), "a changed path"), change.get("value", REMOVED)))
         rationale = f"{pitfall.get('title', pitfall.get('id', ''))}: {text(amendment.get('rationale'), 'rationale')}"
         other = f"As the catalogue says: {pitfall.get('safeguard', '')}"
         return Proposal(changes, rationale, [other], "high", frozenset(removed))
     return None
 
 
-def _longer(spec: Mapping[str, Any], stage: str, failure: Mapping[str, Any]) -> Proposal | None:
+def _longer(spec: JsonObject, stage: str, failure: JsonObject) -> Proposal | None:
     found = longer_sampling.longer(spec, stage, failure)
     if found is None:
         return None
     return Proposal(found.changes, found.rationale, found.alternatives)
 
 
-def _nothing(stage: str, pitfalls: Sequence[Mapping[str, Any]]) -> Proposal:
+def _nothing(stage: str, pitfalls: Sequence[JsonObject]) -> Proposal:
     safeguards = [f"If {p.get('title', '')} is the cause: {p.get('safeguard', '')}" for p in pitfalls if "title" in p]
     rationale = f"No rule of thumb says what would cure {stage}; nothing is changed, and a person must decide."
     return Proposal([], rationale, safeguards[:5], "low")
 
 
-def _invalidated(spec: Mapping[str, Any], proposal: Proposal) -> list[str]:
+def _invalidated(spec: JsonObject, proposal: Proposal) -> list[str]:
     """Stages of the spec whose definition or place in the graph changes, and all that build on one of them."""
     blocks = stages_of(spec)
     changed = set(proposal.removed)
     for change in proposal.changes:
-        keys = change["path"].split(".")
+        keys = change.path.split(".")
         whole = keys[0] == "stages" and len(keys) == 2
         if keys[0] == "stages" and (whole or keys[2:3] in (["definition"], ["depends_on"])):
             changed.add(keys[1])

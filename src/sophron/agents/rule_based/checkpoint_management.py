@@ -1,14 +1,12 @@
 """Rule of thumb of the checkpoint-management agent: the newest whole restart files of each step stay."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from sophron.agents.rule_based.input_checks import given, mapping, objects, text, whole
+from sophron.interfaces.model import JsonObject
 
 File = dict[str, str]
 
 
-def answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
+def answer(inputs: JsonObject) -> JsonObject:
     """Of each step keep the `policy.keep` whole restart files that were written last, and go on from the last of them.
 
     Broken files go only where a whole one stays: a step without any keeps what it has, for a person to look at. That
@@ -16,7 +14,7 @@ def answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
     a crash while writing leaves the other whole.
     """
     keep = max(1, whole(mapping(given(inputs, "policy"), "policy").get("keep"), "policy.keep"))
-    by_step: dict[str, list[Mapping[str, Any]]] = {}
+    by_step: dict[str, list[JsonObject]] = {}
     for restart in objects(given(inputs, "restarts"), "restarts"):
         by_step.setdefault(text(restart.get("step"), "restarts.step"), []).append(restart)
     kept: list[File] = []
@@ -34,11 +32,11 @@ def answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
     return {"kept": kept, "pruned": pruned, "chosen": chosen, "reason": _reason(keep, stuck)}
 
 
-def _file(restart: Mapping[str, Any]) -> File:
+def _file(restart: JsonObject) -> File:
     return {key: text(restart.get(key), f"restarts.{key}") for key in ("step", "file")}
 
 
-def _age(restart: Mapping[str, Any]) -> tuple[int, str]:
+def _age(restart: JsonObject) -> tuple[int, str]:
     return whole(restart.get("order"), "restarts.order"), _file(restart)["file"]
 
 

@@ -4,12 +4,13 @@ The messages and their meaning stand in `workflow/agents/failures.yaml`, each wi
 E, is the pattern: a missing environment module is found in the log and loaded; a fault of the science is left alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sophron.agents.rule_based.failure_table import Match, matches, table_of
 from sophron.agents.rule_based.input_checks import count, given, listed, mapping, number, objects, quoted, text
+from sophron.interfaces.model import JsonObject
 
 MOST_EVIDENCE = 5
 MOST_RETRIES = 2  # of a machine's failure; the third time it is no accident
@@ -24,24 +25,49 @@ REPAIR = (
 class Shape:
     """The mechanical side of a stage: values in force, signed choices, and what was tried before."""
 
-    values: Mapping[str, Any]
-    choices: Mapping[str, Any]
-    tried: Sequence[tuple[str, Any]]
+    values: JsonObject
+    choices: JsonObject
+    tried: Sequence[tuple[str, object]]
 
-    def options(self, key: str) -> list[Any]:
+    def options(self, key: str) -> list[object]:
         """Signed choices of `key` that are neither in force nor tried."""
         used = [value for name, value in self.tried if name == key]
         choices = listed(self.choices.get(key, []), f"the choices of {key}")
         return [value for value in choices if value != self.values.get(key) and value not in used]
 
 
-def answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Diagnosis:
+    """The answer: what failed, by its class, and what is done about it. overlay: key and value of the one change."""
+
+    kind: str
+    diagnosis: str
+    evidence: Sequence[str]
+    reason: str
+    confidence: str
+    action: str = "escalate"
+    overlay: tuple[str, object] | None = None
+
+    @property
+    def plain(self) -> JsonObject:
+        """As its schema has it."""
+        overlay = self.overlay and dict(zip(("key", "value"), self.overlay, strict=True))
+        about: dict[str, object] = {"diagnosis": self.diagnosis, "evidence": list(self.evidence), "class": self.kind}
+        about |= {"action": self.action, "overlay": overlay, "reason": self.reason}
+        return about | {"confidence": self.confidence, "remember": []}
+
+
+def answer(inputs: JsonObject) -> JsonObject:
     """The first known message of the gravest class decides; definitional before mechanical before transient.
 
     A failed verdict of finished steps is definitional. A mechanical fault is cured by the least larger memory or time,
     by no accelerator, or by the choice that holds the missing environment module, if that was signed; otherwise, and
     for everything unknown, a person decides. A machine's failure is repeated twice.
     """
+    return _diagnosed(inputs).plain
+
+
+def _diagnosed(inputs: JsonObject) -> Diagnosis:
     failure = mapping(given(inputs, "failure"), "failure")
     table = table_of(inputs.get("failures"))
     reasons = _reasons(failure)
@@ -50,12 +76,11 @@ def answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
     found = matches([*reasons, *text(given(inputs, "log"), "log").splitlines()], table)
     if found:
         return _known(found, inputs)
-    return _escalation(
-        "unknown", "No message in the log is among the known ones.", [], "What failed is not known here.", "low"
-    )
+    unknown = "No message in the log is among the known ones."
+    return Diagnosis("unknown", unknown, [], "What failed is not known here.", "low")
 
 
-def _reasons(failure: Mapping[str, Any]) -> list[str]:
+def _reasons(failure: JsonObject) -> list[str]:
     """The reasons on record, line by line: of the outcome, of each failed step, and of its last try."""
     if failure.get("kind") not in CAUSE_KINDS:
         raise ValueError(f"failure.kind is none of {', '.join(CAUSE_KINDS)}")
@@ -68,50 +93,49 @@ def _reasons(failure: Mapping[str, Any]) -> list[str]:
     return [line for reason in reasons if isinstance(reason, str) for line in reason.splitlines()]
 
 
-def _judged(failure: Mapping[str, Any]) -> bool:
+def _judged(failure: JsonObject) -> bool:
     """Whether every step was finished and the criteria alone said no."""
     verdict = mapping(failure.get("verdict") or {}, "failure.verdict")
     return failure["kind"] == "verdict" and bool(verdict) and not verdict.get("failed_steps")
 
 
-def _missed(failure: Mapping[str, Any]) -> dict[str, Any]:
-    criteria = objects(failure["verdict"].get("criteria", []), "verdict.criteria")
+def _missed(failure: JsonObject) -> Diagnosis:
+    verdict = mapping(failure["verdict"], "failure.verdict")
+    criteria = objects(verdict.get("criteria", []), "verdict.criteria")
     missed = [quoted(str(one.get("statement") or one.get("id"))) for one in criteria if not one.get("passed")]
     diagnosis = f"The steps are finished, and criteria do not hold: {' '.join(missed) or 'none is named.'}"
-    return _escalation(
-        "definitional", quoted(diagnosis, 1000), [], "No mechanical change makes a finished result pass.", "high"
-    )
+    reason = "No mechanical change makes a finished result pass."
+    return Diagnosis("definitional", quoted(diagnosis, 1000), [], reason, "high")
 
 
-def _known(found: Sequence[Match], inputs: Mapping[str, Any]) -> dict[str, Any]:
+def _known(found: Sequence[Match], inputs: JsonObject) -> Diagnosis:
     first = found[0]
     evidence = list(dict.fromkeys(match.line for match in found if match.known.kind == first.known.kind))
     evidence = [line for line in evidence if line][:MOST_EVIDENCE]
     diagnosis = first.known.what
     if first.known.kind == "definitional":
         reason = "This is a fault of the science; a mechanical change would hide it."
-        return _escalation("definitional", diagnosis, evidence, reason, "high")
+        return Diagnosis("definitional", diagnosis, evidence, reason, "high")
     if first.known.kind == "environment":
-        return _escalation("environment", diagnosis, evidence, REPAIR, "high")
+        return Diagnosis("environment", diagnosis, evidence, REPAIR, "high")
     if first.known.kind == "transient":
         return _transient(diagnosis, evidence, inputs)
     return _mechanical(found, diagnosis, evidence, _shape(inputs))
 
 
-def _transient(diagnosis: str, evidence: list[str], inputs: Mapping[str, Any]) -> dict[str, Any]:
+def _transient(diagnosis: str, evidence: list[str], inputs: JsonObject) -> Diagnosis:
     before = objects(inputs.get("tries", []), "tries")
     if sum(one.get("action") == "retry" for one in before) >= MOST_RETRIES:
         reason = f"It was repeated {MOST_RETRIES} times, so it is no accident."
-        return _escalation("transient", diagnosis, evidence, reason, "medium")
-    shown = {"diagnosis": diagnosis, "evidence": evidence, "class": "transient", "action": "retry", "overlay": None}
+        return Diagnosis("transient", diagnosis, evidence, reason, "medium")
     reason = "Nothing of the step is at fault; it may run again as it is."
-    return shown | {"reason": reason, "confidence": "medium", "remember": []}
+    return Diagnosis("transient", diagnosis, evidence, reason, "medium", "retry")
 
 
-def _shape(inputs: Mapping[str, Any]) -> Shape:
+def _shape(inputs: JsonObject) -> Shape:
     block = mapping(given(inputs, "spec_stage"), "spec_stage")
     mechanical = mapping(block.get("mechanical", {}), "spec_stage.mechanical")
-    values = {"accelerator": "none"} | dict(mechanical)
+    values: dict[str, object] = {"accelerator": "none", **mechanical}
     for overlay in objects(inputs.get("overlays", []), "overlays"):
         if overlay.get("stage", inputs.get("stage")) == inputs.get("stage"):
             values[str(overlay.get("key"))] = overlay.get("value")
@@ -122,28 +146,20 @@ def _shape(inputs: Mapping[str, Any]) -> Shape:
     return Shape(values, mapping(mechanical.get("choices", {}), "choices"), tried)
 
 
-def _mechanical(found: Sequence[Match], diagnosis: str, evidence: list[str], shape: Shape) -> dict[str, Any]:
+def _mechanical(found: Sequence[Match], diagnosis: str, evidence: list[str], shape: Shape) -> Diagnosis:
     for match in found:
         if match.known.kind != "mechanical":
             break
         value = _remedy(match, shape)
         if value is not None:
             key = match.known.key
-            return {
-                "diagnosis": match.known.what,
-                "evidence": evidence,
-                "class": "mechanical",
-                "action": "overlay",
-                "overlay": {"key": key, "value": value},
-                "reason": f"{value} is among the signed choices of {key} and was not tried yet.",
-                "confidence": "high",
-                "remember": [],
-            }
+            reason = f"{value} is among the signed choices of {key} and was not tried yet."
+            return Diagnosis("mechanical", match.known.what, evidence, reason, "high", "overlay", (key, value))
     key = found[0].known.key
     if key == "modules":
-        return _escalation("environment", diagnosis, evidence, REPAIR, "high")
+        return Diagnosis("environment", diagnosis, evidence, REPAIR, "high")
     reason = f"No value that would cure it is left among the signed choices of {key}; a person may sign one."
-    return _escalation("mechanical", diagnosis, evidence, reason, "high")
+    return Diagnosis("mechanical", diagnosis, evidence, reason, "high")
 
 
 def _remedy(match: Match, shape: Shape) -> Any:
@@ -153,31 +169,18 @@ def _remedy(match: Match, shape: Shape) -> Any:
         return "none" if "none" in options else None
     if match.known.choose == "larger":
         now = number(shape.values.get(match.known.key)) or 0
-        larger = [value for value in options if (count(value) or 0) > now]
+        larger = [size for size in map(count, options) if (size or 0) > now and size is not None]
         return min(larger, default=None)
     holding = [value for value in options if _holds(value, match.modules)]
     return min(holding, key=lambda value: (len(_modules(value)), str(value)), default=None)
 
 
-def _modules(choice: Any) -> list[str]:
+def _modules(choice: object) -> list[str]:
     """The environment modules of a choice: a text such as `gcc/12 openmpi/4.1`, or a list of names."""
     words = choice.split() if isinstance(choice, str) else choice if isinstance(choice, list) else []
     return [word.lower() for word in words] if all(isinstance(word, str) for word in words) else []
 
 
-def _holds(choice: Any, wanted: Sequence[str]) -> bool:
+def _holds(choice: object, wanted: Sequence[str]) -> bool:
     plain = {name.split("/")[0] for name in wanted}
     return any(module in wanted or module.split("/")[0] in plain for module in _modules(choice))
-
-
-def _escalation(kind: str, diagnosis: str, evidence: list[str], reason: str, confidence: str) -> dict[str, Any]:
-    return {
-        "diagnosis": diagnosis,
-        "evidence": evidence,
-        "class": kind,
-        "action": "escalate",
-        "overlay": None,
-        "reason": reason,
-        "confidence": confidence,
-        "remember": [],
-    }

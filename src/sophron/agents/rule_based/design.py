@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from sophron.agents.rule_based import design_draft, example_specs, request_parsing
-from sophron.agents.rule_based.example_specs import Example
+from sophron.agents.rule_based.example_specs import Example, SpecDraft
 from sophron.agents.rule_based.input_checks import given, mapping, objects, quoted, text, whole
 from sophron.campaign.spec import scope_exclusions
+from sophron.interfaces.model import JsonObject
 
 QUESTIONS = {
     1: "What physical quantity is to be computed, with its units, ensemble and conditions?",
@@ -25,7 +25,7 @@ class Dialogue:
     request: str
     answers: Sequence[tuple[int, str]]
     known: Sequence[Example]
-    pitfalls: Sequence[Mapping[str, Any]]
+    pitfalls: Sequence[JsonObject]
 
     @property
     def pieces(self) -> list[str]:
@@ -48,7 +48,7 @@ class Dialogue:
         return [answer for number, answer in self.answers if number == question and answer.strip()]
 
 
-def answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
+def answer(inputs: JsonObject) -> JsonObject:
     """Refuse what is out of scope, put the first question that the words do not answer, or draft campaign.yaml.
 
     Numbers come from the human's words with their units, or from the example where the human says so; what was not
@@ -81,7 +81,7 @@ def answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
     return _turn("draft", drafted, draft=draft, pitfalls=found)
 
 
-def _question(turn: Mapping[str, Any]) -> int:
+def _question(turn: JsonObject) -> int:
     number = whole(turn.get("question"), "the question of a turn")
     if number not in QUESTIONS:
         raise ValueError(f"there is no question {number}; there are four")
@@ -93,16 +93,16 @@ def _turn(
     words: str,
     *,
     question: int | None = None,
-    draft: dict[str, Any] | None = None,
+    draft: SpecDraft | None = None,
     pitfalls: Sequence[Mapping[str, str]] = (),
     refusal: scope_exclusions.Finding | None = None,
-) -> dict[str, Any]:
+) -> JsonObject:
     refused = refusal and {"exclusion": refusal.exclusion.id, "reason": refusal.sentence}
     shown = {"status": status, "question": question, "text": words, "draft": draft}
     return shown | {"pitfalls": list(pitfalls), "refusal": refused}
 
 
-def _ask(question: int, words: str) -> dict[str, Any]:
+def _ask(question: int, words: str) -> JsonObject:
     return _turn("ask", f"{QUESTIONS[question]} {words}", question=question)
 
 
@@ -138,7 +138,7 @@ def _criteria(said: Dialogue) -> str | None:
     listed = [
         f"{name}: {one['expression']} ({one['statement']})"
         for name, block in design_draft.whole_stages(said.example.spec).items()
-        for one in block["criteria"]
+        for one in objects(block["criteria"], "criteria")
     ]
     return (
         "Each must be a number that can be checked. Proposed: " + "; ".join(listed) + ". Agree (yes), or change them."

@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sophron.agents.rule_based import example_specs, omissions, request_parsing
-from sophron.agents.rule_based.example_specs import Example
+from sophron.agents.rule_based.example_specs import Example, SpecDraft
 from sophron.agents.rule_based.input_checks import mapping, number, objects, quoted, stages_of, text
 from sophron.agents.rule_based.pitfall_data import applies
+from sophron.interfaces.model import JsonObject
 
 MOST_QUOTE = 400
 MOST_OMITTED = 40
@@ -47,7 +48,7 @@ def _spoken(name: str, example: Example) -> str:
     return f"{name.replace('_', ' ')} in {unit}" if unit else name.replace("_", " ")
 
 
-def whole_stages(spec: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+def whole_stages(spec: JsonObject) -> dict[str, JsonObject]:
     """The stages of an example, each with definition and criteria. ValueError where an example is no whole spec."""
     blocks = stages_of(spec)
     for name, block in blocks.items():
@@ -64,7 +65,7 @@ def drafted(
     pieces: Sequence[str],
     on_criteria: Sequence[str],
     on_assumptions: Sequence[str],
-) -> dict[str, Any]:
+) -> SpecDraft:
     """The example filled in, with its own assumptions and those that only a person can settle.
 
     pieces: all that the person said, oldest first; what of it is not in the draft is listed in an assumption.
@@ -143,7 +144,7 @@ def _assumption(name: str, statement: str, verified_by: str) -> dict[str, str]:
     return {"id": name, "statement": statement, "verified_by": verified_by, "status": "UNVERIFIED"}
 
 
-def _verified(spec: dict[str, Any], said: str) -> None:
+def _verified(spec: SpecDraft, said: str) -> None:
     """Take as verified what a person names after the word `verified`, by id; nothing else."""
     named = {
         word for found in request_parsing.VERIFIED.finditer(said) for word in found[1].lower().replace(",", " ").split()
@@ -154,7 +155,7 @@ def _verified(spec: dict[str, Any], said: str) -> None:
             one["verified_by"] = f"{one['verified_by']}; said so in the dialogue"
 
 
-def pitfalls_of(spec: Mapping[str, Any], catalogue: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+def pitfalls_of(spec: JsonObject, catalogue: Sequence[JsonObject]) -> list[dict[str, str]]:
     """The entries of the catalogue that the spec could fall into: id, why, safeguard."""
     parts = (("id", "id"), ("why", "why"), ("safeguard", "safeguard"))
     return [
@@ -167,9 +168,7 @@ def pitfalls_of(spec: Mapping[str, Any], catalogue: Sequence[Mapping[str, Any]])
     ]
 
 
-def add_safeguards(
-    spec: dict[str, Any], found: Sequence[Mapping[str, str]], catalogue: Sequence[Mapping[str, Any]]
-) -> None:
+def add_safeguards(spec: SpecDraft, found: Sequence[Mapping[str, str]], catalogue: Sequence[JsonObject]) -> None:
     """An assumption for each pitfall: the review probes it before anything is signed; its safeguard stands beside it.
 
     One that brings an amendment would change the method: it is UNVERIFIED until a person has seen what the probe says.

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sophron.agents.rule_based.input_checks import mapping, number, objects, stages_of, strings, text
+from sophron.interfaces.model import JsonObject
 
 METHODS = (
     *("green-kubo", "sllod", "mueller-plathe", "muller-plathe", "müller-plathe", "rnemd", "nemd", "ehex", "rouse"),
@@ -16,6 +17,8 @@ METHODS = (
 )
 LARGEST_SEED = 2**31 - 1
 Values = Mapping[str, float]
+SpecDraft = dict[str, Any]
+"""The content of a campaign.yaml while it is filled in; the schema of its kind says what belongs there."""
 
 
 @dataclass(frozen=True)
@@ -24,11 +27,11 @@ class Example:
 
     kind: str
     name: str
-    spec: Mapping[str, Any]
-    schemas: Mapping[str, Any]
+    spec: JsonObject
+    schemas: JsonObject
 
     @property
-    def conditions(self) -> Mapping[str, Any]:
+    def conditions(self) -> JsonObject:
         """Name -> value of its question's conditions."""
         question = mapping(self.spec.get("question", {}), "question of an example")
         return mapping(question.get("conditions", {}), "conditions of an example")
@@ -57,7 +60,7 @@ def methods(words: str) -> set[str]:
     return {name for name in METHODS if name in plain}
 
 
-def examples(kinds: Mapping[str, Any]) -> list[Example]:
+def examples(kinds: JsonObject) -> list[Example]:
     """All examples of the installed kinds, sorted by kind and name."""
     found = []
     for kind in sorted(kinds):
@@ -106,7 +109,7 @@ def outside(example: Example, name: str, value: float) -> str | None:
     return None
 
 
-def _properties(schemas: Any, name: str) -> Iterator[Mapping[str, Any]]:
+def _properties(schemas: Any, name: str) -> Iterator[JsonObject]:
     if isinstance(schemas, Mapping):
         properties = schemas.get("properties")
         if isinstance(properties, Mapping) and isinstance(properties.get(name), Mapping):
@@ -115,13 +118,13 @@ def _properties(schemas: Any, name: str) -> Iterator[Mapping[str, Any]]:
             yield from _properties(part, name)
 
 
-def filled(example: Example, values: Values, words: str) -> dict[str, Any]:
+def filled(example: Example, values: Values, words: str) -> SpecDraft:
     """The example's spec with these conditions in question, definitions and criteria, under a name and seed of its own.
 
     A definition's value follows where it has the condition's name and the example's value. The seed is derived from
     the words: the same request gives the same draft. A reference for other conditions is left out.
     """
-    spec: dict[str, Any] = copy.deepcopy({key: example.spec[key] for key in example.spec})
+    spec: SpecDraft = copy.deepcopy({key: example.spec[key] for key in example.spec})
     spec["campaign"] = f"{example.kind.replace('_', '-')}-draft"
     spec["version"] = 1
     spec["seed"] = int(hashlib.sha256(words.encode()).hexdigest()[:12], 16) % LARGEST_SEED
@@ -176,7 +179,7 @@ def _followed(expression: str, name: str, old: Any, new: float) -> str:
     return raw.decode()
 
 
-def _recount(block: dict[str, Any]) -> None:
+def _recount(block: SpecDraft) -> None:
     """Whole chains, and a criterion that counts their bonds, after the length of the chains changed."""
     definition = block["definition"]
     atoms, length = definition.get("atoms"), definition.get("chain_length")
@@ -191,7 +194,7 @@ def _recount(block: dict[str, Any]) -> None:
             criterion["expression"] = f"atoms == {whole}"
 
 
-def with_error(spec: dict[str, Any], share: float) -> bool:
+def with_error(spec: SpecDraft, share: float) -> bool:
     """Put a wanted relative error into the criteria that bound one; whether there was such a criterion."""
     found = False
     for block in spec["stages"].values():

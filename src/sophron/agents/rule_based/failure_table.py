@@ -1,12 +1,12 @@
 """The table of known failures, and the lines of a log that match it."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
-from sophron.agents.rule_based.input_checks import objects, quoted, text, texts
+from sophron.agents.rule_based.input_checks import mapping, objects, quoted, text, texts
+from sophron.interfaces.model import JsonObject
 from sophron.records import documents
 from sophron.records.errors import UserError
 from sophron.records.package_data import resource
@@ -49,12 +49,12 @@ def _installed() -> tuple[Known, ...]:
     return tuple(parse(documents.load_yaml(resource("workflow", "agents", "failures.yaml")).data))
 
 
-def parse(entries: Any) -> list[Known]:
+def parse(entries: object) -> list[Known]:
     """A table as plain data, which fits `schemas/failures.schema.yaml`. ValueError for a pattern that is none."""
     return [_known(entry) for entry in objects(entries, "failures")]
 
 
-def _known(entry: Mapping[str, Any]) -> Known:
+def _known(entry: JsonObject) -> Known:
     name = text(entry.get("id"), "the id of a failure")
     try:
         pattern = re.compile(text(entry.get("pattern"), f"the pattern of {name}"), re.IGNORECASE)
@@ -63,7 +63,7 @@ def _known(entry: Mapping[str, Any]) -> Known:
     kind = text(entry.get("class"), f"the class of {name}")
     if kind not in CLASSES:
         raise ValueError(f"the failure {name} has the class {kind}; known are {', '.join(CLASSES)}")
-    remedy = entry.get("remedy") or {"key": "", "choose": ""}
+    remedy = mapping(entry.get("remedy") or {"key": "", "choose": ""}, f"the remedy of {name}")
     key, choose = (text(remedy.get(part), f"the {part} of {name}") for part in ("key", "choose"))
     modules = tuple(texts(entry.get("modules", []), f"modules of {name}"))
     return Known(name, pattern, kind, text(entry.get("what"), f"the meaning of {name}"), modules, key, choose)
@@ -82,7 +82,7 @@ def matches(lines: Sequence[str], table: Sequence[Known]) -> list[Match]:
     return sorted(found, key=lambda match: (CLASSES.index(match.known.kind), match.place))
 
 
-def table_of(entries: Any) -> list[Known]:
+def table_of(entries: object) -> list[Known]:
     """The table that a step was given, or the installed one without any. ValueError where it is not valid."""
     if entries is not None:
         return parse(entries)

@@ -1,8 +1,16 @@
 """How rules of thumb read their inputs: plain data of a known shape, or a ValueError that says what is amiss."""
 
+import dataclasses
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from types import UnionType
+from typing import TypeVar, get_args, get_origin, get_type_hints
+
+from sophron.interfaces.model import JsonObject
+from sophron.records.structure import structure
+
+T = TypeVar("T")
 
 from sophron.records import sanitize
 
@@ -15,45 +23,89 @@ def unfit(what: str, kind: str) -> ValueError:
     return ValueError(f"{what} is no {kind}")
 
 
-def given(inputs: Mapping[str, Any], role: str) -> Any:
+def read(cls: type[T], value: object, what: str) -> T:
+    """Return the dataclass `cls` that `value` describes; ValueError names the field that is missing or does not fit."""
+    try:
+        document = structure(cls, value)
+    except KeyError as error:
+        raise ValueError(f"{what} has no {error.args[0]}") from None
+    except (TypeError, AttributeError):
+        raise unfit(what, "object of its form") from None
+    _check(cls, document, what)
+    return document
+
+
+@cache
+def _members(document: type) -> dict[str, object]:
+    return get_type_hints(document)
+
+
+def _check(hint: object, value: object, what: str) -> None:
+    """ValueError unless `value` is of the type `hint`: a dataclass, a tuple, a mapping, or what JSON has."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is UnionType:
+        if value is not None:
+            _check(arguments[0], value, what)
+    elif origin is tuple:
+        for item in listed(value, what):
+            _check(arguments[0], item, f"an entry of {what}")
+    elif origin is Mapping:
+        for name, item in mapping(value, what).items():
+            _check(arguments[1], item, f"{what}.{name}")
+    elif isinstance(hint, type) and dataclasses.is_dataclass(hint):
+        for name, member in _members(hint).items():
+            _check(member, getattr(value, name), f"{what}.{name}")
+    elif isinstance(hint, type) and hint in _LEAVES and not _LEAVES[hint](value):
+        raise unfit(what, {float: "number", int: "integer", str: "text", bool: "truth value"}[hint])
+
+
+_LEAVES: Mapping[type, Callable[[object], bool]] = {
+    str: lambda value: isinstance(value, str),
+    bool: lambda value: isinstance(value, bool),
+    float: lambda value: number(value) is not None,
+    int: lambda value: isinstance(value, int) and number(value) is not None,
+}
+
+
+def given(inputs: JsonObject, role: str) -> object:
     """The input `role`; ValueError where the step was not given it."""
     if role not in inputs:
         raise ValueError(f'the input "{role}" is missing')
     return inputs[role]
 
 
-def mapping(value: Any, what: str) -> Mapping[str, Any]:
+def mapping(value: object, what: str) -> JsonObject:
     """`value` as an object whose keys are texts."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise unfit(what, "object")
     return value
 
 
-def listed(value: Any, what: str) -> list[Any]:
+def listed(value: object, what: str) -> list[object]:
     """`value` as a list."""
     if not isinstance(value, list | tuple):
         raise unfit(what, "list")
     return list(value)
 
 
-def objects(value: Any, what: str) -> list[Mapping[str, Any]]:
+def objects(value: object, what: str) -> list[JsonObject]:
     """`value` as a list of objects."""
     return [mapping(item, f"an entry of {what}") for item in listed(value, what)]
 
 
-def texts(value: Any, what: str) -> list[str]:
+def texts(value: object, what: str) -> list[str]:
     """`value` as a list of texts."""
     return [text(item, f"an entry of {what}") for item in listed(value, what)]
 
 
-def text(value: Any, what: str) -> str:
+def text(value: object, what: str) -> str:
     """`value` as text."""
     if not isinstance(value, str):
         raise unfit(what, "text")
     return value
 
 
-def number(value: Any) -> float | None:
+def number(value: object) -> float | None:
     """`value` as a finite number, or None where it is none (a truth value is none)."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
@@ -63,31 +115,32 @@ def number(value: Any) -> float | None:
         return None
 
 
-def count(value: Any) -> int | None:
+def count(value: object) -> int | None:
     """`value` as a positive integer that JSON holds exactly, or None where it is none."""
-    fitting = isinstance(value, int) and not isinstance(value, bool) and 0 < value <= LARGEST_INTEGER
-    return value if fitting else None
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 < value <= LARGEST_INTEGER else None
 
 
-def whole(value: Any, what: str) -> int:
+def whole(value: object, what: str) -> int:
     """`value` as an integer that JSON holds exactly."""
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST_INTEGER:
         raise unfit(what, "integer")
     return value
 
 
-def stages_of(spec: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+def stages_of(spec: JsonObject) -> dict[str, JsonObject]:
     """Stage name -> block, from a parsed `campaign.yaml`."""
     stages = mapping(spec.get("stages", {}), "spec.stages")
     return {name: mapping(block, f"spec.stages.{name}") for name, block in stages.items()}
 
 
-def needed(block: Mapping[str, Any], name: str) -> list[str]:
+def needed(block: JsonObject, name: str) -> list[str]:
     """The stages that a stage's block builds on."""
     return texts(block.get("depends_on", []), f"depends_on of {name}")
 
 
-def strings(data: Any) -> Iterator[str]:
+def strings(data: object) -> Iterator[str]:
     """All texts in plain data, keys left out."""
     if isinstance(data, str):
         yield data

@@ -7,9 +7,8 @@ The standard error of a time average falls with the root of the sampled time (Zw
 import ast
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from sophron.agents.rule_based.input_checks import (
     count,
@@ -23,6 +22,7 @@ from sophron.agents.rule_based.input_checks import (
     text,
 )
 from sophron.agents.rule_based.verify import comparisons
+from sophron.interfaces.model import JsonObject
 
 ERROR_WORDS = re.compile(r"error|uncertainty", re.IGNORECASE)
 LIMITED = re.compile(r"^\s*[a-z_]+\s*<=?\s*[0-9.eE+-]+\s*$")
@@ -32,16 +32,32 @@ RESERVE = 1.1  # the error's own estimate has an error; without it every second 
 MOST_GROWTH = 100  # beyond, a person should think about the method
 
 
+REMOVED = object()
+
+
+@dataclass(frozen=True)
+class Change:
+    """A key of the spec, dotted; value: its new one, nothing to remove the key."""
+
+    path: str
+    value: object = REMOVED
+
+    @property
+    def plain(self) -> JsonObject:
+        """As the answer has it."""
+        return {"path": self.path} if self.value is REMOVED else {"path": self.path, "value": self.value}
+
+
 @dataclass(frozen=True)
 class Longer:
     """Changes that sample longer, with their reason and what could be done instead."""
 
-    changes: list[dict[str, Any]]
+    changes: list[Change]
     rationale: str
     alternatives: list[str]
 
 
-def longer(spec: Mapping[str, Any], stage: str, failure: Mapping[str, Any]) -> Longer | None:
+def longer(spec: JsonObject, stage: str, failure: JsonObject) -> Longer | None:
     """What to sample longer, and by how much; None where the failure asks for something else."""
     source = _source(spec, stage)
     if source is None:
@@ -59,7 +75,7 @@ def longer(spec: Mapping[str, Any], stage: str, failure: Mapping[str, Any]) -> L
     return _grown(spec, stage, source, factor, why, window=False) if factor <= MOST_GROWTH else None
 
 
-def _missed(failure: Mapping[str, Any]) -> tuple[str, float, float] | None:
+def _missed(failure: JsonObject) -> tuple[str, float, float] | None:
     """The error criterion that was missed by most, if all that were missed are such: (comparison, value, limit)."""
     verdict = mapping(failure.get("verdict") or {}, "failure.verdict")
     missed = [one for one in objects(verdict.get("criteria", []), "verdict.criteria") if not one.get("passed")]
@@ -69,7 +85,7 @@ def _missed(failure: Mapping[str, Any]) -> tuple[str, float, float] | None:
         if not ERROR_WORDS.search(expression) or not LIMITED.match(expression):
             return None
         for one in comparisons(criterion):
-            value, limit = one["value"], one["limit"]
+            value, limit = one.value, one.limit
             if value is None or limit is None or limit <= 0 or value <= limit:
                 continue
             if worst is None or value / limit > worst[1] / worst[2]:
@@ -77,7 +93,7 @@ def _missed(failure: Mapping[str, Any]) -> tuple[str, float, float] | None:
     return worst
 
 
-def _source(spec: Mapping[str, Any], stage: str) -> str | None:
+def _source(spec: JsonObject, stage: str) -> str | None:
     """The stage that samples: `stage` itself or the nearest one below it whose definition counts steps."""
     blocks, waiting, seen = stages_of(spec), [stage], set[str]()
     while waiting:
@@ -91,24 +107,24 @@ def _source(spec: Mapping[str, Any], stage: str) -> str | None:
     return None
 
 
-def _definition(block: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def _definition(block: JsonObject, name: str) -> JsonObject:
     return mapping(block.get("definition", {}), f"definition of {name}")
 
 
-def _steps(block: Mapping[str, Any], name: str) -> int | None:
+def _steps(block: JsonObject, name: str) -> int | None:
     return count(_definition(block, name).get("steps"))
 
 
-def _grown(spec: Mapping[str, Any], stage: str, source: str, factor: float, why: str, *, window: bool) -> Longer | None:
+def _grown(spec: JsonObject, stage: str, source: str, factor: float, why: str, *, window: bool) -> Longer | None:
     blocks = stages_of(spec)
     block = blocks[source]
     definition, steps = _definition(block, source), _steps(block, source) or 0
     unit = math.lcm(*(value for value in _intervals(definition)))
     more = math.ceil(steps * factor / unit) * unit
-    changes = [{"path": f"stages.{source}.definition.steps", "value": more}, *_counted(block, source, steps, more)]
+    changes = [Change(f"stages.{source}.definition.steps", more), *_counted(block, source, steps, more)]
     lag = number(_definition(blocks[stage], stage).get("max_lag_tau"))
     if window and lag is not None:
-        changes.append({"path": f"stages.{stage}.definition.max_lag_tau", "value": lag * factor})
+        changes.append(Change(f"stages.{stage}.definition.max_lag_tau", lag * factor))
     rationale = (
         f"{why}. {source} runs {more} steps instead of {steps}. Its ceilings and limits.core_hours are left as they "
         f"are; a person must see whether they suffice for {more / steps:.3g} times the work."
@@ -120,7 +136,7 @@ def _grown(spec: Mapping[str, Any], stage: str, source: str, factor: float, why:
     return Longer(changes, quoted(rationale, 1500), others)
 
 
-def _intervals(definition: Mapping[str, Any]) -> Iterator[int]:
+def _intervals(definition: JsonObject) -> Iterator[int]:
     """Intervals of which the steps must be a multiple."""
     yield 1
     for key, value in definition.items():
@@ -129,7 +145,7 @@ def _intervals(definition: Mapping[str, Any]) -> Iterator[int]:
             yield interval
 
 
-def _counted(block: Mapping[str, Any], source: str, steps: int, more: int) -> Iterator[dict[str, Any]]:
+def _counted(block: JsonObject, source: str, steps: int, more: int) -> Iterator[Change]:
     """Criteria `name == n` that count samples of a run of `steps`, made to count those of the longer one."""
     for index, criterion in enumerate(objects(block.get("criteria", []), f"criteria of {source}")):
         expression = str(criterion.get("expression", ""))
@@ -137,7 +153,7 @@ def _counted(block: Mapping[str, Any], source: str, steps: int, more: int) -> It
         for interval in sorted(set(_intervals(_definition(block, source)))):
             if counted in (steps // interval, steps // interval + 1):
                 name, new = expression.partition("==")[0].strip(), more // interval + counted - steps // interval
-                yield {"path": f"stages.{source}.criteria.{index}.expression", "value": f"{name} == {new}"}
+                yield Change(f"stages.{source}.criteria.{index}.expression", f"{name} == {new}")
                 break
 
 

@@ -7,11 +7,29 @@ counts, groups and limits come from the faults alone.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
+from dataclasses import dataclass
 from typing import Any
 
+from sophron.interfaces.model import JsonObject
+
 Recipe = dict[str, Any]
-Faults = Sequence[Mapping[str, Any]]
-"""What each fault is about, with its `case`, of all cases that have one of this code."""
+"""A recipe while it is edited: as its file has it, in the order of its file."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What the judge found in one case. counts: of its pattern; wanted: windows that should have been looked at."""
+
+    code: str
+    case: str
+    group: str | None = None
+    role: str | None = None
+    counts: float | None = None
+    wanted: int = 0
+
+
+Faults = Sequence[Fault]
+"""Those of one code, of all cases that have one."""
 Counts = Mapping[str, float]
 """Case -> counts of its pattern, of all cases that were judged."""
 
@@ -65,10 +83,10 @@ def sound_from(faults: Faults, counts: Counts) -> float | None:
     Between the two nobody knows, and the constrained model is the safe one; where no richer pattern was judged, a
     quarter above the fault. None where no fault says its counts.
     """
-    bad = [fault["counts"] for fault in faults if fault.get("counts")]
+    bad = [fault.counts for fault in faults if fault.counts]
     if not bad:
         return None
-    cases = {fault.get("case") for fault in faults}
+    cases = {fault.case for fault in faults}
     fine = [value for case, value in counts.items() if case not in cases and value > max(bad)]
     return _rounded_down(min(fine) if fine else MORE * max(bad))
 
@@ -76,7 +94,7 @@ def sound_from(faults: Faults, counts: Counts) -> float | None:
 def free_missed(recipe: Recipe, faults: Faults, _: Counts) -> None:
     """A group that was never free gets a rung; one that was held for its counts needs fewer of them."""
     for group in _groups(faults):
-        counts = [fault["counts"] for fault in faults if fault.get("group") == group and fault.get("counts")]
+        counts = [fault.counts for fault in faults if fault.group == group and fault.counts]
         rung = _alone(recipe, group)
         if "least_counts" in rung and counts:
             rung["least_counts"] = _rounded_down(LESS * min(counts))
@@ -85,7 +103,7 @@ def free_missed(recipe: Recipe, faults: Faults, _: Counts) -> None:
 def hold_beyond(recipe: Recipe, faults: Faults, counts: Counts) -> None:
     """A group that was free at too few counts needs more of them; without known counts it is not freed any more."""
     for group in _groups(faults):
-        least = sound_from([fault for fault in faults if fault.get("group") == group], counts)
+        least = sound_from([fault for fault in faults if fault.group == group], counts)
         rung = _alone(recipe, group)
         if least is not None:
             rung["least_counts"] = max(rung.get("least_counts", 0), least)
@@ -111,21 +129,21 @@ def weigh(recipe: Recipe, faults: Faults, counts: Counts) -> None:
 
 def look(recipe: Recipe, faults: Faults, _: Counts) -> None:
     """The whole pattern after each rung, and as many windows in the end as were asked for."""
-    wanted = max([int(fault.get("wanted", 0)) for fault in faults], default=0)
+    wanted = max([fault.wanted for fault in faults], default=0)
     before = recipe.get("plots", {}).get("windows", 0)
     recipe["plots"] = {"whole_after": [rung["name"] for rung in rungs(recipe)], "windows": max(before, wanted, 2)}
 
 
 def claim(recipe: Recipe, faults: Faults, counts: Counts) -> None:
     """A main phase that was claimed and is not there has bounds to keep; those of candidates have another rule."""
-    mains = [fault for fault in faults if fault.get("role") == "main"]
+    mains = [fault for fault in faults if fault.role == "main"]
     before = recipe.get("explains")
     if mains and before is None:
         recipe["explains"] = dict(EXPLAINS)
     elif mains and before is not None:
-        factor = MORE if mains[0].get("code") == "phase_missed" else LESS
+        factor = MORE if mains[0].code == "phase_missed" else LESS
         recipe["explains"] = {key: _rounded_down(factor * bound) for key, bound in before.items()}
-    others = [fault for fault in faults if fault.get("role") != "main"]
+    others = [fault for fault in faults if fault.role != "main"]
     if others:
         try_candidates(recipe, others, counts)
 
@@ -135,7 +153,7 @@ def try_candidates(recipe: Recipe, faults: Faults, _: Counts) -> None:
     before = recipe.get("candidates")
     if before is None:
         recipe["candidates"] = {"claim_significance": CLAIM, "absent_below": ABSENT}
-    elif any(fault.get("code") != "phase_missed" for fault in faults):
+    elif any(fault.code != "phase_missed" for fault in faults):
         before["claim_significance"] = _rounded_down(MORE * before["claim_significance"])
 
 
@@ -144,7 +162,7 @@ def recover(recipe: Recipe, faults: Faults, counts: Counts) -> None:
     before = recipe.get("recovery")
     recipe["recovery"] = dict(FIRST_RECOVERY) if before is None else {**before, "tries": min(20, 2 * before["tries"])}
     if before is not None:
-        hold_beyond(recipe, [fault for fault in faults if fault.get("group")], counts)
+        hold_beyond(recipe, [fault for fault in faults if fault.group], counts)
 
 
 def go_further(recipe: Recipe, _: Faults, __: Counts) -> None:
@@ -193,9 +211,9 @@ EDITS: Mapping[str, Callable[[Recipe, Faults, Counts], None]] = {
 """Code of a fault -> how a recipe is changed for it."""
 
 
-def edited(recipe: Mapping[str, Any], codes: Mapping[str, Faults], counts: Counts) -> Recipe:
+def edited(recipe: JsonObject, codes: Mapping[str, Faults], counts: Counts) -> Recipe:
     """A recipe changed for faults by code; empty rungs are left out, and the whole pattern is looked at after all."""
-    made = deepcopy(dict(recipe))
+    made: Recipe = deepcopy(dict(recipe))
     for code, faults in codes.items():
         EDITS[code](made, faults, counts)
     if "rungs" in made:
@@ -206,7 +224,7 @@ def edited(recipe: Mapping[str, Any], codes: Mapping[str, Faults], counts: Count
 
 
 def _groups(faults: Faults) -> list[str]:
-    return sorted({str(fault["group"]) for fault in faults if fault.get("group")}, key=lambda one: (place(one), one))
+    return sorted({str(fault.group) for fault in faults if fault.group}, key=lambda one: (place(one), one))
 
 
 def _rounded_down(value: float) -> float:

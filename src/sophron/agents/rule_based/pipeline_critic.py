@@ -1,12 +1,10 @@
 """Rule of thumb of a pipeline's critic: it judges no code, so the draft stays as it is, and the answer says so."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from sophron.agents.rule_based.input_checks import given, text
+from sophron.interfaces.model import JsonObject
 
 
-def answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
+def answer(inputs: JsonObject) -> JsonObject:
     """The draft."""
     draft = text(given(inputs, "draft"), "the draft")
     if not draft:

@@ -1,11 +1,10 @@
 """Rule of thumb of a pipeline's Engineer: a handful of Python's own messages, each with the mechanical fix it names."""
 
 import re
-from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Any
 
 from sophron.agents.rule_based.input_checks import given, mapping, quoted
+from sophron.interfaces.model import JsonObject
 
 MODULES = {"np": "import numpy as np", "Path": "from pathlib import Path", "pd": "import pandas as pd"}
 STANDARD = ("json", "math", "os", "sys", "re", "subprocess", "shutil", "time", "logging")
@@ -14,7 +13,7 @@ ALIKE = 0.8
 FIRST_IMPORT = re.compile(r"^(?:import|from) (?!__future__)\S.*$", re.MULTILINE)
 
 
-def answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
+def answer(inputs: JsonObject) -> JsonObject:
     """An import for a name that is not defined; a name that Python itself suggests, or the nearest; else it gives up.
 
     Python says "name 'x' is not defined" and "Did you mean: 'y'?", the second not of what is used in a comprehension.

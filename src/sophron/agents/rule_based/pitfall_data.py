@@ -1,15 +1,13 @@
 """Pitfalls as the agents see them: entries of the catalogue as plain data, and whether a spec could fall into one."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from sophron.agents.rule_based.input_checks import listed, mapping, objects, stages_of, texts
 from sophron.campaign.spec.pitfalls import Condition
+from sophron.interfaces.model import JsonObject
 
 TESTS = ("present", "equals", "at_least", "mentions")
 
 
-def applies(pitfall: Mapping[str, Any], spec: Mapping[str, Any]) -> bool:
+def applies(pitfall: JsonObject, spec: JsonObject) -> bool:
     """What `Pitfall.applies` says, for an entry as it stands in its YAML file. ValueError where it is none."""
     demands = mapping(pitfall.get("applies_to") or {}, "applies_to of a pitfall")
     kinds = listed(demands.get("kinds", []), "kinds of a pitfall")
@@ -22,7 +20,7 @@ def applies(pitfall: Mapping[str, Any], spec: Mapping[str, Any]) -> bool:
     )
 
 
-def _condition(entry: Mapping[str, Any]) -> Condition:
+def _condition(entry: JsonObject) -> Condition:
     test = next((name for name in TESTS if name in entry), None)
     if test is None:
         raise ValueError("a condition of a pitfall has no test")

@@ -1,7 +1,7 @@
 """Rule of thumb of the plan agent: stages in running order, their bounds, and what a reviewer should look at."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from dataclasses import asdict, dataclass
 
 from sophron.agents.rule_based.input_checks import (
     given,
@@ -14,13 +14,46 @@ from sophron.agents.rule_based.input_checks import (
     texts,
     whole,
 )
+from sophron.interfaces.model import JsonObject
 
 LARGE_SHARE = 0.5  # of the limit: one stage that takes more deserves a look
 TIGHT = 0.9
 MARKUP = str.maketrans({sign: f"\\{sign}" for sign in "\\`*[]<>|#"})
 
 
-def answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Resources:
+    """Ceilings of one try, and how many tries there are."""
+
+    cores: int
+    memory_mb: int
+    runtime_min: int
+    tries: int
+
+
+@dataclass(frozen=True)
+class PlannedStage:
+    """A stage as the answer has it. cost_core_hours: at most."""
+
+    id: str
+    depends_on: list[str]
+    purpose: str
+    steps: int
+    resources: Resources
+    cost_core_hours: float
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of the whole plan, beside what is allowed."""
+
+    core_hours: float
+    core_hours_limit: float | None
+    steps: int
+    steps_limit: int | None
+
+
+def answer(inputs: JsonObject) -> JsonObject:
     """What the spec and the plan say, put in order; a stage's purpose is what its criteria state.
 
     Warns where the plan exceeds the limits or comes within a tenth of them, where one stage takes more than half,
@@ -34,10 +67,15 @@ def answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
     stages = [_stage(name, blocks[name], counts.get(name, 0), hours.get(name)) for name in _ordered(blocks)]
     cost = _cost(spec, sum(counts.values()), sum(number(value) or 0 for value in hours.values()))
     warnings = [*texts(plan.get("excess", []), "plan.excess"), *_warnings(spec, blocks, stages, cost)]
-    return {"stages": stages, "cost": cost, "warnings": warnings, "markdown": _markdown(spec, stages, cost, warnings)}
+    return {
+        "stages": [asdict(stage) for stage in stages],
+        "cost": asdict(cost),
+        "warnings": warnings,
+        "markdown": _markdown(spec, stages, cost, warnings),
+    }
 
 
-def _counts(plan: Mapping[str, Any]) -> dict[str, int]:
+def _counts(plan: JsonObject) -> dict[str, int]:
     """Stage -> steps, from the plan's list of {stage, rule, steps}."""
     counts: dict[str, int] = {}
     for entry in objects(plan.get("counts", []), "plan.counts"):
@@ -46,7 +84,7 @@ def _counts(plan: Mapping[str, Any]) -> dict[str, int]:
     return counts
 
 
-def _ordered(blocks: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def _ordered(blocks: Mapping[str, JsonObject]) -> list[str]:
     """Names of stages, each after those it builds on; in the order of the spec where that leaves a choice."""
     ordered: list[str] = []
     left = list(blocks)
@@ -61,54 +99,42 @@ def _ordered(blocks: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return ordered
 
 
-def _stage(name: str, block: Mapping[str, Any], steps: int, hours: Any) -> dict[str, Any]:
+def _stage(name: str, block: JsonObject, steps: int, hours: object) -> PlannedStage:
     mechanical = mapping(block.get("mechanical", {}), f"mechanical of {name}")
     ceilings = mapping(mechanical.get("ceilings", {}), f"ceilings of {name}")
     tries = max(0, whole(mechanical.get("retries", 2), f"retries of {name}")) + 1
-    sizes = {
-        key: max(0, whole(ceilings.get(key, 0), f"{key} of {name}")) for key in ("cores", "memory_mb", "runtime_min")
-    }
+    sizes = (max(0, whole(ceilings.get(key, 0), f"{key} of {name}")) for key in ("cores", "memory_mb", "runtime_min"))
     stated = [str(one.get("statement", "")) for one in objects(block.get("criteria", []), f"criteria of {name}")]
     purpose = f"To be accepted: {' '.join(stated)}" if any(stated) else "No criterion judges it; it prepares or shows."
-    return {
-        "id": name,
-        "depends_on": needed(block, name),
-        "purpose": quoted(purpose, 1000),
-        "steps": steps,
-        "resources": sizes | {"tries": tries},
-        "cost_core_hours": max(0.0, number(hours) or 0.0),
-    }
+    cores, memory_mb, runtime_min = sizes
+    resources, cost = Resources(cores, memory_mb, runtime_min, tries), max(0.0, number(hours) or 0.0)
+    return PlannedStage(name, needed(block, name), quoted(purpose, 1000), steps, resources, cost)
 
 
-def _cost(spec: Mapping[str, Any], steps: int, hours: float) -> dict[str, Any]:
+def _cost(spec: JsonObject, steps: int, hours: float) -> Cost:
     limits = mapping(spec.get("limits", {}), "spec.limits")
     most = limits.get("steps")
-    return {
-        "core_hours": max(0.0, hours),
-        "core_hours_limit": number(limits.get("core_hours")),
-        "steps": steps,
-        "steps_limit": None if most is None else whole(most, "limits.steps"),
-    }
+    allowed = None if most is None else whole(most, "limits.steps")
+    return Cost(max(0.0, hours), number(limits.get("core_hours")), steps, allowed)
 
 
 def _warnings(
-    spec: Mapping[str, Any], blocks: Mapping[str, Any], stages: list[dict[str, Any]], cost: Mapping[str, Any]
+    spec: JsonObject, blocks: Mapping[str, JsonObject], stages: list[PlannedStage], cost: Cost
 ) -> Iterator[str]:
-    limit = cost["core_hours_limit"]
+    limit = cost.core_hours_limit
     for stage in stages:
-        if limit and stage["cost_core_hours"] > LARGE_SHARE * limit:
-            hours = f"{stage['cost_core_hours']:.3g} of {limit:g} core-hours"
-            yield f"{stage['id']} may take {hours}; look at its ceilings."
-        mechanical = blocks[stage["id"]].get("mechanical", {})
-        grows = any(
-            (number(mechanical.get(key)) or 0) < stage["resources"][key] for key in ("memory_mb", "runtime_min")
-        )
-        if stage["resources"]["tries"] > 1 and not grows:
-            yield f"{stage['id']} may be tried again, but with no more memory or time; raise its ceilings."
-        if stage["resources"]["tries"] == 1:
-            yield f"{stage['id']} has no retries: one killed job stops the campaign there."
-    if limit and TIGHT * limit < cost["core_hours"] <= limit:
-        hours = f"{cost['core_hours']:.4g} of {limit:g} core-hours"
+        if limit and stage.cost_core_hours > LARGE_SHARE * limit:
+            hours = f"{stage.cost_core_hours:.3g} of {limit:g} core-hours"
+            yield f"{stage.id} may take {hours}; look at its ceilings."
+        first = mapping(blocks[stage.id].get("mechanical", {}), f"mechanical of {stage.id}")
+        most = {"memory_mb": stage.resources.memory_mb, "runtime_min": stage.resources.runtime_min}
+        grows = any((number(first.get(key)) or 0) < ceiling for key, ceiling in most.items())
+        if stage.resources.tries > 1 and not grows:
+            yield f"{stage.id} may be tried again, but with no more memory or time; raise its ceilings."
+        if stage.resources.tries == 1:
+            yield f"{stage.id} has no retries: one killed job stops the campaign there."
+    if limit and TIGHT * limit < cost.core_hours <= limit:
+        hours = f"{cost.core_hours:.4g} of {limit:g} core-hours"
         yield f"The ceilings take {hours}; an amendment that adds any needs a new limit."
     assumptions = mapping(spec.get("method", {}), "spec.method").get("assumptions", [])
     for one in objects(assumptions, "method.assumptions"):
@@ -116,30 +142,27 @@ def _warnings(
             yield quoted(f"UNVERIFIED: {one.get('statement')} (to be verified by: {one.get('verified_by')})", 400)
 
 
-def _markdown(
-    spec: Mapping[str, Any], stages: list[dict[str, Any]], cost: Mapping[str, Any], warnings: list[str]
-) -> str:
+def _markdown(spec: JsonObject, stages: list[PlannedStage], cost: Cost, warnings: list[str]) -> str:
     lines = [f"# {_cell(spec.get('campaign', 'Campaign'))}: workflow plan", ""]
     lines += ["| Stage | Depends on | Steps | Cores | Memory (MB) | Time (min) | Tries | Core-hours at most |"]
     lines += ["|---|---|---:|---:|---:|---:|---:|---:|"]
     for stage in stages:
-        size = stage["resources"]
-        cells = [stage["id"], ", ".join(stage["depends_on"]) or "-", stage["steps"], *size.values()]
-        lines.append(f"| {' | '.join(_cell(cell) for cell in cells)} | {stage['cost_core_hours']:.3g} |")
-    limit = "" if cost["core_hours_limit"] is None else f" of {cost['core_hours_limit']:g} allowed"
+        cells = [stage.id, ", ".join(stage.depends_on) or "-", stage.steps, *asdict(stage.resources).values()]
+        lines.append(f"| {' | '.join(_cell(cell) for cell in cells)} | {stage.cost_core_hours:.3g} |")
+    limit = "" if cost.core_hours_limit is None else f" of {cost.core_hours_limit:g} allowed"
     lines += [
         "",
-        f"{cost['steps']} steps; at most {cost['core_hours']:.4g} core-hours{limit}.",
+        f"{cost.steps} steps; at most {cost.core_hours:.4g} core-hours{limit}.",
         "",
         "## What each is for",
         "",
     ]
-    lines += [f"- **{_cell(stage['id'])}**: {_cell(stage['purpose'])}" for stage in stages]
+    lines += [f"- **{_cell(stage.id)}**: {_cell(stage.purpose)}" for stage in stages]
     if warnings:
         lines += ["", "## To look at before signing", "", *(f"- {_cell(one)}" for one in warnings)]
     return "\n".join(lines) + "\n"
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     """A value as it may stand in a table of Markdown."""
     return quoted(str(value), 1000).translate(MARKUP)

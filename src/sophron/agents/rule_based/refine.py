@@ -4,22 +4,19 @@ The order (scale and background, cell, profile, atoms) and the caution are those
 (1999) 36, 10.1107/S0021889898009856; what is freed, when and for how many counts stands in the recipe alone.
 """
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
-from typing import Any
 
 from sophron.agents.rule_based import refine_report
-from sophron.agents.rule_based.input_checks import given, listed, mapping, objects
-from sophron.agents.rule_based.refine_state import Climb, Turns, used
-from sophron.interfaces.model import ToolAnswer
+from sophron.agents.rule_based.input_checks import given, mapping, read
+from sophron.agents.rule_based.refine_state import Climb, Recipe, Rung, ToolResult, Turns, used
+from sophron.interfaces.model import JsonObject, ToolAnswer
 from sophron.interfaces.rule_based_agent import ToolUser, Use
 from sophron.records import documents
 
 RECIPE = ("rietveld/refine", "recipe")
 """Its schema."""
 
-FIRST = {"name": "scale", "groups": ["scale", "background"]}
-"""All that an empty recipe frees."""
 EXPLAINS = (
     ("misfit_percent", "misfit_percent", "beyond counting statistics the model misses"),
     ("cell_moved_percent", "cell_percent", "a cell left the structure that was given by"),
@@ -28,7 +25,7 @@ EXPLAINS = (
 UNPHYSICAL = ("U_OUT_OF_RANGE", "OCCUPANCY_OUT_OF_RANGE")
 
 
-def script(inputs: Mapping[str, Any]) -> Generator[Sequence[Use], Sequence[ToolAnswer], Mapping[str, Any]]:
+def script(inputs: JsonObject) -> Generator[Sequence[Use], Sequence[ToolAnswer], JsonObject]:
     """Limits and background first, then rung by rung what the counts allow; candidates last; then the report.
 
     A cycle that goes wrong is undone and its groups tried one by one; those that fail are held. A phase that may be
@@ -38,56 +35,55 @@ def script(inputs: Mapping[str, Any]) -> Generator[Sequence[Use], Sequence[ToolA
     """
     climb = Climb(_recipe(inputs))
     yield from _begin(climb)
-    for rung in objects(climb.recipe.get("rungs", [FIRST]), "recipe.rungs"):
+    for rung in climb.recipe.rungs:
         yield from _rung(climb, rung)
     yield from _candidates(climb)
     yield from _explains(climb)
     yield from _last_looks(climb)
     (told,) = yield from used(("report", {}))
-    if not told["ok"]:
-        raise ValueError(f"no cycle came to a fit ({told['hint']})")
-    return refine_report.answer(told["report"], climb)
+    if not told.ok:
+        raise ValueError(f"no cycle came to a fit ({told.hint})")
+    return refine_report.answer(told.report, climb)
 
 
-def _recipe(inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+def _recipe(inputs: JsonObject) -> Recipe:
     recipe = mapping(given(inputs, "recipe"), "recipe")
     faults = documents.faults(documents.Document(recipe, Path("recipe")), *RECIPE)
     if faults:
         raise ValueError(faults[0])
-    return recipe
+    return read(Recipe, recipe, "recipe")
 
 
 def _begin(climb: Climb) -> Turns[None]:
     (project,) = yield from used(("project", {}))
     climb.begin(project)
-    background = mapping(climb.recipe.get("background", {}), "recipe.background")
-    about = {"background": background["kind"], "coefficients": background["count"]} if background else {}
+    background = climb.recipe.background
+    about: JsonObject = {"background": background.kind, "coefficients": background.count} if background else {}
     mains = [("phase", {"name": name}) for name in climb.main]
     answers = yield from used(("histogram", about), *mains)
     for told in answers:
-        if not told["ok"]:
-            raise ValueError(told["hint"])
+        if not told.ok:
+            raise ValueError(told.hint)
 
 
-def _rung(climb: Climb, rung: Mapping[str, Any]) -> Turns[None]:
+def _rung(climb: Climb, rung: Rung) -> Turns[None]:
     """Free its groups where the counts allow, refine, and undo what goes wrong."""
-    name, groups = str(rung["name"]), [str(one) for one in listed(rung["groups"], "groups")]
-    least = float(rung.get("least_counts", 0.0))
-    if climb.counts < least:
-        reason = f"{climb.counts:.3g} counts, and {least:.3g} are needed for it"
+    name, groups = rung.name, list(rung.groups)
+    if climb.counts < rung.least_counts:
+        reason = f"{climb.counts:.3g} counts, and {rung.least_counts:.3g} are needed for it"
         yield from used(*(("hold", {"groups": [one], "reason": reason}) for one in groups))
         return
     origin = climb.state
     *_, told = yield from used(("release", {"groups": groups}), ("refine", {"label": name}))
-    if told["ok"] and told.get("ended") == "unfinished":
+    if told.ok and told.ended == "unfinished":
         (told,) = yield from used(("refine", {"label": f"{name} again"}))
-    if told["ok"]:
+    if told.ok:
         climb.reached(told)
         yield from _weights(climb)
         yield from _sound(climb, groups, origin)
     else:
-        yield from _one_by_one(climb, name, groups, told["hint"])
-    if name in climb.whole_after and climb.state:
+        yield from _one_by_one(climb, name, groups, told.hint)
+    if climb.recipe.plots and name in climb.recipe.plots.whole_after and climb.state:
         yield from _look()
 
 
@@ -100,10 +96,10 @@ def _one_by_one(climb: Climb, name: str, groups: list[str], why: str) -> Turns[N
             return
         climb.tries -= 1
         *_, told = yield from used(("release", {"groups": [group]}), ("refine", {"label": f"{name}: {group} alone"}))
-        if told["ok"]:
+        if told.ok:
             climb.reached(told)
         else:
-            yield from _back(climb, [group], told["hint"])
+            yield from _back(climb, [group], told.hint)
 
 
 def _back(climb: Climb, groups: list[str], why: str) -> Turns[None]:
@@ -114,35 +110,31 @@ def _back(climb: Climb, groups: list[str], why: str) -> Turns[None]:
 
 def _weights(climb: Climb) -> Turns[None]:
     """1/observed counts pulls weak data down: from the first fit on, its own counts say how they scatter."""
-    below = climb.recipe.get("calculated_weights_below_counts", 0.0)
-    if climb.weighted or climb.counts >= below:
+    if climb.weighted or climb.counts >= climb.recipe.calculated_weights_below_counts:
         return
     climb.weighted = True
     told = yield from used(
         ("weights", {"kind": "calculated"}), ("refine", {"label": "weights"}), ("refine", {"label": "weights again"})
     )
     for one in told[1:]:
-        if one["ok"]:
+        if one.ok:
             climb.reached(one)
 
 
 def _sound(climb: Climb, groups: list[str], origin: int) -> Turns[None]:
     """Undo a rung whose parameters left what is physical, or cannot be told from others: again without those."""
-    if "recovery" not in climb.recipe:
+    recovery = climb.recipe.recovery
+    if recovery is None:
         return
     diagnosed, shown = yield from used(("diagnose", {}), ("residuals", {}))
-    climb.worst = climb.state, objects(shown.get("worst", []), "worst")
-    wrong = [
-        (str(one["parameter"]), str(one["message"]))
-        for one in objects(diagnosed.get("findings", []), "findings")
-        if one["code"] in UNPHYSICAL
-    ] + [
-        (str(one["second"]), f"{one['first']} and {one['second']} are correlated by {float(one['value']):.3f}")
-        for one in objects(shown.get("correlations", []), "correlations")
-        if abs(float(one["value"])) > climb.recovery["correlation"]
+    climb.worst = climb.state, shown.worst
+    wrong = [(one.parameter, one.message) for one in diagnosed.findings if one.code in UNPHYSICAL] + [
+        (pair.second, f"{pair.first} and {pair.second} are correlated by {pair.value:.3f}")
+        for pair in shown.correlations
+        if abs(pair.value) > recovery.correlation
     ]
-    found = [(parameter.partition("/")[0], why) for parameter, why in wrong]
-    at_fault = [(group, why) for group, why in found if group in groups]
+    blamed = [(parameter.partition("/")[0], why) for parameter, why in wrong]
+    at_fault = [(group, why) for group, why in blamed if group in groups]
     if not at_fault or climb.tries <= 0:
         return
     climb.tries -= 1
@@ -153,22 +145,22 @@ def _sound(climb: Climb, groups: list[str], origin: int) -> Turns[None]:
     others = [one for one in groups if one != group]
     if others:
         *_, told = yield from used(("release", {"groups": others}), ("refine", {"label": f"without {group}"}))
-        if told["ok"]:
+        if told.ok:
             climb.reached(told)
 
 
 def _look() -> Turns[None]:
     (told,) = yield from used(("get_pattern_plot", {}))
-    yield from used(("note", {"text": f"whole pattern: {told['hint']}"[:600]}))
+    yield from used(("note", {"text": f"whole pattern: {told.hint}"[:600]}))
 
 
 def _candidates(climb: Climb) -> Turns[None]:
     """Each phase that may be there, alone: in the model, it is claimed; out of it again, it is not."""
-    about = mapping(climb.recipe.get("candidates", {}), "recipe.candidates")
-    if not about or not climb.state:
+    tests = climb.recipe.candidates
+    if tests is None or not climb.state:
         return
     for name in climb.candidates:
-        if climb.counts < float(about.get("least_counts", 0.0)):
+        if climb.counts < tests.least_counts:
             climb.untested[name] = f"{climb.counts:.3g} counts are too few to test for it"
             continue
         told = yield from used(
@@ -176,35 +168,31 @@ def _candidates(climb: Climb) -> Turns[None]:
             ("release", {"groups": ["scale"], "phase": name}),
             ("refine", {"label": f"test {name}"}),
         )
-        found = _significance(told[-1], name)
-        climb.significances[name] = found
-        if found is not None and found >= float(about["claim_significance"]):
+        significance = _significance(told[-1], name)
+        climb.significances[name] = significance
+        if significance is not None and significance >= tests.claim_significance:
             climb.claimed.append(name)
             climb.reached(told[-1])
-            yield from used(("note", {"text": f"{name} stays: {found:.1f} times its standard deviation"}))
+            yield from used(("note", {"text": f"{name} stays: {significance:.1f} times its standard deviation"}))
         else:
             yield from used(("note", {"text": f"{name} is taken out: its scale does not reach what a claim needs"}))
             yield from used(("roll_back", {"state": climb.state}))
 
 
-def _significance(told: Mapping[str, Any], name: str) -> float | None:
-    if not told["ok"]:
-        return None
-    value = next(one["significance"] for one in objects(told["phases"], "phases") if one["name"] == name)
-    return None if value is None else float(value)
+def _significance(told: ToolResult, name: str) -> float | None:
+    return next(phase.significance for phase in told.phases if phase.name == name) if told.ok else None
 
 
 def _explains(climb: Climb) -> Turns[None]:
     """What speaks against the phases as a whole: a misfit beyond counting, or a cell that left its structure."""
-    about = mapping(climb.recipe.get("explains", {}), "recipe.explains")
-    if not about or not climb.state:
+    bounds = climb.recipe.explains
+    if bounds is None or not climb.state:
         return
     (told,) = yield from used(("diagnose", {}))
-    if not told["ok"]:
-        raise ValueError(f"whether the phases explain the pattern cannot be told ({told['hint']})")
-    numbers = mapping(told["numbers"], "numbers")
+    if not told.ok:
+        raise ValueError(f"whether the phases explain the pattern cannot be told ({told.hint})")
     for key, bound, words in EXPLAINS:
-        value, most = float(numbers[key]), float(about[bound])
+        value, most = told.number(key), float(getattr(bounds, bound))
         if value > most:
             climb.unexplained.append(f"{words} {value:.2f} %, more than {most:g} %")
     if climb.unexplained:
@@ -214,17 +202,18 @@ def _explains(climb: Climb) -> Turns[None]:
 
 def _last_looks(climb: Climb) -> Turns[None]:
     """The whole pattern once more, and the windows where the model misses most."""
-    if not climb.state or "plots" not in climb.recipe:
+    if not climb.state or climb.recipe.plots is None:
         return
     yield from _look()
     state, worst = climb.worst
-    if state != climb.state and climb.windows:
+    windows = climb.recipe.plots.windows
+    if state != climb.state and windows:
         (told,) = yield from used(("residuals", {}))
-        worst = objects(told["worst"], "worst")
-    if worst := worst[: climb.windows]:
-        plots = [("get_zoomed_plot", {"low_deg": one["low_deg"], "high_deg": one["high_deg"]}) for one in worst]
+        worst = told.worst
+    if worst := worst[:windows]:
+        plots = [("get_zoomed_plot", {"low_deg": one.low_deg, "high_deg": one.high_deg}) for one in worst]
         shown = yield from used(*plots)
-        text = "; ".join(str(one["hint"]) for one in shown)
+        text = "; ".join(one.hint for one in shown)
         yield from used(("note", {"text": f"worst windows: {text}; nothing more is freed for them"[:600]}))
 
 

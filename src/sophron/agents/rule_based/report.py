@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from sophron.agents.rule_based.input_checks import given, listed, mapping, number, objects, quoted, stages_of
+from sophron.interfaces.model import JsonObject
 
 LARGE_ERROR = 0.10
 FAR_ERRORS = 2.0
@@ -13,7 +13,7 @@ GRAVITY = ("serious", "caution", "note")
 Caveat = dict[str, str]
 
 
-def answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
+def answer(inputs: JsonObject) -> JsonObject:
     """One caveat for each fact on record that weakens the answer; none is left out and none is made up.
 
     A missing number or error, and a reference more than two standard errors away, are serious; a relative error above
@@ -40,14 +40,14 @@ def _caveat(about: str, text: str, severity: str) -> Caveat:
     return {"about": about, "text": quoted(text, 1000), "severity": severity}
 
 
-def _answers(result: Any) -> list[Mapping[str, Any]]:
+def _answers(result: object) -> list[JsonObject]:
     """The numbers that answer the question: a list of {name, value, standard_error, interval, refusal}.
 
     Where whole results are given instead (step -> result), each number beside which a `..._standard_error` stands.
     """
     if isinstance(result, list):
         return objects(result, "result")
-    found: list[Mapping[str, Any]] = []
+    found: list[JsonObject] = []
     for step, whole in mapping(result, "result").items():
         numbers = mapping(whole, f"the result of {quoted(step)}")
         for key in numbers:
@@ -59,11 +59,11 @@ def _answers(result: Any) -> list[Mapping[str, Any]]:
     return found
 
 
-def _named(one: Mapping[str, Any]) -> str:
+def _named(one: JsonObject) -> str:
     return quoted(str(one.get("name", "the answer")), 80)
 
 
-def _uncertainty(one: Mapping[str, Any]) -> Iterator[Caveat]:
+def _uncertainty(one: JsonObject) -> Iterator[Caveat]:
     name, value, error = _named(one), number(one.get("value")), number(one.get("standard_error"))
     if value is None:
         why = one.get("refusal") or "no reason is on record"
@@ -82,14 +82,14 @@ def _uncertainty(one: Mapping[str, Any]) -> Iterator[Caveat]:
     )
 
 
-def _interval(interval: Any) -> tuple[float, float] | None:
+def _interval(interval: object) -> tuple[float, float] | None:
     if not isinstance(interval, Mapping):
         return None
     low, high = number(interval.get("low")), number(interval.get("high"))
     return None if low is None or high is None else (low, high)
 
 
-def _reference(one: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterator[Caveat]:
+def _reference(one: JsonObject, spec: JsonObject) -> Iterator[Caveat]:
     reference = mapping(spec.get("question", {}), "spec.question").get("reference")
     value, error = number(one.get("value")), number(one.get("standard_error"))
     if not isinstance(reference, Mapping) or value is None:
@@ -109,7 +109,7 @@ def _reference(one: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterator[Cave
         yield _caveat("reference", f"{text} Nothing was tuned towards it; the difference is unexplained.", "serious")
 
 
-def _unverified(unverified: Any, spec: Mapping[str, Any]) -> Iterator[Caveat]:
+def _unverified(unverified: object, spec: JsonObject) -> Iterator[Caveat]:
     ids = listed(unverified, "unverified")
     assumptions = objects(mapping(spec.get("method", {}), "spec.method").get("assumptions", []), "assumptions")
     known = {str(one.get("id")): one for one in assumptions}
@@ -119,7 +119,7 @@ def _unverified(unverified: Any, spec: Mapping[str, Any]) -> Iterator[Caveat]:
         yield _caveat("unverified", text, "serious")
 
 
-def _verdicts(verdicts: Any) -> Iterator[Caveat]:
+def _verdicts(verdicts: object) -> Iterator[Caveat]:
     for verdict in objects(list(verdicts.values()) if isinstance(verdicts, Mapping) else verdicts, "verdicts"):
         stage = quoted(str(verdict.get("stage", "a stage")), 80)
         criteria = objects(verdict.get("criteria", []), "criteria of a verdict")
@@ -130,7 +130,7 @@ def _verdicts(verdicts: Any) -> Iterator[Caveat]:
             yield _caveat("verdict", f"{stage} was looked at by no criterion.", "note")
 
 
-def _tries(tries: Any) -> Iterator[Caveat]:
+def _tries(tries: object) -> Iterator[Caveat]:
     """tries: what went wrong on the way, a sentence each, or {step, status, reason} of each try."""
     troubles = listed(tries, "tries")
     yield from (_caveat("failure", f"On the way: {one}", "note") for one in troubles if isinstance(one, str))
@@ -143,7 +143,7 @@ def _tries(tries: Any) -> Iterator[Caveat]:
         yield _caveat("failure", f"{step} failed {count} times on the way{why}.", "note")
 
 
-def _amendments(amendments: Any) -> Iterator[Caveat]:
+def _amendments(amendments: object) -> Iterator[Caveat]:
     for one in objects(amendments, "amendments"):
         stages = one.get("invalidated_stages")
         again = ", ".join(map(str, stages)) if isinstance(stages, list) and stages else "no stage"
@@ -151,7 +151,7 @@ def _amendments(amendments: Any) -> Iterator[Caveat]:
         yield _caveat("amendment", f"{quoted(text, 900)}.", "note")
 
 
-def _method(spec: Mapping[str, Any]) -> Iterator[Caveat]:
+def _method(spec: JsonObject) -> Iterator[Caveat]:
     """Where the pair potential of a definition is cut, as the definition says."""
     for name, block in stages_of(spec).items():
         model = mapping(block.get("definition", {}), f"definition of {name}").get("model")
@@ -161,7 +161,7 @@ def _method(spec: Mapping[str, Any]) -> Iterator[Caveat]:
             yield _caveat("method", f"{text} A result for another cut-off is a result for another liquid.", "note")
 
 
-def _summary(spec: Mapping[str, Any], answers: list[Mapping[str, Any]], found: list[Caveat]) -> str:
+def _summary(spec: JsonObject, answers: list[JsonObject], found: list[Caveat]) -> str:
     units = quoted(str(mapping(spec.get("question", {}), "spec.question").get("units", "")), 80)
     numbers = "; ".join(_short(one) for one in answers if number(one.get("value")) is not None)
     counts = Counter(caveat["severity"] for caveat in found)
@@ -170,7 +170,7 @@ def _summary(spec: Mapping[str, Any], answers: list[Mapping[str, Any]], found: l
     return f"{said}. Caveats: {weight}."
 
 
-def _short(one: Mapping[str, Any]) -> str:
+def _short(one: JsonObject) -> str:
     error = number(one.get("standard_error"))
     known = f" +- {error:.2g}" if error is not None else ""
     return f"{_named(one)} = {number(one.get('value')):.6g}{known}"

@@ -1,12 +1,22 @@
 """Rule of thumb of the resume agent: a campaign recovered from its state file, with no memory of a conversation."""
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import asdict, dataclass
 
 from sophron.agents.rule_based.input_checks import given, mapping, objects, quoted, text, texts, whole
+from sophron.interfaces.model import JsonObject
 
 
-def answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class RunningProcess:
+    """A process that the state names. stage: None for one that belongs to no stage."""
+
+    step: str
+    stage: str | None
+    host: str
+    pid: int
+
+
+def answer(inputs: JsonObject) -> JsonObject:
     """Read off workflow-state.json (Superscientist, appendix B.1); progress.log and init.sh add nothing to it here.
 
     Ran and running: stages that are completed and in progress. Processes: entries of running_process. Next: stages that
@@ -25,36 +35,33 @@ def answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "ran": ran,
         "running": running,
-        "processes": processes,
+        "processes": [asdict(process) for process in processes],
         "next": list(dict.fromkeys(ready)),
         "waiting_for": _waiting(state, stages, processes),
         "command": None if command is None else text(command, "state.next_command"),
     }
 
 
-def _id(stage: Mapping[str, Any]) -> str:
+def _id(stage: JsonObject) -> str:
     return text(stage.get("id"), "the id of a stage")
 
 
-def _with_status(stages: list[Mapping[str, Any]], status: str) -> list[str]:
+def _with_status(stages: list[JsonObject], status: str) -> list[str]:
     return list(dict.fromkeys(_id(stage) for stage in stages if stage.get("status") == status))
 
 
-def _running(holder: Mapping[str, Any], stage: str | None) -> list[dict[str, Any]]:
-    found = []
+def _running(holder: JsonObject, stage: str | None) -> list[RunningProcess]:
+    processes = []
     for process in objects(holder.get("running_process", []), "running_process"):
         pid = whole(process.get("pid"), "running_process.pid")
         if pid < 1:
             raise ValueError("running_process.pid is no process id")
-        step, host = (
-            text(process.get("step"), "running_process.step"),
-            text(process.get("host"), "running_process.host"),
-        )
-        found.append({"step": step, "stage": stage, "host": host, "pid": pid})
-    return found
+        step, host = (text(process.get(key), f"running_process.{key}") for key in ("step", "host"))
+        processes.append(RunningProcess(step, stage, host, pid))
+    return processes
 
 
-def _waiting(state: Mapping[str, Any], stages: list[Mapping[str, Any]], processes: list[dict[str, Any]]) -> str:
+def _waiting(state: JsonObject, stages: list[JsonObject], processes: list[RunningProcess]) -> str:
     gate = state.get("waiting_gate")
     if gate is not None:
         draft = " of a drafted amendment" if state.get("draft") else ""

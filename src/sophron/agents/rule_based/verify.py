@@ -2,14 +2,25 @@
 
 import ast
 from collections.abc import Iterator, Mapping
-from typing import Any
+from dataclasses import asdict, dataclass
 
 from sophron.agents.rule_based.input_checks import given, mapping, number, objects, quoted, text
+from sophron.interfaces.model import JsonObject
 
-Number = dict[str, Any]
+
+@dataclass(frozen=True)
+class Comparison:
+    """One comparison of a criterion in one step. margin: how far the value is from the limit, below zero if missed."""
+
+    criterion: str
+    step: str
+    comparison: str
+    value: float | None
+    limit: float | None
+    margin: float | None
 
 
-def answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
+def answer(inputs: JsonObject) -> JsonObject:
     """The verdict copied; for each comparison, the step with the least margin; for a failure, the reasons on record.
 
     Next is accept after a pass, debug where a step failed, amend where finished steps do not fulfil the criteria
@@ -21,7 +32,7 @@ def answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
         raise ValueError("verdict.verdict is neither pass nor fail")
     judged = objects(verdict.get("criteria", []), "verdict.criteria")
     failed_steps = mapping(verdict.get("failed_steps") or {}, "verdict.failed_steps")
-    numbers = [worst for criterion in judged for worst in _worst(criterion)]
+    numbers = [asdict(worst) for criterion in judged for worst in _worst(criterion)]
     stage = text(verdict.get("stage"), "verdict.stage")
     causes = [] if said == "pass" else [*_causes(judged, failed_steps), *_refusals(inputs.get("outcome", []))]
     return {
@@ -34,35 +45,28 @@ def answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def comparisons(criterion: Mapping[str, Any]) -> Iterator[Number]:
+def comparisons(criterion: JsonObject) -> Iterator[Comparison]:
     """Every comparison of a judged criterion, in all its steps, with value, limit and margin."""
     name = text(criterion.get("id"), "the id of a criterion")
     for step in objects(criterion.get("steps", []), f"steps of {name}"):
         for made in objects(step.get("comparisons", []), f"comparisons of {name}"):
             comparison = text(made.get("text"), f"a comparison of {name}")
             value, limit, margin = _margin(comparison, number(made.get("left")), number(made.get("right")))
-            yield {
-                "criterion": name,
-                "step": str(step.get("step", "")),
-                "comparison": comparison,
-                "value": value,
-                "limit": limit,
-                "margin": margin,
-            }
+            yield Comparison(name, str(step.get("step", "")), comparison, value, limit, margin)
 
 
-def _worst(criterion: Mapping[str, Any]) -> list[Number]:
+def _worst(criterion: JsonObject) -> list[Comparison]:
     """Of each comparison, the step with the least margin; one that has no number comes before all others."""
-    least: dict[str, Number] = {}
+    least: dict[str, Comparison] = {}
     for one in comparisons(criterion):
-        before = least.get(one["comparison"])
+        before = least.get(one.comparison)
         if before is None or _rank(one) < _rank(before):
-            least[one["comparison"]] = one
+            least[one.comparison] = one
     return list(least.values())
 
 
-def _rank(one: Number) -> float:
-    return float("-inf") if one["margin"] is None else float(one["margin"])
+def _rank(one: Comparison) -> float:
+    return float("-inf") if one.margin is None else one.margin
 
 
 def _margin(
@@ -95,7 +99,7 @@ def _named(node: ast.AST) -> bool:
     return any(isinstance(part, ast.Name) and id(part) not in signed for part in ast.walk(node))
 
 
-def _causes(judged: list[Mapping[str, Any]], failed_steps: Mapping[str, Any]) -> Iterator[str]:
+def _causes(judged: list[JsonObject], failed_steps: JsonObject) -> Iterator[str]:
     for step, reason in failed_steps.items():
         yield quoted(f"{step} failed: {reason}", 400)
     for criterion in judged:
@@ -108,7 +112,7 @@ def _causes(judged: list[Mapping[str, Any]], failed_steps: Mapping[str, Any]) ->
             ) + quoted(f" {bad[0].get('reason')}.")
 
 
-def _refusals(outcomes: Any) -> Iterator[str]:
+def _refusals(outcomes: object) -> Iterator[str]:
     """Typed refusals that a stage gave in place of a number, as estimators leave them in `refusal`."""
     for outcome in objects(outcomes, "outcome"):
         result = outcome.get("result")
@@ -120,9 +124,9 @@ def _refusals(outcomes: Any) -> Iterator[str]:
 def _explained(
     stage: str,
     said: str,
-    judged: list[Mapping[str, Any]],
-    failed_steps: Mapping[str, Any],
-    inputs: Mapping[str, Any],
+    judged: list[JsonObject],
+    failed_steps: JsonObject,
+    inputs: JsonObject,
 ) -> str:
     held = sum(bool(criterion.get("passed")) for criterion in judged)
     sentences = [f"Stage {quoted(stage)}: {held} of {len(judged)} criteria hold; the verdict is {said}."]
