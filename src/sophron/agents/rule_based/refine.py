@@ -128,7 +128,7 @@ def _sound(climb: Climb, groups: list[str], origin: int) -> Turns[None]:
         return
     diagnosed, shown = yield from used(("diagnose", {}), ("residuals", {}))
     climb.worst = climb.state, shown.worst
-    wrong = [(one.parameter, one.message) for one in diagnosed.findings if one.code in UNPHYSICAL] + [
+    wrong = [(str(one.parameter), one.message) for one in diagnosed.findings if one.code in UNPHYSICAL] + [
         (pair.second, f"{pair.first} and {pair.second} are correlated by {pair.value:.3f}")
         for pair in shown.correlations
         if abs(pair.value) > recovery.correlation

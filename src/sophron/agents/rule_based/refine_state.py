@@ -89,11 +89,11 @@ class ToolPhase:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What is wrong with a parameter."""
+    """What is wrong, and with which parameter if it is about one."""
 
     code: str
-    parameter: str
     message: str
+    parameter: str | None = None
 
 
 @dataclass(frozen=True)
