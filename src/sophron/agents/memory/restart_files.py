@@ -13,7 +13,7 @@ KEPT = 2
 
 def listed(root: Path) -> list[dict[str, Any]]:
     """Restart files below `scratch/`: step (its folder), file, bytes, timestep, order of writing, whole or not."""
-    listed = []
+    restarts = []
     for folder in sorted((root / "scratch").glob("*/*/")):
         files = [one for engine in engines.installed() for one in engine.restart_files(folder)]
         # The order counts, not the clock: an agent's inputs must be the same when they mean the same.
@@ -21,8 +21,8 @@ def listed(root: Path) -> list[dict[str, Any]]:
         for order, one in enumerate(files, start=1):
             about = {"step": str(folder.relative_to(root / "scratch")), "file": one.path.name, "order": order}
             about |= {"bytes": one.path.stat().st_size, "timestep": one.timestep, "valid": one.valid}
-            listed.append(about)
-    return listed
+            restarts.append(about)
+    return restarts
 
 
 def prune(root: Path, files: Iterable[Mapping[str, str]]) -> list[Path]:
