@@ -8,11 +8,10 @@ from types import UnionType
 from typing import TypeVar, get_args, get_origin, get_type_hints
 
 from sophron.interfaces.model import JsonObject
+from sophron.records import sanitize
 from sophron.records.structure import structure
 
 T = TypeVar("T")
-
-from sophron.records import sanitize
 
 LONGEST_QUOTE = 240
 LARGEST_INTEGER = 2**53 - 1
