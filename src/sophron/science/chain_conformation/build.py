@@ -10,7 +10,7 @@ from sophron.science.viscosity import models
 def run(ctx: StepContext) -> StepResult:
     """Draw the chains from the step's seed and write `system.data`. Chains overlap: equilibrate pulls them apart.
 
-    EngineFailure where the model contradicts itself or the box is too small for it.
+    EngineFailure if the model contradicts itself or the box is too small for it.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""Stage compare: whether all ways give one radius of gyration, what the test could have seen, and the time of each."""
+"""Stage compare: test whether all backends give one radius of gyration; state the test's power and each wall time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def run(ctx: StepContext) -> StepResult:
     """Check the evidence, test homogeneity, pool; draws `sets.svg`.
 
     Sets that are equal to the last bit are one sample and count once: with the others they would add agreement that
-    nobody measured. Where the test rejects, no pooled value is given. EngineFailure where the evidence contradicts.
+    nobody measured. Where the test rejects, no pooled value is given. EngineFailure if the evidence contradicts.
     """
     sets = [RunSet.of(stage, steps) for stage, steps in ctx.upstream.items()]
     run_set_checks.check(sets)
@@ -50,14 +50,14 @@ def run(ctx: StepContext) -> StepResult:
 
 
 def twins(sets: Sequence[RunSet]) -> list[int | None]:
-    """For each set the index of an earlier one with the same series, bit for bit; None where there is none."""
+    """For each set the index of an earlier one with the same series, bit for bit; None if there is none."""
     return [
         next((other for other in range(place) if one.same_series(sets[other])), None) for place, one in enumerate(sets)
     ]
 
 
 def decide(values: Sequence[Radius], significance: float, shift: float) -> tuple[dict[str, Any], Homogeneity]:
-    """The verdict on independent values, as part of the typed result, and the test behind it.
+    """Return the verdict on independent values, as part of the typed result, and the test behind it.
 
     shift: relative shift of one value that the power is stated for. One value alone, all sets being equal to the last
     bit, agrees with itself, and any shift would have shown.
@@ -113,12 +113,12 @@ def _row(each: RunSet, value: Radius, first: RunSet, twin: str | None) -> dict[s
 
 
 def _only(names: Sequence[str | None]) -> str | None:
-    """The names without repeats, in one text; None where there are none."""
+    """The names without repeats, in one text; None if there are none."""
     return ", ".join(sorted({name for name in names if name})) or None
 
 
 def _draw(path: Path, rows: Sequence[Mapping[str, Any]], result: Mapping[str, Any], test: Homogeneity) -> None:
-    """Each set with two standard errors, and the pooled value as a band where there is one."""
+    """Each set with two standard errors, and the pooled value as a band if there is one."""
     places = np.arange(len(rows))
     values = np.array([row["radius_of_gyration"] for row in rows])
     errors = np.array([row["radius_of_gyration_error"] for row in rows])

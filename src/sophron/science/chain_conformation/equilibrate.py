@@ -1,4 +1,4 @@
-"""Stage equilibrate: chains slide off each other and forget their start; what remains is where every way begins."""
+"""Stage equilibrate: chains slide off each other and forget their start; all backends begin here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ways to execute that are compared: one stage each, what it claims, and whether a record bears the claim out.
+"""The execution backends under comparison, and a check that each run really used its backend.
 
 Imports nothing heavy: the kind reads it at every start-up.
 """
@@ -34,12 +34,15 @@ class Way:
         return f"snakemake --profile {self.profile} --until {self.stage}"
 
     def misplaced(self, place: Place) -> str | None:
-        """Where a process is instead, in words; None where it is in the right place."""
+        """Return where a process is instead, in words; None if it is in the right place."""
         fits = place["pilot"] == self.pilot and (self.pilot is not None or place["scheduler"] == self.scheduler)
         return None if fits else located(place)
 
     def unlike(self, ran: Mapping[str, Any]) -> str | None:
-        """How a finished run contradicts the claim, in words; None where it does not. ran: content of `ran.json`."""
+        """Return how a finished run contradicts the claim, in words.
+
+        None if it does not. ran: content of `ran.json`.
+        """
         elsewhere = self.misplaced(ran["placement"])
         if elsewhere:
             return f"it ran {elsewhere}"

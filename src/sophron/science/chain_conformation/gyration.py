@@ -24,7 +24,7 @@ class Radius:
 
 
 def squared_radii(chains: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Squared radius of gyration of each chain of equal beads: (chains, beads, 3) -> (chains,)."""
+    """Return the squared radius of gyration of each chain of equal beads: (chains, beads, 3) -> (chains,)."""
     centred = chains - chains.mean(axis=-2, keepdims=True)
     radii: NDArray[np.float64] = (centred**2).sum(axis=-1).mean(axis=-1)
     return radii
@@ -41,5 +41,5 @@ def radius(replicas: Sequence[SeriesMean]) -> Radius:
 
 
 def measured(series: NDArray[np.float64]) -> SeriesMean:
-    """Mean of a series of squared radii, (samples,), with an error that counts its autocorrelation."""
+    """Return the mean of a series of squared radii, (samples,), with an error that counts its autocorrelation."""
     return series_mean(series)

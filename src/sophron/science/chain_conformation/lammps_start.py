@@ -1,4 +1,4 @@
-"""What every stage that runs LAMMPS shares: the system it starts from, and values of its input."""
+"""Start of every stage that runs LAMMPS: the system it starts from, and values of its input."""
 
 from __future__ import annotations
 
@@ -42,5 +42,5 @@ class Start:
 
 
 def template(name: str) -> Path:
-    """Path of an input template of this kind."""
+    """Return the path of an input template of this kind."""
     return TEMPLATES / f"{name}.in.j2"

@@ -11,7 +11,7 @@ from sophron.interfaces.kind import EngineFailure
 WCA_CUTOFF = 2 ** (1 / 6)
 SKIN = 0.5
 REACH = 6.0
-"""Ghost beads are kept up to this distance in sigma where springs may stretch without an end; at a temperature and
+"""Ghost beads are kept up to this distance in sigma if springs may stretch without limit; at a temperature and
 stiffness that give a mean bond of 1 sigma, one in 1e23 is longer."""
 GHOST = 1.2
 """Otherwise up to this many largest bond extensions, so that no bond loses its partner."""
@@ -31,7 +31,7 @@ class Model:
 
     @classmethod
     def of(cls, block: Mapping[str, Any]) -> Self:
-        """From the `model` of a valid definition or result. EngineFailure where beads and bonds do not fit."""
+        """From the `model` of a valid definition or result. EngineFailure if beads and bonds do not fit."""
         bonds = block["bonds"]
         if (block["pair"] == "none") != (bonds["style"] == "harmonic"):
             raise EngineFailure("build.definition.model: wca goes with fene bonds, none with harmonic ones; change one")
@@ -43,7 +43,7 @@ class Model:
         return self.pair == "none"
 
     def values(self) -> dict[str, Any]:
-        """What the input templates need to know of the model."""
+        """Return what the input templates need to know of the model."""
         cutoff = WCA_CUTOFF
         ghost = REACH if self.ideal else max(cutoff + SKIN, GHOST * self.r0)
         return {
@@ -56,7 +56,7 @@ class Model:
         }
 
     def exact_squared_radius(self, chain_length: int, temperature: float) -> float | None:
-        """Mean squared radius of gyration in sigma^2 where there is a closed form, otherwise None.
+        """Return the mean squared radius of gyration in sigma^2 if there is a closed form, otherwise None.
 
         Discrete Gaussian chain of N beads: the sum over pairs i < j of (j - i) b^2 / N^2 is b^2 (N^2 - 1) / (6 N),
         with b^2 = 3 T / (2 k) the mean squared bond.

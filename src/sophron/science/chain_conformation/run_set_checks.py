@@ -1,4 +1,4 @@
-"""What a finished set of runs says of itself, and whether the sets are what a comparison may take them for."""
+"""Check sets of runs before they are compared: executed as claimed, from the same start, with the same seeds."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ class RunSet:
         return cls(WAYS[stage], runs)
 
     def same_series(self, other: RunSet) -> bool:
-        """Whether all series are equal to the last bit: one sample, then, and not two."""
+        """Return whether all series are equal to the last bit: one sample, then, and not two."""
         import numpy as np
 
         return all(np.array_equal(a.squared, b.squared) for a, b in zip(self.runs, other.runs, strict=True))
 
 
 def check(sets: Sequence[RunSet]) -> None:
-    """EngineFailure where a run was not executed as its stage claims, or where runs had another start or seed."""
+    """EngineFailure if a run was not executed as its stage claims, or if runs had another start or seed."""
     for one in sets:
         for run in one.runs:
             _check_record(one.way, run)

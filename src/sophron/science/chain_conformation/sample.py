@@ -1,4 +1,4 @@
-"""Stages sample_*: the same run of Langevin dynamics, executed in one of the ways that are compared."""
+"""Stages sample_*: the same run of Langevin dynamics, executed by one of the backends under comparison."""
 
 from __future__ import annotations
 

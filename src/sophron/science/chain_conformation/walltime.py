@@ -28,7 +28,7 @@ def ratio(one: RunSet, other: RunSet, key: str = "wall_s") -> Ratio:
 
 
 def took_turns(sets: Sequence[RunSet]) -> bool:
-    """Whether the runs came one after another, each round of them with one run of every set.
+    """Return whether the runs came one after another, each round of them with one run of every set.
 
     Times that were not taken so measure the machine's other load as much as the way; clocks are those of the hosts.
     """

@@ -14,7 +14,7 @@ from sophron.science.lammps.executable import find
 def run(ctx: StepContext) -> StepResult:
     """Place the atoms and write `system.data`. A liquid begins as a crystal too: equilibrate melts it.
 
-    EngineFailure where species and lattice do not fit each other, the potential is not there, or the box is too thin.
+    EngineFailure if species and lattice do not fit each other, the potential is not there, or the box is too thin.
     """
     import numpy as np
 

@@ -30,7 +30,7 @@ class Crystal:
 
 
 def crystal(style: str, constant: float, cells: Sequence[int]) -> Crystal:
-    """`cells` unit cells along x, y and z of the lattice `style` (a key of `SUBLATTICES`), edge `constant`."""
+    """Return `cells` unit cells along x, y and z of the lattice `style` (a key of `SUBLATTICES`), edge `constant`."""
     import numpy as np
 
     corners = np.stack(np.meshgrid(*(np.arange(count) for count in cells), indexing="ij"), axis=-1).reshape(-1, 1, 1, 3)

@@ -55,7 +55,7 @@ def run(ctx: StepContext) -> StepResult:
 
 
 def by_length(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Conductivity at each length, ascending, over replicas.
+    """Return the conductivity at each length, ascending, over replicas.
 
     The error is the larger of the spread of replicas and of what their own errors combine to: few replicas may lie
     close by chance, and one run's own error misses what is slower than the run.

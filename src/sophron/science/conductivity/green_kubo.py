@@ -31,7 +31,7 @@ def run(ctx: StepContext) -> StepResult:
 
     Writes `curves.npz` (`times`, `acf_mean`, `integral_mean`, `integral_sem` over replicas and components, shape
     (lags,); `integral_replica`, mean over components, shape (replicas, lags)) and `integral.svg`.
-    EngineFailure where replicas are missing, or differ in volume or sampling interval.
+    EngineFailure if replicas are missing, or differ in volume or sampling interval.
     """
     steps = ctx.upstream["green_kubo_flux"]
     if len(steps) != ctx.definition["replicas"]:
@@ -77,7 +77,7 @@ def _curves(
 
 
 def _values(found: Estimate | Refusal) -> dict[str, Any]:
-    """The part of the result that is null where the rule refuses."""
+    """Return the part of the result that is null if the rule refuses."""
     given = found if isinstance(found, Estimate) else None
     longest = found.longest_relaxation if isinstance(found, Refusal) else found.cutoff.longest_relaxation
     return {

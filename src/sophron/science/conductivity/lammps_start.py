@@ -1,4 +1,4 @@
-"""What every stage that runs LAMMPS shares: the system it starts from, its potential, and values of its input."""
+"""Start of every stage that runs LAMMPS: the system it starts from, its potential, and values of its input."""
 
 from __future__ import annotations
 
@@ -75,10 +75,10 @@ class Start:
 
 
 def template(name: str) -> Path:
-    """Path of an input template of this kind."""
+    """Return the path of an input template of this kind."""
     return TEMPLATES / f"{name}.in.j2"
 
 
 def series_file(name: str) -> FileName:
-    """Name of a series that is written in one piece."""
+    """Return the name of a series that is written in one piece."""
     return FileName(SERIES_FILE.format(name=name))

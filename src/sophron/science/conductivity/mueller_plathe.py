@@ -22,7 +22,7 @@ COLUMNS = 3
 """Columns of the series: energy swapped since the start, total energy, temperature."""
 
 WIDER = 1 + 1e-9
-"""Slabs are told to LAMMPS this much wider, so that rounding makes no further, empty slab."""
+"""LAMMPS is given slabs this much wider, so that rounding makes no further, empty slab."""
 
 LEAST_SLABS = 8
 
@@ -38,7 +38,7 @@ class Box:
 
     @classmethod
     def of(cls, ctx: StepContext, start: Start) -> Box:
-        """From the wildcard and the definition; EngineFailure where slabs of whole cells cannot be paired."""
+        """From the wildcard and the definition; EngineFailure if slabs of whole cells cannot be paired."""
         copies, thickness = int(ctx.wildcards["copies"]), ctx.definition["slab_cells"]
         cells = start.same["cells"][2] * copies
         slabs, rest = divmod(cells, thickness)

@@ -39,7 +39,7 @@ class Profile:
 
 
 def read_profile(path: Path, slabs: int) -> NDArray[np.float64]:
-    """Temperatures (blocks, slabs) of a `fix ave/chunk` file; EngineFailure where it has not `slabs` slabs."""
+    """Return the temperatures (blocks, slabs) of a `fix ave/chunk` file; EngineFailure if it has not `slabs` slabs."""
     rows = [line.split() for line in path.read_text().splitlines() if not line.startswith("#")]
     if len(rows) % (slabs + 1) or any(int(row[1]) != slabs for row in rows[:: slabs + 1]):
         raise EngineFailure(f"{path.name}: its blocks do not have {slabs} slabs each")
@@ -51,7 +51,7 @@ def gradients(profile: Profile, share: float) -> NDArray[np.float64]:
     """Slopes dT/dz of each block, (blocks, 2): from cold to hot slab, and from hot to cold across the boundary.
 
     A straight line by least squares through the slabs whose centres lie in the central `share` of each half: beside
-    the two slabs that are driven the profile is no straight line.
+    the two slabs that are driven the profile is not a straight line.
     """
     half, width = profile.slabs / 2, profile.length / profile.slabs
     slopes = []
@@ -72,7 +72,7 @@ def conductivity(profile: Profile, share: float, unit: float) -> dict[str, Any]:
 
     The swapped energy flows back through two cross-sections, so flux = energy / (2 area time), and conductivity =
     flux / mean gradient of the halves. halves_z: difference of the two gradients in its standard errors.
-    EngineFailure where there are too few blocks, or the gradient is lost in its noise.
+    EngineFailure if there are too few blocks, or the gradient is lost in its noise.
     """
     if len(profile.temperature) < LEAST_BLOCKS:
         raise EngineFailure(f"{len(profile.temperature)} blocks have no error; measure at least {LEAST_BLOCKS}")

@@ -44,7 +44,7 @@ class StreamedAutocorrelation:
             self._add_block(np.ascontiguousarray(piece[start : start + self.block].T, dtype=np.float64))
 
     def result(self) -> NDArray[np.float64]:
-        """Mean of x(t) x(t + k) over all n - k pairs, shape (lags, columns); ValueError where n < lags."""
+        """Return the mean of x(t) x(t + k) over all n - k pairs, shape (lags, columns); ValueError if n < lags."""
         if self.samples < self.lags:
             raise ValueError(f"{self.lags} lags need as many samples; there are {self.samples}")
         sums = fft.irfft(self._spectrum, self._length, axis=1)[:, : self.lags]

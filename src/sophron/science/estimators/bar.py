@@ -1,4 +1,4 @@
-"""Two neighbouring windows by themselves: Bennett's free energy, and how much their distributions overlap.
+"""Bennett's acceptance ratio between two neighbouring windows, and the overlap of their distributions.
 
 Cheap and always finite, so it comes first: on windows that no sample connects, a multistate solver finds no end.
 """
@@ -47,5 +47,5 @@ def compare(first: NDArray[np.float64], second: NDArray[np.float64]) -> Pair:
     difference = float(optimize.brentq(imbalance, low, high, xtol=1e-10))
     forth = float(special.expit(difference - first).mean())
     back = float(special.expit(second - difference).mean())
-    # Of two distributions it is a half at most, where they are equal; a sample of them may show a little more.
+    # Of two distributions it is a half at most, if they are equal; a sample of them may show a little more.
     return Pair(difference, min(forth, back, 0.5))

@@ -1,4 +1,4 @@
-"""What a binding free energy needs beyond the simulation: equivalent sites, and protonation at the pH asked for."""
+"""Corrections of a binding free energy: equivalent sites, and protonation at the pH of the experiment."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def symmetry(visits: Sequence[int], temperature_k: float) -> float | Refusal:
     """Free energy in kcal/mol that equivalent sites of the host add to the binding simulated: -RT ln n, or 0, or none.
 
     visits: independent samples of the fully bound window in each of the n equivalent sites. The condition of -RT ln n
-    is that restraints kept the guest to one site; where it changed sites, the simulation has counted all of them
+    is that restraints kept the guest to one site; if it changed sites, the simulation has counted all of them
     already, and equally often within 3 standard deviations. Anything between is refused. ValueError without samples.
     """
     total, sites = sum(visits), len(visits)
@@ -34,7 +34,7 @@ def symmetry(visits: Sequence[int], temperature_k: float) -> float | Refusal:
 def protonation(
     ph: float, pka_free: float, temperature_k: float, *, simulated_protonated: bool, pka_bound: float | None = None
 ) -> float:
-    """Free energy in kcal/mol that one titrating site adds to the binding of the form simulated, at `ph`.
+    """Return the free energy in kcal/mol that one titrating site adds to the binding of the form simulated, at `ph`.
 
     RT ln of (all forms / the simulated form) of the free guest over the same of the bound one; for a protonated guest
     with pka_bound infinite: RT ln(1 + 10^(ph - pka_free)). pka_bound None: the host binds the simulated form alone.

@@ -24,9 +24,9 @@ LEAST_SIGNIFICANCE = 2.0
 class Extrapolation:
     """The straight line 1/conductivity = intercept + slope / length; units are those of the values given.
 
-    intercept_error, slope_error: standard errors, widened by sqrt(chi2 / degrees_of_freedom) where the points scatter
+    intercept_error, slope_error: standard errors, widened by sqrt(chi2 / degrees_of_freedom) if the points scatter
     more than their errors say. conductivity, standard_error: 1/intercept and its error to first order; low, high: the
-    95 % t interval of the intercept, inverted; high None where that interval holds 0. ratio: conductivity over that
+    95 % t interval of the intercept, inverted; high None if that interval holds 0. ratio: conductivity over that
     of the longest box. curvature_z: coefficient of 1/length**2, when it is fitted too, in its standard errors.
     refusal: why there is no conductivity, else None.
     """
@@ -54,7 +54,7 @@ def extrapolate(lengths: Sequence[float], conductivities: Sequence[float], error
     At least three ascending lengths, with positive conductivities and errors. The form (Schelling, Phillpot and
     Keblinski 2002, 10.1103/PhysRevB.65.144306) is Matthiessen's rule for one mean free path. Phonons have many, the
     true curve bends, and boxes that are all shorter than the long ones extrapolate too low (Sellan et al. 2010,
-    10.1103/PhysRevB.81.214305): look at curvature_z and ratio before you believe the intercept. It is refused where
+    10.1103/PhysRevB.81.214305): look at curvature_z and ratio before you believe the intercept. It is refused if
     it is not twice its error.
     """
     length, value, error = (np.asarray(numbers, dtype=np.float64) for numbers in (lengths, conductivities, errors))

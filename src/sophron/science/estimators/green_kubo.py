@@ -82,11 +82,11 @@ def estimate(times: NDArray[np.float64], integrals: NDArray[np.float64], run_len
       uncorrelated by symmetry, and so are, for stresses that are nearly Gaussian, their integrals.
     - procedure_error: delete-one jackknife over the same values with the whole rule repeated each time (Efron and
       Stein 1981, 10.1214/aos/1176345462), so that the choice of the cut-off counts too. Repetitions in which the rule
-      refuses are left out; where they are half or more, the result is refused as noise.
+      refuses are left out; if they are half or more, the result is refused as noise.
     - replica_error: spread of the replica means, free of any assumption about components; None for one replica.
-      Its degrees of freedom are few, so it speaks through a wide interval where it is the largest.
+      Its degrees of freedom are few, so it speaks through a wide interval if it is the largest.
 
-    Refuses where `plateau` does, and where the standard error exceeds `NOISE_LIMIT` of the value.
+    Refuses if `plateau` does, and if the standard error exceeds `NOISE_LIMIT` of the value.
     """
     replicas, components, lags = integrals.shape
     if lags < LEAST_LAGS:

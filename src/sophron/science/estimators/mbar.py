@@ -2,15 +2,15 @@
 
 MBAR itself is pymbar's (Shirts and Chodera 2008, 10.1063/1.2978177). In this order:
 
-1. *Samples.* Each run is cut where it has equilibrated and thinned to independent samples, by the slowest of its
+1. *Samples.* Each run is cut if it has equilibrated and thinned to independent samples, by the slowest of its
    coordinates and of its energies towards neighbouring windows (`decorrelate`). A window needs `LEAST_SAMPLES`.
-2. *Neighbours.* Each window is compared with the next by itself (`neighbours`); an overlap under `LEAST_OVERLAP`
+2. *Neighbours.* Each window is compared with the next alone (`neighbours`); an overlap under `LEAST_OVERLAP`
    ends here, because a multistate solver need not end. The differences found start the solver.
 3. *MBAR* over all windows, bounded in iterations; its equations must hold. Then overlap again, in the matrix of all
    windows, and the effective number of samples of every window.
-4. *Blocks.* First and second halves of all runs, by themselves, may differ by twice the error of the difference, or
-   by `TOLERANCE` where that is more.
-5. *Hysteresis.* So may the runs that were seeded forward and those seeded backward, where there are both.
+4. *Blocks.* First and second halves of all runs, each analysed alone, may differ by twice the error of the difference,
+   or by `TOLERANCE` if that is more.
+5. *Hysteresis.* So may the runs that were seeded forward and those seeded backward, if there are both.
 
 Passing is necessary for a right number, not sufficient: no guard sees a state that no run has visited.
 """
@@ -51,7 +51,7 @@ class Run:
     window: its place in the chain, from 0; reduced: reduced energies of its samples in every window of the chain,
     shape (windows, samples), in the order of time, walls and restraints of a window in its row alone, anything that
     is common to all windows left out or in; coordinates: what is restrained, shape (coordinates, samples); seeded:
-    from which end of the chain its start came, None where from neither.
+    from which end of the chain its start came, None if from neither.
     """
 
     window: int
@@ -73,7 +73,7 @@ class Estimate:
     free_energies, errors: of each window against the first, with standard errors; overlaps: of each window with the
     next; samples: independent ones a window; effective_samples: of all samples, those that tell about each window;
     inefficiencies: of each run, in the order given; block_difference: second halves less first; hysteresis: seeded
-    backward less forward, None where it was not tested.
+    backward less forward, None if it was not tested.
     """
 
     free_energies: tuple[float, ...]
@@ -104,7 +104,7 @@ class Estimate:
 def estimate(runs: Sequence[Run], temperature_k: float) -> Estimate | Refusal:
     """Apply the rule of this module to at least one run of every window of a chain; the order of runs is free.
 
-    ValueError where runs do not fit each other, are shorter than 8 samples, or hold what is not finite.
+    ValueError if runs do not fit each other, are shorter than 8 samples, or hold what is not finite.
     """
     windows = _checked(runs)
     kept = [independent(run.slow) for run in runs]
@@ -187,7 +187,7 @@ def _guarded(parts: Parts) -> Solution | Refusal:
 
 
 def _start(parts: Parts) -> tuple[NDArray[np.float64], list[float]]:
-    """Free energies from neighbour to neighbour, and the overlaps of neighbours by themselves."""
+    """Return free energies from neighbour to neighbour, and the overlaps of neighbours alone."""
     pairs = [
         compare(first[place + 1] - first[place], second[place + 1] - second[place])
         for place, (first, second) in enumerate(pairwise(parts))
@@ -207,7 +207,7 @@ def _too_little(overlaps: Sequence[float]) -> Refusal | None:
 
 
 def _apart(halves: tuple[Parts, Parts], unit: float, reason: Reason, what: str) -> float | Refusal:
-    """Second less first in kcal/mol, each by itself; a half that does not connect its windows is refused too."""
+    """Return second less first in kcal/mol, each analysed alone; refuse a half that does not connect its windows."""
     found = []
     for each in halves:
         solution = None
@@ -227,7 +227,7 @@ def _apart(halves: tuple[Parts, Parts], unit: float, reason: Reason, what: str) 
 
 
 def _named(windows: Sequence[int]) -> str:
-    """`windows 0, 3 to 7`: neighbours are told as a range."""
+    """`windows 0, 3 to 7`: neighbours are written as a range."""
     runs: list[list[int]] = []
     for window in sorted(windows):
         if runs and window == runs[-1][-1] + 1:

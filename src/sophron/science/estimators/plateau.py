@@ -1,4 +1,4 @@
-"""Where to cut a Green-Kubo integral: a fixed rule that finds the longest relaxation time, or refuses and says why.
+"""Choose the cut-off of a Green-Kubo integral: a fixed rule finds the longest relaxation time, or refuses and says why.
 
 The rule sees the mean over all components and replicas only, has no free setting and no random part.
 
@@ -10,15 +10,15 @@ The rule sees the mean over all components and replicas only, has no free settin
    rate x width. They are fitted by a sum of decaying exponentials with non-negative amplitudes on a fixed grid of
    relaxation times (8 a decade, up to 1000 windows): non-negative least squares has one minimum and needs no start.
    The fit begins at the first lag from which on chi-square accepts it (p > 0.01): the inertial part, and the
-   oscillations of stiff bonds, are no exponentials and stay out.
+   oscillations of stiff bonds, are not exponentials and stay out.
 3. *Longest relaxation time.* The smallest upper end of the grid whose chi-square lies within 4 of the best (two
    standard deviations): no longer time is claimed than the data ask for.
 4. *Cut-off.* The first lag of at least 3 longest relaxation times at which what the fit still expects is under a
    tenth of the standard error there: a later cut adds noise, an earlier one bias. Nothing is added for the rest.
-5. *Refusal*, where there is no such fit, the longest time is shorter than two samples, the cut-off lies beyond the
+5. *Refusal*, if there is no such fit, the longest time is shorter than two samples, the cut-off lies beyond the
    window, or the run is shorter than 30 longest relaxation times. A window shorter than the relaxation is
    recognised by the slope it still has, which asks for times beyond it. (That the result drowns in noise is judged
-   in `green_kubo.estimate`, where its error is known.)
+   in `green_kubo.estimate`, which knows its error.)
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True)
 class Refusal:
-    """A number that is not given. longest_relaxation: fitted time, where one was found, in the unit of the lags."""
+    """A number that is not given. longest_relaxation: fitted time, if one was found, in the unit of the lags."""
 
     reason: Reason
     sentence: str
@@ -103,13 +103,13 @@ class _Fit:
     chi2: float
 
     def remainder(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Integral that the fit expects beyond each of `times`."""
+        """Return the integral that the fit expects beyond each of `times`."""
         used = self.amplitudes > 0
         return np.asarray(np.exp(-times[:, None] / self.taus[used]) @ self.amplitudes[used])
 
 
 def noise_rate(times: NDArray[np.float64], integrals: NDArray[np.float64]) -> float:
-    """Growth of the variance of one unit's running integral with the lag, from the last decade of lags.
+    """Return the growth of the variance of one unit's running integral with the lag, from the last decade of lags.
 
     times: shape (lags,); integrals: shape (units, lags), units >= 2.
     """
@@ -158,7 +158,7 @@ def _edges(lags: int) -> NDArray[np.intp]:
 
 
 def _fit_relaxation(times: NDArray[np.float64], integral: NDArray[np.float64], rate: float) -> _Fit | None:
-    """The fit of steps 2 and 3; its grid ends at the longest relaxation time. None where chi-square accepts none."""
+    """The fit of steps 2 and 3; its grid ends at the longest relaxation time. None if chi-square accepts none."""
     edges = _edges(times.size)
     grid = _grid(times)
     for first in range(edges.size - LEAST_BINS):

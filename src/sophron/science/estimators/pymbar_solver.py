@@ -31,10 +31,10 @@ class Solution:
 
 
 def solve(parts: Sequence[NDArray[np.float64]], start: NDArray[np.float64]) -> Solution | None:
-    """MBAR over windows of independent samples; None where its equations are not fulfilled.
+    """MBAR over windows of independent samples; None if its equations are not fulfilled.
 
     parts: window -> reduced energies, shape (windows, samples); start: first guess of the free energies, in kT.
-    UserError where pymbar is not installed.
+    UserError if pymbar is not installed.
     """
     counts = np.array([each.shape[1] for each in parts])
     reduced = np.concatenate(parts, axis=1)
@@ -74,7 +74,7 @@ def _overlaps(parts: Sequence[NDArray[np.float64]], free_energies: NDArray[np.fl
 
 
 def _pymbar() -> Any:
-    """Pymbar, without what it says of accelerators when it is imported."""
+    """Import pymbar without its remarks about accelerators."""
     for name in ("pymbar", "pymbar.mbar_solvers", "pymbar.timeseries"):
         logging.getLogger(name).setLevel(logging.ERROR)
     try:

@@ -21,7 +21,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True)
 class Refusal:
-    """A number that is not given. windows: those to blame, counted from 0; empty where it is all of them."""
+    """A number that is not given. windows: those to blame, counted from 0; empty if it is all of them."""
 
     reason: Reason
     sentence: str

@@ -28,14 +28,14 @@ class Harmonic:
     k: float
 
     def __post_init__(self) -> None:
-        """ValueError where it restrains nothing."""
+        """ValueError if it restrains nothing."""
         if not (self.k > 0 and math.isfinite(self.target)):
             raise ValueError("a restraint needs k > 0 and a finite target; leave it out where it is free")
 
 
 @dataclass(frozen=True)
 class Frame:
-    """Restraints of a rigid guest against three points D1, D2, D3; None where it is free.
+    """Restraints of a rigid guest against three points D1, D2, D3; None if it is free.
 
     distance: D1-G1; theta: angle D2-D1-G1; phi: torsion D3-D2-D1-G1; alpha: torsion D2-D1-G1-G2; beta: angle
     D1-G1-G2; gamma: torsion D1-G1-G2-G3. Attach-pull-release uses distance, theta and beta; all six are those of
@@ -51,7 +51,7 @@ class Frame:
 
 
 def rt(temperature_k: float) -> float:
-    """Gas constant times temperature, in kcal/mol."""
+    """Return the gas constant times temperature, in kcal/mol."""
     if not temperature_k > 0:
         raise ValueError("a temperature is above 0 K")
     return GAS_CONSTANT * temperature_k
@@ -70,7 +70,7 @@ def release(frame: Frame, temperature_k: float) -> float:
 
 
 def turned_on_in_space(k: float, temperature_k: float) -> float:
-    """Free energy in kcal/mol of holding a point at 1 mol/l by U = k r^2 in three dimensions."""
+    """Return the free energy in kcal/mol of holding a point at 1 mol/l by U = k r^2 in three dimensions."""
     unit = rt(temperature_k)
     return -unit * math.log((math.pi * unit / k) ** 1.5 / STANDARD_VOLUME)
 

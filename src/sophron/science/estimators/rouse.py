@@ -32,7 +32,7 @@ class Relaxation:
 
 
 def mode_coordinates(positions: NDArray[np.float64], modes: int) -> NDArray[np.float64]:
-    """Coordinates of modes 1 ... `modes` of chains, shape (..., beads, 3) -> (..., modes, 3).
+    """Return the coordinates of modes 1 ... `modes` of chains, shape (..., beads, 3) -> (..., modes, 3).
 
     X_p = (1/N) sum_i r_i cos(p pi (i - 1/2) / N), i = 1 ... N: exact for a free chain of N beads (Verdier 1966,
     10.1063/1.1727841; Kopf, Duenweg and Paul 1997, 10.1063/1.474934).
@@ -56,7 +56,7 @@ def relaxation(correlation: NDArray[np.float64], interval: float) -> Relaxation 
     """Stretched exponential through an autocorrelation, shape (lags,), down to `LEAST_CORRELATION` of its start.
 
     Least squares in the logarithm with weights that undo it; the integral is the relaxation time (Kalathi et al.
-    2014, 10.1103/PhysRevE.90.052603). None where it does not fall so far, or within too few frames.
+    2014, 10.1103/PhysRevE.90.052603). None if it does not fall so far, or within too few frames.
     """
     rho = correlation / correlation[0]
     below = np.flatnonzero(rho < LEAST_CORRELATION)
@@ -74,10 +74,10 @@ def relaxation(correlation: NDArray[np.float64], interval: float) -> Relaxation 
 
 
 def diffusion(centres: NDArray[np.float64], interval: float, shortest: float) -> float | None:
-    """Diffusion coefficient of chains from their centres of mass, shape (frames, chains, 3).
+    """Return the diffusion coefficient of chains from their centres of mass, shape (frames, chains, 3).
 
     Slope / 6 of the mean squared displacement between lag `shortest` (when the chains have forgotten their shape) and
-    a quarter of the run, relative to the common centre, whose removal is corrected for by 1 - 1/chains. None where
+    a quarter of the run, relative to the common centre, whose removal is corrected for by 1 - 1/chains. None if
     that leaves less than a factor of two between the lags, or one chain only.
     """
     frames, chains = centres.shape[:2]

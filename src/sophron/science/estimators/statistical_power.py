@@ -1,4 +1,4 @@
-"""What a chi-square test of homogeneity can see: its power against one shifted value, and the shift that it detects.
+"""Statistical power of a chi-square test of homogeneity: against one shifted value, and the shift that it detects.
 
 With weights w = 1 / error^2 and W their sum, values of which value i is shifted by d follow a noncentral chi-square
 with d^2 w_i (1 - w_i / W) (Cochran 1954, 10.2307/3001666, for the test; noncentrality by direct expansion).

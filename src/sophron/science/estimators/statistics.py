@@ -62,7 +62,7 @@ class Homogeneity:
 
 
 def statistical_inefficiency(series: ArrayLike) -> float:
-    """Samples of `series`, shape (n,), that are worth one independent sample: g = 1 + 2 sum of rho(k).
+    """Return the samples of `series`, shape (n,), that are worth one independent sample: g = 1 + 2 sum of rho(k).
 
     The sum is cut at the first lag that exceeds `WINDOW` times the integrated autocorrelation time found so far
     (Sokal's self-consistent window), and corrected for the mean being taken from the same data (Wolff 2004,
@@ -85,7 +85,7 @@ def statistical_inefficiency(series: ArrayLike) -> float:
 def series_mean(series: ArrayLike) -> SeriesMean:
     """Mean of a stationary, autocorrelated series of shape (n,), with a standard error that counts the correlation.
 
-    ValueError where fewer than 4 samples or a value that is not finite are given.
+    ValueError if fewer than 4 samples or a value that is not finite are given.
     """
     values = np.asarray(series, dtype=np.float64)
     count = _checked_length(values)
@@ -100,12 +100,12 @@ def series_mean(series: ArrayLike) -> SeriesMean:
 
 
 def t_quantile(degrees_of_freedom: int, confidence: float = 0.95) -> float:
-    """Half-width, in standard errors, of the two-sided t interval."""
+    """Return the half-width, in standard errors, of the two-sided t interval."""
     return float(special.stdtrit(degrees_of_freedom, 0.5 + 0.5 * confidence))
 
 
 def t_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
-    """Mean, standard error and t interval of independent values of equal weight, shape (n,), n >= 2."""
+    """Return the mean, standard error and t interval of independent values of equal weight, shape (n,), n >= 2."""
     numbers = np.asarray(values, dtype=np.float64)
     if numbers.ndim != 1 or numbers.size < 2:
         raise ValueError("a t interval needs at least two values in one dimension")
@@ -117,7 +117,10 @@ def t_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
 
 
 def weighted_mean(values: Sequence[float], errors: Sequence[float]) -> tuple[float, float]:
-    """Mean with weights 1/error**2 and its standard error 1/sqrt(sum of weights); errors must be positive."""
+    """Return the mean with weights 1/error**2 and its standard error 1/sqrt(sum of weights).
+
+    Errors must be positive.
+    """
     numbers, weights = _weights(values, errors)
     total = float(weights.sum())
     return float((weights * numbers).sum() / total), 1.0 / math.sqrt(total)
@@ -133,7 +136,7 @@ def homogeneity(values: Sequence[float], errors: Sequence[float]) -> Homogeneity
 
 
 def chi2_p_value(chi2: float, degrees_of_freedom: int) -> float:
-    """Chance that chi-square with so many degrees of freedom exceeds `chi2`; 1 where there are none."""
+    """Return the chance that chi-square with so many degrees of freedom exceeds `chi2`; 1 if there are none."""
     return float(special.chdtrc(degrees_of_freedom, chi2)) if degrees_of_freedom > 0 else 1.0
 
 
@@ -147,7 +150,7 @@ def _normalised_autocorrelation(deviations: NDArray[np.float64]) -> NDArray[np.f
 
 
 def _checked_length(values: NDArray[np.float64]) -> int:
-    """Number of samples; ValueError where they cannot have a correlated error."""
+    """Number of samples; ValueError if they cannot have a correlated error."""
     if values.ndim != 1 or values.size < 4:
         raise ValueError("a series needs at least four samples in one dimension")
     if not np.all(np.isfinite(values)):
@@ -156,7 +159,7 @@ def _checked_length(values: NDArray[np.float64]) -> int:
 
 
 def _weights(values: Sequence[float], errors: Sequence[float]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Values and 1/error**2 as arrays; ValueError where they do not fit each other."""
+    """Values and 1/error**2 as arrays; ValueError if they do not fit each other."""
     numbers, widths = np.asarray(values, dtype=np.float64), np.asarray(errors, dtype=np.float64)
     if numbers.shape != widths.shape or numbers.ndim != 1 or numbers.size == 0:
         raise ValueError("as many errors as values are needed, at least one")

@@ -1,4 +1,4 @@
-"""Samples of one run that count: equilibrated, and so far apart that they are independent."""
+"""Subsample a run: discard its equilibration, keep samples so far apart that they are independent."""
 
 from __future__ import annotations
 

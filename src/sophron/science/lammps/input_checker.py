@@ -1,4 +1,4 @@
-"""Static check of a LAMMPS input: what could start a program or reach a file outside the work folder is refused.
+"""Check a LAMMPS input without running it: refuse what could start a program or reach a file outside the work folder.
 
 It reads an input the way LAMMPS does (continuation lines, quotes, comments, nested commands, substitution) and lets
 known commands with checkable arguments through; everything else is a finding. It guards our own rendered inputs
@@ -53,14 +53,14 @@ VARIABLE_WORDS = 3
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is refused. line: its first line in the input, counted from 1; reason: what it is and does."""
+    """A refused command. line: its first line in the input, counted from 1; reason: what it does."""
 
     line: int
     reason: str
 
 
 def check(text: str) -> list[Finding]:
-    """Findings in a LAMMPS input, in order of lines; empty where nothing is refused."""
+    """Return the findings in a LAMMPS input, in order of lines; empty if nothing is refused."""
     numeric = _numeric_variables(text)
     return [
         Finding(line, reason)
@@ -106,7 +106,7 @@ def _nothing(_arguments: Sequence[str]) -> Iterator[str]:
 
 
 def _prints(name: str, arguments: Sequence[str]) -> bool:
-    """Whether a command prints a text, which is no file name."""
+    """Return whether a command prints a text, which is not a file name."""
     return name == "fix" and arguments[2:3] == ["print"]
 
 

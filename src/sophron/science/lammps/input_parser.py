@@ -16,17 +16,17 @@ NAME = re.compile(r"\{(?P<long>\w+)\}|(?P<short>\w)")
 
 
 def is_number(word: str) -> bool:
-    """Whether a word is a plain number."""
+    """Return whether a word is a plain number."""
     return NUMBER.fullmatch(word) is not None
 
 
 def is_format(word: str) -> bool:
-    """Whether a word is nothing but formats for numbers, such as ` %.10g`."""
+    """Return whether a word is nothing but formats for numbers, such as ` %.10g`."""
     return FORMAT.fullmatch(word) is not None
 
 
 def logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Number of the first line, and text, of each command line, joined and without its comment.
+    """Yield the number of the first line, and text, of each command line, joined and without its comment.
 
     A trailing `&` joins the next line without a blank; an open triple quote joins it with a newline. As in LAMMPS
     that happens before comments are taken off, so that a comment may be continued.
@@ -67,7 +67,7 @@ def _after_quote(line: str, position: int) -> int | None:
 
 
 def words(line: str) -> list[str] | None:
-    """Words of a command line, quotes taken off; None where a quote is never closed.
+    """Return the words of a command line, quotes taken off; None if a quote is never closed.
 
     A quote counts at the start of a word only; the word ends where it closes.
     """

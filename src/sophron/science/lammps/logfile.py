@@ -29,13 +29,13 @@ class Table:
     ended: bool = False
 
     def column(self, name: str) -> list[float]:
-        """One column; ValueError where there is none of that name."""
+        """Return one column; ValueError if there is none of that name."""
         index = self.columns.index(name)
         return [row[index] for row in self.rows]
 
 
 def tables(text: str) -> list[Table]:
-    """All thermo tables of a log's text; a torn last line is left out."""
+    """Return all thermo tables of a log's text; a torn last line is left out."""
     found: list[Table] = []
     current: Table | None = None
     for line in _whole_lines(text):
@@ -59,7 +59,7 @@ def version(text: str) -> str:
 
 
 def errors(text: str) -> list[str]:
-    """Texts of the errors that LAMMPS printed, each without its source position."""
+    """Return the texts of the errors that LAMMPS printed, each without its source position."""
     return [
         " ".join(re.sub(r"\s*\([^()]*\.(?:cpp|h):\d+\)\s*$", "", found["text"]).split())
         for found in ERROR.finditer(text)
@@ -67,10 +67,10 @@ def errors(text: str) -> list[str]:
 
 
 def progress(log_path: Path, total_steps: int | None = None) -> Progress | None:
-    """Progress of the last run in a log, live or dead; None where no run has begun or the log is not there.
+    """Return the progress of the last run in a log, live or dead; None if no run has begun or the log is not there.
 
-    total_steps: last step of the run, where the caller knows it; otherwise the `run` command echoed in the log tells.
-    The speed is that of the whole table, from its `CPU` column; None where the log has none.
+    total_steps: last step of the run, if the caller knows it; otherwise taken from the `run` command echoed in the log.
+    The speed is that of the whole table, from its `CPU` column; None if the log has none.
     """
     try:
         text = log_path.read_text(errors="replace")

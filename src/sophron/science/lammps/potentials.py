@@ -21,7 +21,7 @@ def folder(lammps: Lammps) -> Path:
 
 
 def path(lammps: Lammps, name: str) -> Path:
-    """The potential file called `name`; EnvironmentFailure where there is none."""
+    """Return the potential file called `name`; EnvironmentFailure if there is none."""
     found = folder(lammps) / name
     if not found.is_file():
         raise EnvironmentFailure(f"{found.parent} has no potential {name}; set LAMMPS_POTENTIALS, or name another")

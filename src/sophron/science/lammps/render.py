@@ -46,7 +46,7 @@ class FreeText:
 
 
 def render(template: Path, values: Mapping[str, Any]) -> str:
-    """The text of `template` (Jinja) with `values`.
+    """Return the text of `template` (Jinja) with `values`.
 
     A value that reaches the text must be an int, a finite float, a `Word`, a `FileName` or `FreeText`; TypeError or
     ValueError otherwise. A name that is not given is an error (`jinja2.UndefinedError`).

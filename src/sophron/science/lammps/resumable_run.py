@@ -22,7 +22,7 @@ LOG_LINES = 100
 
 
 def lammps_input(ctx: StepContext, template: Path, values: Mapping[str, Any], steps: int) -> str:
-    """The input that `template` gives, with the values that every run has in common."""
+    """Return the input that `template` gives, with the values that every run has in common."""
     common = {"thermo_every": max(steps // LOG_LINES, 1), "stop_after_s": stop_after_s(ctx)}
     return render(template, {**common, **values})
 
@@ -39,7 +39,7 @@ def run_to_end(
 ) -> str:
     """Run until `steps` are done, or the wall time is over; returns the text of the log.
 
-    The run goes on from the newest whole restart file in ctx.workdir, or starts afresh where there is none. Values that
+    The run goes on from the newest whole restart file in ctx.workdir, or starts afresh if there is none. Values that
     differ from try to try are made here: the restart file to read, names of files to write (`<series>_file`,
     `frames_file`, `restart_a`, `_b`, `_end`), and `seed`, of a thermostat (one that goes on gets another, so that it
     does not repeat its noise). fragments: free engine text of the definition, run in the sandbox.
@@ -64,14 +64,14 @@ def run_to_end(
 
 
 def check_reached(sampled: NDArray[np.int64], last: int) -> None:
-    """EngineFailure, curable by time, where LAMMPS stopped by itself before step `last`: its wall time was over."""
+    """Raise EngineFailure, curable by time, if LAMMPS stopped before step `last` because its wall time was over."""
     reached = int(sampled[-1]) if sampled.size else 0
     if reached < last:
         raise EngineFailure(f"LAMMPS stopped at step {reached} of {last}: its wall time was over", curable_by="time")
 
 
 def check_multiples(ctx: StepContext, of: str, *names: str) -> None:
-    """EngineFailure unless each named value of the definition (where given) is a multiple of the value `of`."""
+    """EngineFailure unless each named value of the definition (if given) is a multiple of the value `of`."""
     for name in names:
         if ctx.definition.get(name, 0) % ctx.definition[of]:
             raise EngineFailure(

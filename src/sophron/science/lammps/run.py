@@ -56,7 +56,7 @@ def _starter(lammps: Lammps, ctx: StepContext) -> list[str]:
 def _arguments(lammps: Lammps, name: str, log: Path, ctx: StepContext) -> list[str]:
     """Command line of LAMMPS. An accelerator that this program lacks is left out: it never changes what is meant.
 
-    `opt` needs no asking: a program without it takes the plain styles by itself.
+    `opt` needs no check: a program without it takes the plain styles.
     """
     arguments = [str(lammps.program), "-in", f"in.{name}", "-log", str(log), "-nocite"]
     suffix = ctx.cores.accelerator
@@ -75,7 +75,7 @@ def _environment(lammps: Lammps, ctx: StepContext) -> dict[str, str]:
 def _wait(command: Sequence[str], environment: dict[str, str], output: Path, ctx: StepContext) -> int:
     """Exit code of `command`, negative for a signal. Nothing else happens here while it runs.
 
-    It has a process group of its own, which is ended with this process, whatever ends it.
+    It runs in its own process group, which ends with this process, whatever ends it.
     """
     with output.open("wb") as stream:
         try:

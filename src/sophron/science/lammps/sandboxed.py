@@ -27,7 +27,10 @@ CURES = {"wall_s": "time", "cpu_s": "time", "memory_mb": "memory"}
 
 
 def run(lammps: Lammps, command: Sequence[str], grant: Grant, output: Path) -> int:
-    """Exit code of `command` inside. EnvironmentFailure if no sandbox works here, EngineFailure if a limit ended it."""
+    """Return the exit code of `command` inside.
+
+    EnvironmentFailure if no sandbox works here, EngineFailure if a limit ended it.
+    """
     backend = _backend()
     errors = output.with_suffix(".err")
     ended: Ended = backend.run(command, _with_program(lammps, grant), stdout=output, stderr=errors)

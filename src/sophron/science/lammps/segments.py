@@ -1,4 +1,4 @@
-"""A long run in pieces: each try that goes on from a restart file writes its own segment of samples and frames.
+"""Join the segments of a long run: each try that continues from a restart file writes its own samples and frames.
 
 Names in the work folder, n counting the tries: `run.<n>.{a,b,end}.restart`, `<series>.<n>.dat` (fix ave/time),
 `frames.<n>.dcd`. A segment that starts at step R replaces everything after R that earlier ones wrote. The sample
@@ -32,7 +32,7 @@ RESTART_END = b"LammpS RestartT"
 
 
 def newest_restart(workdir: Path, series: Sequence[str] = ()) -> Path | None:
-    """The newest restart file to go on from; None if there is none.
+    """Return the newest restart file to go on from; None if there is none.
 
     Files that a kill left unfinished are passed over, and those up to which samples of a series are missing: LAMMPS
     runs on while a full disk takes them, and a run that goes on from there has a gap for good.
@@ -61,7 +61,7 @@ def _number(path: Path) -> int:
 
 
 def is_whole(path: Path) -> bool:
-    """Whether a restart file was written to its end."""
+    """Return whether a restart file was written to its end."""
     with path.open("rb") as stream:
         begin = stream.read(len(RESTART_END))
         stream.seek(-min(2 * len(RESTART_END), path.stat().st_size), os.SEEK_END)
@@ -69,7 +69,7 @@ def is_whole(path: Path) -> bool:
 
 
 def timestep_of(path: Path) -> int | None:
-    """The time step at which a restart file was written, from its header; None where that is not to be read.
+    """Return the time step at which a restart file was written, from its header; None if that is not to be read.
 
     The header is a list of (flag, value) from byte 24 on; flags 0 and 4 (version, units) hold texts with their length
     before them, 5 the time step in 8 bytes, the others before it 4 bytes (write_restart.cpp of LAMMPS).
@@ -85,7 +85,7 @@ def timestep_of(path: Path) -> int | None:
 
 
 def next_number(workdir: Path, series: Iterable[str]) -> int:
-    """Number of the next segment: one more than that of any that exists."""
+    """Return the number of the next segment: one more than that of any that exists."""
     names = (*(f"{name}.*.dat" for name in series), "frames.*.dcd", "run.*.restart")
     return max((_number(path) for name in names for path in workdir.glob(name)), default=-1) + 1
 
@@ -110,12 +110,12 @@ class Joined:
 
 
 def samples(workdir: Path, name: str, columns: int) -> Joined:
-    """All samples of a series: values (n, columns), float64."""
+    """Return all samples of a series: values (n, columns), float64."""
     return _joined([_read_series(path, columns) for path in _ordered(workdir, f"{name}.*.dat")])
 
 
 def frames(workdir: Path, atoms: int) -> Joined:
-    """All trajectory frames: values (n, atoms, 3), float32, unwrapped positions in sigma."""
+    """Return all trajectory frames: values (n, atoms, 3), float32, unwrapped positions in sigma."""
     import numpy as np
 
     empty = np.empty(0, np.int64), np.empty((0, atoms, 3), np.float32)

@@ -29,7 +29,7 @@ def density(spec: Spec, parameters: Parameters) -> Finding:
 
 
 def cutoff(spec: Spec, parameters: Parameters) -> Finding:
-    """The cutoff plus parameters.skin (sigma) fits into half of the smallest box edge."""
+    """Check that the cutoff plus parameters.skin (sigma) fits into half of the smallest box edge."""
     try:
         edge, reach = _edge(spec), needed(spec, f"{MODEL}.cutoff") + wanted(parameters, "skin")
     except Missing as missing:
@@ -39,7 +39,7 @@ def cutoff(spec: Spec, parameters: Parameters) -> Finding:
 
 
 def chain_extent(spec: Spec, parameters: Parameters) -> Finding:
-    """The end-to-end distance of a melt chain is below parameters.share of the box edge."""
+    """Check that the end-to-end distance of a melt chain is below parameters.share of the box edge."""
     try:
         edge, beads = _edge(spec), estimates.chain_length(spec)
     except Missing as missing:

@@ -5,7 +5,7 @@ from sophron.science.probes.spec_access import Missing, Parameters, Spec, clear,
 
 
 def agree(spec: Spec, parameters: Parameters) -> Finding:
-    """Each of question.conditions that parameters.simulated maps to keys of stages has the same value there.
+    """Check that each of question.conditions that parameters.simulated maps to keys of stages has the same value there.
 
     parameters.simulated: condition -> list of dotted keys; parameters.tolerance: relative. Keys that the spec lacks
     do not count.

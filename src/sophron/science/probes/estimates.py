@@ -22,12 +22,12 @@ _LIQUID_STRESS_TAU = 0.5
 
 
 def chain_length(spec: Spec) -> int:
-    """Beads a chain; 1 for single beads. Raises Missing."""
+    """Return the beads a chain; 1 for single beads. Raises Missing."""
     return int(needed(spec, f"{BUILD}.chain_length"))
 
 
 def temperature(spec: Spec) -> float:
-    """Temperature in epsilon: that of the question, else that of equilibration. Raises Missing."""
+    """Return the temperature in epsilon: that of the question, else that of equilibration. Raises Missing."""
     asked = "question.conditions.temperature"
     key = "stages.equilibrate.definition.temperature" if number(spec, asked) is None else asked
     found = needed(spec, key)
@@ -37,13 +37,13 @@ def temperature(spec: Spec) -> float:
 
 
 def duration_tau(spec: Spec, stage: str, *steps: str) -> float:
-    """Time that a stage simulates in tau: its time step times the named numbers of steps. Raises Missing."""
+    """Return the time that a stage simulates in tau: its time step times the named numbers of steps. Raises Missing."""
     where = f"stages.{stage}.definition"
     return needed(spec, f"{where}.timestep") * sum(needed(spec, f"{where}.{name}") for name in steps)
 
 
 def known_melt(spec: Spec) -> bool:
-    """Whether density and temperature are near those that the Rouse estimate was made for. Raises Missing."""
+    """Return whether density and temperature are near those that the Rouse estimate was made for. Raises Missing."""
     density = needed(spec, f"{BUILD}.density")
     return _MELT_DENSITY[0] <= density <= _MELT_DENSITY[1] and (
         _MELT_TEMPERATURE[0] <= temperature(spec) <= _MELT_TEMPERATURE[1]
@@ -51,7 +51,7 @@ def known_melt(spec: Spec) -> bool:
 
 
 def rouse_tau(beads: int) -> float:
-    """Longest Rouse relaxation time of a chain in tau, zeta N^2 b^2 / (3 pi^2 kT) at kT 1: about 1.5 N^2.
+    """Return the longest Rouse relaxation time of a chain in tau, zeta N^2 b^2 / (3 pi^2 kT) at kT 1: about 1.5 N^2.
 
     Doi and Edwards, The Theory of Polymer Dynamics (1986), chapter 4. A lower bound for entangled chains.
     """
@@ -64,7 +64,7 @@ def stress_tau(beads: int) -> float:
 
 
 def end_to_end(beads: int) -> float:
-    """Root mean squared end-to-end distance of a melt chain in sigma."""
+    """Return the root mean squared end-to-end distance of a melt chain in sigma."""
     return math.sqrt(_SEGMENT_SQUARED * (beads - 1))
 
 

@@ -1,4 +1,4 @@
-"""Probe of free engine lines: what they change in the input of a step, and what no check could let through."""
+"""Probe of free engine lines: find what they override in the input of a step, and commands that are refused."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -76,7 +76,7 @@ def _at(stage: str) -> str:
 
 
 def _effect(spec: Spec, line: Line) -> str:
-    """Where a command stands, and what it does to the input that it is put into."""
+    """A command, its place, and its effect on the input around it."""
     return f'line {line.number}, "{" ".join(line.words)}" {_does(spec, line)}'
 
 

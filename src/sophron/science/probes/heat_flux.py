@@ -1,4 +1,4 @@
-"""Probe of the heat flux: LAMMPS itself is asked whether pair style and per-atom stress give the true heat current."""
+"""Probe of the heat flux: a tiny LAMMPS run shows whether pair style and per-atom stress give the true heat current."""
 
 import math
 import os
@@ -27,7 +27,7 @@ def many_body(spec: Spec, parameters: Parameters) -> Finding:
     A tiny cluster with a potential of that style is run. LAMMPS may refuse the compute, at the run and not before; or
     run it and print a flux that differs from the exact derivative by more than parameters.tolerance (relative), as
     `stress/atom` does for many-body styles (Fan et al. 2015, 10.1103/PhysRevB.92.094301; Surblys et al. 2019,
-    10.1103/PhysRevE.99.051301). Unknown where this machine has no LAMMPS, or no potential to stand in for the style.
+    10.1103/PhysRevE.99.051301). Unknown if this machine has no LAMMPS, or no potential to stand in for the style.
     """
     computes = sorted(set(_computes(spec)))
     if not computes:
@@ -91,7 +91,7 @@ def _ask(lammps: Lammps, style: str, compute: str, tolerance: float) -> Finding:
 
 
 def _run(lammps: Lammps, text: str) -> str:
-    """What LAMMPS prints for the input `text`, which holds nothing from the spec. EngineFailure where it hangs."""
+    """What LAMMPS prints for the input `text`, which holds nothing from the spec. EngineFailure if it hangs."""
     environment = {**os.environ, **lammps.environment, "OMP_NUM_THREADS": "1"}
     environment.setdefault("LAMMPS_POTENTIALS", str(potentials.folder(lammps)))
     with TemporaryDirectory(prefix="sophron-probe-") as folder:

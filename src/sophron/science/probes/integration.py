@@ -1,4 +1,4 @@
-"""Probes of the motion: time step and sampling against the stiffest motion, and what must not touch production."""
+"""Probes of integration: time step and sampling against the stiffest motion, and no thermostat in production."""
 
 from sophron.interfaces.probe import Finding
 from sophron.science.probes import estimates
@@ -35,7 +35,7 @@ _THERMOSTATS = (
 
 
 def time_step(spec: Spec, parameters: Parameters) -> Finding:
-    """Every stage resolves the period of the stiffest motion by parameters.steps_per_period time steps."""
+    """Check that every stage resolves the period of the stiffest motion by parameters.steps_per_period time steps."""
     steps = {stage: number(spec, f"stages.{stage}.definition.timestep") for stage in _INTEGRATED}
     known = {stage: step for stage, step in steps.items() if step is not None}
     if not known:
@@ -52,7 +52,7 @@ def time_step(spec: Spec, parameters: Parameters) -> Finding:
 
 
 def sampling(spec: Spec, parameters: Parameters) -> Finding:
-    """Stress is sampled parameters.samples_per_period times within the period of the stiffest motion."""
+    """Check that stress is sampled parameters.samples_per_period times within the period of the stiffest motion."""
     try:
         where = "stages.produce.definition"
         interval = needed(spec, f"{where}.timestep") * needed(spec, f"{where}.sample_every")

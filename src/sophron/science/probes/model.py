@@ -55,7 +55,7 @@ def _float(word: str) -> float:
 
 
 def truncation(spec: Spec, parameters: Parameters) -> Finding:
-    """The cutoff is that of the published model which the spec compares itself with.
+    """Check that the cutoff is that of the published model which the spec compares itself with.
 
     parameters.conventions: DOI -> cutoff in sigma of the potential used there, as far as we know it.
     A source that is not among them is decided by an assumption named `truncation` with status verified.
@@ -84,7 +84,7 @@ def truncation(spec: Spec, parameters: Parameters) -> Finding:
 
 
 def cavitation(spec: Spec, parameters: Parameters) -> Finding:
-    """Attractive chains at low pressure are guarded: a criterion of a sampled stage looks at its pressure.
+    """Check that attractive chains at low pressure are guarded: a criterion of a sampled stage looks at its pressure.
 
     parameters.density, parameters.temperature: below this density, and below this temperature, the pressure of
     attractive chains is near zero or negative (LJ units).

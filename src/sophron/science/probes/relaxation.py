@@ -13,7 +13,7 @@ _COMPONENTS = 5  # independent ones of the stress tensor
 
 
 def _estimated(judge: Callable[[Spec, Parameters, int], Finding]) -> Callable[[Spec, Parameters], Finding]:
-    """Give `judge` the chain length, and answer unknown where the Rouse estimate does not hold or a key is missing."""
+    """Give `judge` the chain length, and answer unknown if the Rouse estimate does not hold or a key is missing."""
 
     def probe(spec: Spec, parameters: Parameters) -> Finding:
         try:
@@ -30,7 +30,7 @@ def _estimated(judge: Callable[[Spec, Parameters, int], Finding]) -> Callable[[S
 
 @_estimated
 def window(spec: Spec, parameters: Parameters, beads: int) -> Finding:
-    """The correlation window spans parameters.times longest stress relaxation times."""
+    """Check that the correlation window spans parameters.times longest stress relaxation times."""
     longest, lag = estimates.stress_tau(beads), needed(spec, f"{GREEN_KUBO}.max_lag_tau")
     text = f"max_lag_tau is {lag:g}, the longest stress relaxation time about {longest:.3g} tau"
     if lag < wanted(parameters, "times") * longest:
@@ -40,7 +40,7 @@ def window(spec: Spec, parameters: Parameters, beads: int) -> Finding:
 
 @_estimated
 def run_length(spec: Spec, parameters: Parameters, beads: int) -> Finding:
-    """One production run lasts parameters.times relaxation times, and longer than the correlation window."""
+    """Check that one production run lasts parameters.times relaxation times, and longer than the correlation window."""
     longest = estimates.stress_tau(1) if beads == 1 else estimates.rouse_tau(beads)
     lasts, lag = estimates.duration_tau(spec, "produce", "steps"), needed(spec, f"{GREEN_KUBO}.max_lag_tau")
     text = f"a production run lasts {lasts:g} tau, the longest relaxation time is about {longest:.3g} tau"
@@ -51,7 +51,7 @@ def run_length(spec: Spec, parameters: Parameters, beads: int) -> Finding:
 
 @_estimated
 def equilibration(spec: Spec, parameters: Parameters, beads: int) -> Finding:
-    """Chains are equilibrated for parameters.times Rouse times before production."""
+    """Check that chains are equilibrated for parameters.times Rouse times before production."""
     if beads == 1:
         return clear("single beads forget their start within a few tau")
     longest, lasts = estimates.rouse_tau(beads), estimates.duration_tau(spec, "equilibrate", "discard_steps", "steps")
@@ -63,7 +63,7 @@ def equilibration(spec: Spec, parameters: Parameters, beads: int) -> Finding:
 
 @_estimated
 def shear_rates(spec: Spec, parameters: Parameters, beads: int) -> Finding:
-    """The lowest shear rate times the longest stress relaxation time is at most parameters.weissenberg."""
+    """Check that the lowest shear rate times the longest stress relaxation time is at most parameters.weissenberg."""
     rates = value(spec, "stages.shear.definition.rates")
     if not isinstance(rates, list) or not rates:
         return Missing("stages.shear.definition.rates").finding
@@ -76,7 +76,7 @@ def shear_rates(spec: Spec, parameters: Parameters, beads: int) -> Finding:
 
 @_estimated
 def expected_error(spec: Spec, _parameters: Parameters, beads: int) -> Finding:
-    """The relative error that a criterion of green_kubo asks for can come out of so much production.
+    """Check that the relative error that a criterion of green_kubo asks for can come out of so much production.
 
     Estimate: 2 sqrt(t / (5 T)), with t the longest stress relaxation time (the most hopeful cut-off) and T the
     production of all replicas; box size does not enter (Jones and Mandadapu 2012, 10.1063/1.3700344).

@@ -1,4 +1,4 @@
-"""Reading a spec that may be incomplete: values by dotted key, free engine lines, and the three kinds of finding."""
+"""Read a spec that may be incomplete: values by dotted key, free engine lines, and the three kinds of finding."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -37,7 +37,7 @@ class Missing(Exception):
 
 
 def value(spec: Spec, key: str) -> Any:
-    """What lies at a dotted key such as `stages.build.definition.density`, or None."""
+    """Return what lies at a dotted key such as `stages.build.definition.density`, or None."""
     here: Any = spec
     for part in key.split("."):
         here = here.get(part) if isinstance(here, Mapping) else None
@@ -45,14 +45,14 @@ def value(spec: Spec, key: str) -> Any:
 
 
 def number(spec: Spec, key: str) -> float | None:
-    """A finite number at a dotted key, or None."""
+    """Return a finite number at a dotted key, or None."""
     found = value(spec, key)
     plain = isinstance(found, int | float) and not isinstance(found, bool)
     return float(found) if plain and math.isfinite(found) else None
 
 
 def needed(spec: Spec, key: str) -> float:
-    """A finite number at a dotted key; raises Missing."""
+    """Return a finite number at a dotted key; raises Missing."""
     found = number(spec, key)
     if found is None:
         raise Missing(key)
@@ -60,7 +60,7 @@ def needed(spec: Spec, key: str) -> float:
 
 
 def wanted(parameters: Parameters, name: str) -> Any:
-    """A parameter that the pitfall's file must give; UserError where it does not."""
+    """Return a parameter that the pitfall's file must give; UserError if it does not."""
     if name not in parameters:
         raise UserError(f'the probe needs a parameter "{name}"; add it below probe.parameters in the pitfall\'s file')
     return parameters[name]
@@ -75,12 +75,12 @@ class Line:
     words: tuple[str, ...]
 
     def __str__(self) -> str:
-        """Where it stands and what it says, for people."""
+        """Return its place and its text, for people."""
         return f'stages.{self.stage}.definition.fragments line {self.number}, "{" ".join(self.words)}"'
 
 
 def free_texts(spec: Spec) -> Iterator[tuple[str, str]]:
-    """(stage, its free engine lines as the one text that the engine reads), in order of the stages."""
+    """Yield (stage, its free engine lines as the one text that the engine reads), in order of the stages."""
     stages = value(spec, "stages")
     for stage in stages if isinstance(stages, Mapping) else ():
         lines = value(spec, f"stages.{stage}.definition.fragments")
@@ -89,6 +89,6 @@ def free_texts(spec: Spec) -> Iterator[tuple[str, str]]:
 
 
 def fragments(spec: Spec) -> Iterator[Line]:
-    """All commands in the free engine lines of all stages, in order, nested ones (`if`, `run every`) too."""
+    """Yield all commands in the free engine lines of all stages, in order, nested ones (`if`, `run every`) too."""
     for stage, text in free_texts(spec):
         yield from (Line(stage, number, tuple(words)) for number, words in input_checker.commands(text))

@@ -9,7 +9,7 @@ from sophron.science.viscosity import models
 def run(ctx: StepContext) -> StepResult:
     """Place the beads from the step's seed and write `system.data`.
 
-    EngineFailure where atoms, density, volume, chain length and model contradict each other.
+    EngineFailure if atoms, density, volume, chain length and model contradict each other.
     """
     import numpy as np
 

@@ -51,7 +51,7 @@ def run(ctx: StepContext) -> StepResult:
 
 
 def by_rate(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Viscosity at each rate, ascending, over replicas.
+    """Return the viscosity at each rate, ascending, over replicas.
 
     The error is the larger of the spread of replicas and of what their own errors combine to: few replicas may lie
     close by chance, and one run's own error misses what is slower than the run.

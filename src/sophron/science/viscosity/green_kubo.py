@@ -51,7 +51,7 @@ def run(ctx: StepContext) -> StepResult:
 
     Writes `curves.npz` (`times`, `acf_mean`, `acf_sem`, `integral_mean`, `integral_sem` over replicas and components,
     shape (lags,); `integral_replica`, mean over components, shape (replicas, lags)), `acf.svg` and `integral.svg`.
-    EngineFailure where replicas are missing, or differ in volume or sampling interval.
+    EngineFailure if replicas are missing, or differ in volume or sampling interval.
     """
     steps = ctx.upstream["produce"]
     if len(steps) != ctx.definition["replicas"]:
@@ -78,7 +78,7 @@ def run(ctx: StepContext) -> StepResult:
 
 
 def mean_temperature(results: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
-    """Mean temperature of the replicas and its standard error, from their spread, or the run's own where it is one."""
+    """Return the mean temperature and its standard error: from their spread, or of the run if there is one."""
     means = np.array([float(result["temperature_mean"]) for result in results])
     if means.size == 1:
         return float(means[0]), float(results[0]["temperature_error"])
@@ -86,7 +86,7 @@ def mean_temperature(results: Sequence[Mapping[str, Any]]) -> tuple[float, float
 
 
 def _curves(paths: Sequence[Path], max_lag: float, temperature: float) -> Curves:
-    """Curves of all replicas; lags up to `max_lag`, or half of the shortest run where that is less."""
+    """Curves of all replicas; lags up to `max_lag`, or half of the shortest run if that is less."""
     interval, volume = npz_stream.scalars(paths[0], "interval_tau", "volume")
     for path in paths[1:]:
         if not np.allclose(npz_stream.scalars(path, "interval_tau", "volume"), (interval, volume), rtol=SAME, atol=0):
@@ -125,7 +125,7 @@ def _summary(curves: Curves) -> dict[str, Any]:
 
 
 def _values(found: Estimate | Refusal) -> dict[str, Any]:
-    """The part of the result that is null where the rule refuses."""
+    """Return the part of the result that is null if the rule refuses."""
     given = found if isinstance(found, Estimate) else None
     cutoff = given.cutoff if given else None
     longest = found.longest_relaxation if isinstance(found, Refusal) else found.cutoff.longest_relaxation

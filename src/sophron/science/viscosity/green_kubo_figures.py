@@ -81,7 +81,7 @@ def draw_integral(path: Path, summary: Summary, found: Estimate | Refusal) -> No
 
 
 def _longest(found: Estimate | Refusal) -> float | None:
-    """Longest relaxation time, where a fit was accepted."""
+    """Return the longest relaxation time, if a fit was accepted."""
     return found.cutoff.longest_relaxation if isinstance(found, Estimate) else found.longest_relaxation
 
 
@@ -92,7 +92,7 @@ def _tail_height(times: NDArray[np.float64], mean: NDArray[np.float64], found: E
 
 
 def _mark_times(axes: Axes, found: Estimate | Refusal) -> None:
-    """Vertical lines at the longest relaxation time and, where there is one, at the cut-off."""
+    """Vertical lines at the longest relaxation time and, if there is one, at the cut-off."""
     if isinstance(found, Estimate):
         axes.axvline(found.cutoff.time, color=VERMILION, linestyle="--", linewidth=1.2, label="cut-off")
     longest = _longest(found)

@@ -1,4 +1,4 @@
-"""Where a stage of this kind that runs LAMMPS begins: the system before it, its model, its template, its fragments."""
+"""Start of every stage that runs LAMMPS: the system before it, its model, its template, its fragments."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class Start:
 
 
 def template(name: str) -> Path:
-    """The input template of this kind called `name`."""
+    """Return the input template of this kind called `name`."""
     return TEMPLATES / f"{name}.in.j2"
 
 
 def free_text(ctx: StepContext) -> FreeText | None:
-    """The definition's fragments, where it has any."""
+    """Return the definition's fragments, if it has any."""
     lines: Sequence[str] = ctx.definition.get("fragments", ())
     return FreeText(tuple(lines)) if lines else None

@@ -62,7 +62,7 @@ class Model:
         return cls(float(block["cutoff"]), bool(block["shift"]), bonds, block.get("special_bonds"))
 
     def values(self) -> dict[str, Any]:
-        """What the input templates need to know of the model."""
+        """Return what the input templates need to know of the model."""
         skin = SKINS[self.cutoff < SHORT_CUTOFF]
         values: dict[str, Any] = {"cutoff": self.cutoff, "shift": self.shift, "skin": skin, "bonded": False}
         if self.bonds is not None:
@@ -87,7 +87,7 @@ class System:
 
 
 def checked_volume(definition: Mapping[str, Any]) -> float:
-    """Volume in sigma^3; EngineFailure where atoms, density, volume, chains and model contradict each other."""
+    """Return the volume in sigma^3; EngineFailure if atoms, density, volume, chains and model contradict each other."""
     atoms, length, density = definition["atoms"], definition["chain_length"], float(definition["density"])
     volume: float = atoms / density
     if abs(definition.get("volume", volume) / volume - 1) > VOLUME_TOLERANCE:
@@ -120,9 +120,9 @@ def lattice(atoms: int, length: float, rng: np.random.Generator) -> System:
 
 
 def walks(chains: int, chain_length: int, box: float, rng: np.random.Generator) -> System:
-    """Chains as random walks with the melt's internal distances, started anywhere in the box.
+    """Return the chains as random walks with the melt's internal distances, started anywhere in the box.
 
-    Each bond is `BOND_LENGTH` long; its angle to the one before is uniform over the sphere where the second
+    Each bond is `BOND_LENGTH` long; its angle to the one before is uniform over the sphere if the second
     neighbour stays `LEAST_SECOND_NEIGHBOUR` away (Auhl et al. 2003, 10.1063/1.1628670). Chains overlap.
     """
     import numpy as np
@@ -148,7 +148,7 @@ def _unit(vectors: Positions) -> Positions:
 
 
 def melt_internal_distances(chain_length: int) -> Positions:
-    """Mean squared internal distances of the melt in sigma^2, for separations 1 .. chain_length - 1.
+    """Return the mean squared internal distances of the melt in sigma^2, for separations 1 .. chain_length - 1.
 
     Freely rotating chain with the mean cosine of `walks`: characteristic ratio 1.76, the value of the
     Kremer-Grest melt (Kremer and Grest 1990, 10.1063/1.458541, table II; Auhl et al. 2003).
@@ -162,7 +162,7 @@ def melt_internal_distances(chain_length: int) -> Positions:
 
 
 def internal_distances(system: System) -> Positions:
-    """Mean squared internal distances in sigma^2 over all chains, for separations 1 .. chain_length - 1."""
+    """Return the mean squared internal distances in sigma^2 over all chains, for separations 1 .. chain_length - 1."""
     import numpy as np
 
     chains = system.chains
@@ -170,7 +170,7 @@ def internal_distances(system: System) -> Positions:
 
 
 def internal_distance_ratio(system: System) -> float | None:
-    """Mean over separations of internal distances over those of the melt; None without chains."""
+    """Return the mean over separations of internal distances over those of the melt; None without chains."""
     if system.chain_length == 1:
         return None
     ratios = internal_distances(system) / melt_internal_distances(system.chain_length)
@@ -178,7 +178,7 @@ def internal_distance_ratio(system: System) -> float | None:
 
 
 def longest_bond(system: System) -> float | None:
-    """Length of the longest bond in sigma; None without chains."""
+    """Return the length of the longest bond in sigma; None without chains."""
     import numpy as np
 
     if system.chain_length == 1:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def scalars(path: Path, *names: str) -> tuple[float, ...]:
-    """The scalar arrays called `names`; EngineFailure where the file or one of them is missing or broken."""
+    """Return the scalar arrays called `names`; EngineFailure if the file or one of them is missing or broken."""
     try:
         with np.load(path) as archive:
             return tuple(float(archive[name]) for name in names)
@@ -27,7 +27,7 @@ def scalars(path: Path, *names: str) -> tuple[float, ...]:
 
 
 def rows(path: Path, name: str, size: int) -> Iterator[NDArray[Any]]:
-    """Consecutive pieces of at most `size` rows of the array `name`; EngineFailure where a value is not finite."""
+    """Consecutive pieces of at most `size` rows of the array `name`; EngineFailure if a value is not finite."""
     with zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as stream:
         shape, dtype = _header(stream)
         row_bytes = dtype.itemsize * int(np.prod(shape[1:], dtype=np.int64))
@@ -40,7 +40,7 @@ def rows(path: Path, name: str, size: int) -> Iterator[NDArray[Any]]:
 
 
 def shape_of(path: Path, name: str) -> tuple[int, ...]:
-    """Shape of the array `name`, from its header alone."""
+    """Return the shape of the array `name`, from its header alone."""
     with zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as stream:
         return _header(stream)[0]
 

@@ -1,4 +1,4 @@
-"""Stage produce: one NVE replica with stress samples, and a trajectory where there are chains to look at."""
+"""Stage produce: one NVE replica with stress samples, and a trajectory if there are chains to look at."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def run(ctx: StepContext) -> StepResult:
 
     Writes `stress.npz`: `pressure` (samples, 6), float64, pressure tensor xx, yy, zz, xy, xz, yz in epsilon/sigma^3;
     `interval_tau`, `volume`, `temperature_target`, `first_step`, `every_steps`. And `trajectory.npz`: `positions`
-    (frames, atoms, 3), float32, unwrapped, in sigma; `interval_tau`, `chain_length`; no frames where none are wanted.
+    (frames, atoms, 3), float32, unwrapped, in sigma; `interval_tau`, `chain_length`; no frames if none are wanted.
     A killed run goes on from its newest restart file: no sample is missing and none is there twice. A run in one
     piece gives the same bytes every time, for one program and one number of ranks.
     """
@@ -67,7 +67,7 @@ def run(ctx: StepContext) -> StepResult:
 
 
 def energy_summary(samples: Array, atoms: int) -> dict[str, float]:
-    """Means and errors of temperature and pressure, and the drift of the total energy a bead (epsilon).
+    """Return the means and errors of temperature and pressure, and the drift of the total energy a bead (epsilon).
 
     samples: (n, 3), temperature, potential energy of the system, pressure. The drift is the slope of a straight line
     through the energy, times the length of the run.

@@ -1,4 +1,4 @@
-"""Stage relax: chains slide off each other, a lattice melts; a liquid without overlaps is what remains."""
+"""Stage relax: chains slide off each other, a lattice melts; the result is a liquid without overlaps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def run(ctx: StepContext) -> StepResult:
 
     Chains: a soft repulsion grows from zero while FENE bonds hold (Auhl et al. 2003, 10.1063/1.1628670), then the
     full potential is minimised. All: a Langevin thermostat runs `steps` steps, above melting for a lattice.
-    The stage is short; a killed one starts again. EngineFailure where LAMMPS fails or the energy is not finite.
+    The stage is short; a killed one starts again. EngineFailure if LAMMPS fails or the energy is not finite.
     """
     start = Start.of(ctx, "build")
     soft = ctx.definition.get("push_off", NO_PUSH_OFF)

@@ -43,9 +43,9 @@ class Replica:
 
 
 def run(ctx: StepContext) -> StepResult:
-    """Analyse every replica by itself; values are means over replicas, errors come from their spread.
+    """Analyse each replica separately; values are means over replicas, errors come from their spread.
 
-    Draws `modes.svg`. EngineFailure where production wrote no frames, chains have one bead, or more modes are asked
+    Draws `modes.svg`. EngineFailure if production wrote no frames, chains have one bead, or more modes are asked
     for than a chain has.
     """
     steps = ctx.upstream["produce"]
@@ -94,7 +94,7 @@ def _analyse(path: Path, count: int) -> Replica:
 
 
 def _check(frames: int, beads: int, count: int) -> None:
-    """EngineFailure where there is nothing to analyse."""
+    """EngineFailure if there is nothing to analyse."""
     if beads <= count:
         raise EngineFailure(
             f"chains of {beads} beads have {beads - 1} Rouse modes; rouse.definition.modes wants {count}"
@@ -143,7 +143,7 @@ def _mode(replicas: Sequence[Replica], mode: int) -> dict[str, Any]:
 
 
 def _mean(values: Sequence[float | None]) -> tuple[float | None, float | None]:
-    """Mean and standard error over replicas; null where one of them is, the error also with one replica."""
+    """Mean and standard error over replicas; null if one of them is, the error also with one replica."""
     known = [value for value in values if value is not None]
     if len(known) < len(values):
         return None, None
