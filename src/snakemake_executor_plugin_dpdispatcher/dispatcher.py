@@ -17,6 +17,7 @@ from snakemake_executor_plugin_dpdispatcher.identity import steps
 from snakemake_executor_plugin_dpdispatcher.killing import is_alive, kill
 from snakemake_executor_plugin_dpdispatcher.requests import Request
 from snakemake_executor_plugin_dpdispatcher.site import Site, configuration, load
+from sophron.records import SPEC_NAME
 from sophron.records.secret_filter import is_secret
 
 SUBMIT_PAUSES_S = (1, 2, 4, 8)  # between tries of one submit call
@@ -264,7 +265,7 @@ class Dispatcher:
 
 def record_folder(workdir: Path) -> Path:
     """Where submission records lie: with the campaign's other records, or with Snakemake's own."""
-    if (workdir / "campaign.yaml").is_file():
+    if (workdir / SPEC_NAME).is_file():
         return workdir / "records" / "dispatched"
     return workdir / ".snakemake" / "dpdispatcher"
 

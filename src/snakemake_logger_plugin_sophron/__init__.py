@@ -16,6 +16,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from snakemake_interface_logger_plugins.settings import LogHandlerSettingsBase
 
 from snakemake_logger_plugin_sophron.snakemake_text import OPTIONS, STREAM_VARIABLE
+from sophron.records import SPEC_NAME
 from sophron.records.import_path import put_campaign_last
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ class LogHandler(LogHandlerBase):
             return
         held, self._held = self._held, None
         root = Path(getattr(self.settings, "campaign", None) or _opened() or ".").absolute()
-        is_campaign = is_run and (root / "campaign.yaml").is_file()
+        is_campaign = is_run and (root / SPEC_NAME).is_file()
         if is_campaign:
             from snakemake_logger_plugin_sophron.recorder import Recorder
 

@@ -73,8 +73,7 @@ class Recorder:
     def _append(self, event: str, **fields: Any) -> None:
         if not self._started and event != "run_error":
             self._started = True
-            pid = os.getpid()
-            me = {"pid": pid, "pid_start": process_identity.start_of(pid), "host": process_identity.host()}
+            me = process_identity.identity()
             events.append(self._root, ACTOR, "run_started", **me, snakemake_version=self._version)
         events.append(self._root, ACTOR, event, **fields)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sophron.records.canonical_json import CHUNK, canonical_bytes, digest, file_digest
+from sophron.records.canonical_json import canonical_bytes, digest, file_digest
 
 SAFE = 2**53 - 1
 # RFC 8785 writes a float from 2**53 to 1e21 as whole digits, which are read back as an integer it refuses.
@@ -56,6 +56,6 @@ def test_what_json_cannot_hold_is_refused(value):
 
 
 def test_a_file_is_digested_whole(tmp_path):
-    data = bytes(range(256)) * (CHUNK // 256) + b"beyond one chunk"
+    data = bytes(range(256)) * (1 << 12) + b"beyond one buffer"
     (tmp_path / "file").write_bytes(data)
     assert file_digest(tmp_path / "file") == hashlib.sha256(data).hexdigest()

@@ -196,3 +196,15 @@ def test_a_process_is_known_by_its_start(tmp_path):
     assert process_identity.alive(entry) is False  # dead, though its parent has not collected it yet
     child.wait()
     assert process_identity.start_of(child.pid) is None
+
+
+def test_the_parents_of_a_process_and_what_it_was_called_with():
+    script = "import time; print(flush=True); time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as child:
+        child.stdout.readline()
+        assert next(process_identity.ancestors(child.pid)) == os.getpid()
+        assert process_identity.command_line(child.pid)[:3] == [sys.executable, "-c", script]
+        assert process_identity.identity(child.pid) | {"pid": 0} != process_identity.identity() | {"pid": 0}
+        child.kill()
+    assert process_identity.identity(child.pid)["pid_start"] is None
+    assert [*process_identity.ancestors(child.pid), *process_identity.command_line(child.pid)] == []

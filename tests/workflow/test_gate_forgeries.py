@@ -19,6 +19,7 @@ from sophron.campaign.snakefile import onstart
 from sophron.campaign.spec import spec, stage_resources
 from sophron.cli import gate
 from sophron.records import approvals, code_digest, signatures
+from sophron.records.canonical_json import file_digest
 from sophron.records.errors import UserError
 from sophron.records.package_data import resource
 from sophron.science.lammps import input_checker
@@ -161,7 +162,7 @@ def second_key_under_the_same_name(campaign):
     signers.write_text(
         signers.read_text() + approve.signer_line("alex", signatures.public_key(mallory), "arithmetic-toy")
     )
-    forged = record_of(campaign) | {"signers": approvals.file_sha256(signers)}
+    forged = record_of(campaign) | {"signers": file_digest(signers)}
     put_gate(campaign, forged, mallory)
     gate = json.loads(campaign.gate.read_text())
     (campaign.root / "approvals" / "log" / "0001.json").write_text(gate["record"])

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from sophron.cli import _status, _status_page
 from sophron.cli._event_lines import Line
-from sophron.records import events, sanitize
+from sophron.records import SPEC_NAME, events, sanitize
 
 MOST_RUNNING = 6
 NARROW = 72
@@ -49,7 +49,7 @@ class Campaign:
     def _times(self) -> tuple[float, ...]:
         """When the files last changed, and which span of time it is: processes end without touching a file."""
         running = (self.root / step["log"] for step in self._seen.get("live", {}).get("steps", ()))
-        files = [self.root / events.FILE, self.root / _status.SPEC_NAME, *running]
+        files = [self.root / events.FILE, self.root / SPEC_NAME, *running]
         return (*map(_mtime_ns, files), time.monotonic() // STALE_S)
 
 

@@ -13,13 +13,12 @@ from sophron.agents.gateway import spending
 from sophron.campaign.state import projector as states
 from sophron.campaign.state import time_left
 from sophron.campaign.state.model import Record, fresh
-from sophron.records import approvals, documents, events, process_identity
+from sophron.records import SPEC_NAME, approvals, documents, events, process_identity
 from sophron.records.errors import UserError
 
 if TYPE_CHECKING:
     from sophron.campaign.spec import spec
 
-SPEC_NAME = "campaign.yaml"
 COMPLETED = "nothing: the campaign is completed"
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sophron.cli import _step
+from sophron.records import SPEC_NAME
 
 if TYPE_CHECKING:
     from sophron.agents.step.agent_step import AgentStep
@@ -62,11 +63,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _root(args: argparse.Namespace) -> Path | None:
     root: Path = args.campaign.absolute()
-    return root if (root / "campaign.yaml").is_file() else None
+    return root if (root / SPEC_NAME).is_file() else None
 
 
 def _spec_data(root: Path | None) -> dict[str, Any]:
-    from sophron.campaign.spec.spec import SPEC_NAME, load
+    from sophron.campaign.spec.spec import load
 
     return dict(load(root / SPEC_NAME).data) if root else {}
 

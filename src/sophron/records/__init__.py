@@ -1,1 +1,4 @@
 """Everything that lies on disk: canonical JSON, digests, documents, atomic files, locks, events, approvals."""
+
+SPEC_NAME = "campaign.yaml"
+"""The spec of a campaign: the file by which a folder is known to be one."""

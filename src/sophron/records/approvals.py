@@ -12,7 +12,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from sophron.records import code_digest, core_hours, process_identity, signatures, step_identity
+from sophron.records import SPEC_NAME, code_digest, core_hours, process_identity, signatures, step_identity
+from sophron.records.canonical_json import digest, file_digest
 from sophron.records.errors import Refused
 from sophron.records.files import read_bytes, read_json
 
@@ -176,13 +177,13 @@ def check_in_force(approval: Approval) -> None:
     """Refuse an approval that is not the newest of its log, or not for the spec, the code and the signers of now."""
     root, record = approval.root, approval.record
     records = logged(root)
-    if not records or file_sha256(records[-1]) != approval.hash:
+    if not records or file_digest(records[-1], missing_ok=True) != approval.hash:
         check_log(root)
         raise Refused(
             f"{gate_path(root)}: is not the newest approval of this campaign's log; "
             "put the newest one back into force by signing it again: sophron approve"
         )
-    if file_sha256(root / FOLDER / signatures.SIGNERS_NAME) != record["signers"]:
+    if file_digest(root / FOLDER / signatures.SIGNERS_NAME, missing_ok=True) != record["signers"]:
         raise Refused("the list of trusted signers was changed since the approval; a trusted signer must sign again")
     forgotten = set(record.get("revoked", ())) - signatures.keys_in(root / FOLDER / signatures.REVOKED_NAME)
     if forgotten:
@@ -220,23 +221,17 @@ def _check_code(root: Path, record: Mapping[str, Any]) -> None:
 def signed_files(root: Path, record: Mapping[str, Any]) -> code_digest.Files:
     """The files of the code as they were signed; empty where nobody kept their list. It only names what changed."""
     path = root / FOLDER / PLANS / f"{record['files']}.files"
-    if file_sha256(path) != record["files"]:
+    if file_digest(path, missing_ok=True) != record["files"]:
         return {}
     found: code_digest.Files = json.loads(path.read_bytes())
     return found
 
 
-def file_sha256(path: Path) -> str:
-    """Hex sha256 of a file, or of nothing where it is missing."""
-    return hashlib.sha256(path.read_bytes() if path.is_file() else b"").hexdigest()
-
-
 def _check_spec(root: Path, record: Mapping[str, Any]) -> None:
-    path = root / "campaign.yaml"
-    if file_sha256(path) == record["spec_file"]:
+    path = root / SPEC_NAME
+    if file_digest(path, missing_ok=True) == record["spec_file"]:
         return
     # Comments and layout may change freely; only then is the YAML reader worth its import.
-    from sophron.records.canonical_json import digest
     from sophron.records.documents import load_yaml
 
     data = load_yaml(path).data
@@ -252,7 +247,8 @@ def stamp(approval: Approval) -> dict[str, str]:
 
 
 def _keys(root: Path) -> str:
-    return "".join(file_sha256(root / FOLDER / name) for name in (signatures.SIGNERS_NAME, signatures.REVOKED_NAME))
+    names = (signatures.SIGNERS_NAME, signatures.REVOKED_NAME)
+    return "".join(file_digest(root / FOLDER / name, missing_ok=True) for name in names)
 
 
 def _checked_by_driver(root: Path) -> Approval | None:
@@ -328,7 +324,7 @@ def _check_template(claim: Claim, name: str, template: Mapping[str, Any]) -> Non
 
 def _check_listed(claim: Claim, name: str, shell: str, record: Mapping[str, Any], root: Path) -> None:
     listing = root / FOLDER / PLANS / f"{record['steps']}.steps"
-    if file_sha256(listing) != record["steps"]:
+    if file_digest(listing, missing_ok=True) != record["steps"]:
         raise Refused(f"{listing}: the signed list of steps is missing or changed; sign again: sophron approve")
     if not step_identity.contains(listing, step_identity.identity(claim.rule, shell, claim.digest, claim.wildcards)):
         raise Refused(f"the step {name} is not in the signed plan: sophron review, sophron amend")

@@ -4,8 +4,6 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-CHUNK = 1 << 20
-
 
 def canonical_bytes(value: Any) -> bytes:
     """`value` as canonical JSON.
@@ -22,10 +20,9 @@ def digest(value: Any) -> str:
     return hashlib.sha256(canonical_bytes(value)).hexdigest()
 
 
-def file_digest(path: Path) -> str:
-    """Hex sha256 of a file's bytes."""
-    sha = hashlib.sha256()
+def file_digest(path: Path, *, missing_ok: bool = False) -> str:
+    """Hex sha256 of a file's bytes; with `missing_ok`, of nothing if there is no such file."""
+    if missing_ok and not path.is_file():
+        return hashlib.sha256().hexdigest()
     with path.open("rb") as stream:
-        while chunk := stream.read(CHUNK):
-            sha.update(chunk)
-    return sha.hexdigest()
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,7 +1,9 @@
-"""Where Python looks for modules: what is installed comes before what lies in a campaign's folder. No imports."""
+"""Where Python looks for modules: what is installed comes before what lies in a campaign's folder."""
 
 import os
 import sys
+
+from sophron.records import SPEC_NAME
 
 
 def put_last(folder: str) -> None:
@@ -16,5 +18,5 @@ def put_last(folder: str) -> None:
 def put_campaign_last() -> None:
     """`put_last` for the working directory, if it is a campaign's. A host's folder is its owner's."""
     folder = os.getcwd()  # noqa: PTH109 - no pathlib: called at every start of Snakemake
-    if os.path.isfile(os.path.join(folder, "campaign.yaml")):  # noqa: PTH113, PTH118
+    if os.path.isfile(os.path.join(folder, SPEC_NAME)):  # noqa: PTH113, PTH118
         put_last(folder)

@@ -1,9 +1,29 @@
-"""Which process is meant by a recorded pid: host, pid and the moment it started, so that a reused pid is another."""
+"""Which process is meant by a recorded pid: host, pid and the moment it started, so that a reused pid is another.
+
+Read from /proc, by the standard library: each step does this at its start, and importing psutil for it takes longer
+than all of the reading.
+"""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
+
+_PROC = Path("/proc")
+
+
+class ProcessIdentity(TypedDict):
+    """A process as records name it. pid_start: None if it was dead when it was looked at."""
+
+    pid: int
+    pid_start: str | None
+    host: str
+
+
+def identity(pid: int | None = None) -> ProcessIdentity:
+    """The identity of process `pid` of this machine; without it, of this one."""
+    pid = os.getpid() if pid is None else pid
+    return {"pid": pid, "pid_start": start_of(pid), "host": host()}
 
 
 def host() -> str:
@@ -14,18 +34,39 @@ def host() -> str:
 def start_of(pid: int) -> str | None:
     """`<boot id>/<clock ticks since boot>` at which process `pid` of this machine started; None where it is dead."""
     try:
-        status = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        fields = stat_fields(_PROC / str(pid))
+        boot = (_PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    # The program's name stands in brackets and may hold blanks and brackets itself (proc(5), fields 2, 3 and 22).
-    fields = status.rpartition(")")[2].split()
     return None if fields[0] in "ZX" else f"{boot}/{fields[19]}"
 
 
 def alive(entry: Mapping[str, Any]) -> bool | None:
-    """Whether the process recorded as `{pid, pid_start, host}` still lives; None where it is on another machine."""
+    """Whether the process that an entry names still lives; None where it is on another machine."""
     if entry["host"] != host():
         return None
     start = start_of(entry["pid"])
     return start is not None and start == entry["pid_start"]
+
+
+def ancestors(pid: int) -> Iterator[int]:
+    """Pids of the parent of process `pid`, its parent and so on, without init."""
+    try:
+        while (pid := int(stat_fields(_PROC / str(pid))[1])) > 1:
+            yield pid
+    except OSError:
+        return
+
+
+def command_line(pid: int) -> list[str]:
+    """The words of a process's command line; none if it has ended."""
+    try:
+        return (_PROC / str(pid) / "cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return []
+
+
+def stat_fields(process: Path) -> list[str]:
+    """The fields of a process's `stat` from its state on (field 3 of proc(5)); process: its folder below a /proc."""
+    # The program's name stands in brackets and may hold blanks and brackets itself.
+    return (process / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()

@@ -5,19 +5,17 @@ import os
 import select
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from sophron.interfaces.sandbox import Grant
-from sophron.sandbox import sysv_shm
+from sophron.sandbox import process_usage, sysv_shm
 from sophron.sandbox.bwrap_launch import Inside, closing
 from sophron.sandbox.disk import DiskWatch
 
 _PERIOD_S = 0.05
-_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-_LEAST_FREE_PAGES = 100_000_000 // _PAGE_BYTES
+_LEAST_FREE_PAGES = 100_000_000 // os.sysconf("SC_PAGE_SIZE")
 
 
 @dataclass(frozen=True)
@@ -39,18 +37,15 @@ def usage(init: int) -> Usage:
 
     Its /proc lists its own processes only, so the cost does not grow with what else runs on the machine.
     """
-    threads, ticks, pages = 0, 0, 0
+    processes = _processes(_proc(init))
+    found = process_usage.total(processes)
     nameless: dict[tuple[int, int], int] = {}
-    for own, stat, statm in _processes(_proc(init)):
-        fields = stat[stat.rindex(b")") + 2 :].split()  # the name before it may hold anything
-        ticks += sum(map(int, fields[11:15]))
-        threads += int(fields[17])
-        pages += int(statm.split()[1])
-        nameless |= _nameless(own)
+    for process in processes:
+        nameless |= _nameless(process)
     hidden: dict[int, int] = {}
     for (device, _), size in nameless.items():
         hidden[device] = hidden.get(device, 0) + size
-    return Usage(threads, ticks / _TICKS_PER_S, pages * _PAGE_BYTES / 1e6, hidden)
+    return Usage(found.threads, found.cpu_s, found.resident_mb, hidden)
 
 
 def held_mb(init: int) -> float:
@@ -59,7 +54,7 @@ def held_mb(init: int) -> float:
     Walks page tables, so it costs more than `usage`. Where the kernel does not say, what `usage` says.
     """
     total = 0
-    for own, _, _ in _processes(_proc(init)):
+    for own in _processes(_proc(init)):
         try:
             lines = (own / "smaps_rollup").read_text().splitlines()
         except (FileNotFoundError, ProcessLookupError):
@@ -82,16 +77,11 @@ def _count(init: int) -> int:
         return 0
 
 
-def _processes(proc: Path) -> Iterator[tuple[Path, bytes, bytes]]:
+def _processes(proc: Path) -> list[Path]:
     try:
-        pids = [entry for entry in proc.iterdir() if entry.name.isdigit()]
+        return [entry for entry in proc.iterdir() if entry.name.isdigit()]
     except OSError:  # the sandbox has ended, or has not mounted its /proc yet
-        return
-    for own in pids:
-        try:
-            yield own, (own / "stat").read_bytes(), (own / "statm").read_bytes()
-        except OSError:
-            continue
+        return []
 
 
 def _nameless(process: Path) -> dict[tuple[int, int], int]:

@@ -9,13 +9,11 @@ from functools import partial
 from pathlib import Path
 
 from sophron.interfaces.sandbox import Ended, Grant
-from sophron.sandbox import rlimits
+from sophron.sandbox import process_usage, rlimits
 from sophron.sandbox.bwrap_launch import written
 from sophron.sandbox.disk import DiskWatch
 
 _PERIOD_S = 0.05
-_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 def run(command: Sequence[str], grant: Grant, environment: Mapping[str, str], stdout: Path, stderr: Path) -> Ended:
@@ -64,22 +62,12 @@ def _passed(process: subprocess.Popen[bytes], grant: Grant, disk: DiskWatch) -> 
 
 
 def _exceeded(pid: int, grant: Grant, wall_s: float) -> str | None:
-    threads, ticks, pages = 0, 0, 0
-    for one in tree(pid):
-        try:
-            stat = Path(f"/proc/{one}/stat").read_bytes()
-            resident, shared = Path(f"/proc/{one}/statm").read_text(encoding="ascii").split()[1:3]
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        fields = stat[stat.rindex(b")") + 2 :].split()
-        ticks += sum(map(int, fields[11:15]))
-        threads += int(fields[17])
-        pages += int(resident) - int(shared)
+    found = process_usage.total(Path(f"/proc/{one}") for one in tree(pid))
     used = {
         "wall_s": wall_s,
-        "processes": threads,
-        "cpu_s": ticks / _TICKS_PER_S,
-        "memory_mb": pages * _PAGE_BYTES / 1e6,
+        "processes": found.threads,
+        "cpu_s": found.cpu_s,
+        "memory_mb": found.resident_mb - found.shared_mb,
     }
     most = ((name, getattr(grant, name)) for name in used)
     return next((name for name, limit in most if limit is not None and used[name] > limit), None)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sophron.records import SPEC_NAME
+
 FOLDER = "data"
 
 
 def folder(workdir: Path) -> Path:
     """The folder `data` of the campaign in whose scratch `workdir` lies; below `workdir` where it lies in none."""
-    return next((one for one in workdir.parents if (one / "campaign.yaml").is_file()), workdir) / FOLDER
+    return next((one for one in workdir.parents if (one / SPEC_NAME).is_file()), workdir) / FOLDER

@@ -9,7 +9,6 @@ The lines of a ledger are the truth; the sums beside it (`ledger.sums.json`) onl
 
 import hashlib
 import math
-import os
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -262,7 +261,7 @@ class Ledger:
             self._check("campaign", sums.total, wanted)
             self._check("day", self._day.sums().by.get(day, zero_amount()), wanted)
             reservation = Reservation(uuid.uuid4().hex, step, model, 1, tokens, wanted["dollars"], day)
-            self._write({"event": "reserve", **asdict(reservation), **_me()}, sync=True)
+            self._write({"event": "reserve", **asdict(reservation), **process_identity.identity()}, sync=True)
         return reservation
 
     def settle(self, reservation: Reservation, usage: Usage, dollars: float) -> None:
@@ -321,11 +320,6 @@ class Ledger:
 
 def _lock(book: Book) -> Path:
     return book.path.with_suffix(".lock")
-
-
-def _me() -> dict[str, object]:
-    pid = os.getpid()
-    return {"pid": pid, "pid_start": process_identity.start_of(pid), "host": process_identity.host()}
 
 
 def _sentence(cap: str, kind: str, limit: float, used: float, wanted: float) -> str:

@@ -131,7 +131,7 @@ def _apply(root: Path, journal: Journal) -> None:
         _set_aside(root, record["amendment"], old, new, agents)
         by, time = f"amendment to version {record['version']}", record["amendment"]["timestamp"]
         stage_resources.end_overlays(root, old.mechanical_blocks, new.mechanical_blocks, by=by, timestamp=time)
-    if approvals.file_sha256(root / SPEC_NAME) != record["spec_file"]:
+    if file_digest(root / SPEC_NAME, missing_ok=True) != record["spec_file"]:
         write_text(root / SPEC_NAME, journal.spec_text)
     _tell(root, journal)
     _write_gate(root, journal.record, journal.signature)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from sophron.records import process_identity
+from sophron.records import SPEC_NAME, process_identity
 from sophron.records.approvals import DRIVER_LOCK
 from sophron.records.errors import UserError
 from sophron.records.file_lock import FileLock, LockHeldError
@@ -19,7 +19,6 @@ DRIVER = re.compile(r"snakemake|snakemake_executor_plugin_\w+\.\w+")
 WITH_VALUE = ("-X", "-W", "--check-hash-based-pycs")
 """Options of Python whose value is the next word."""
 PATIENCE_S = 5.0
-SPEC = "campaign.yaml"
 STEPS_LOCK = Path("records") / "steps.lock"
 
 
@@ -40,8 +39,8 @@ def driver_lock(root: Path) -> FileLock:
 @contextmanager
 def signing(root: Path) -> Iterator[None]:
     """Hold the campaign to sign or amend: no driver, no step may run meanwhile."""
-    if not (root / SPEC).exists():  # else the lock would make its folder anywhere
-        raise UserError(f"{root / SPEC}: there is no such file; give the folder of a campaign")
+    if not (root / SPEC_NAME).exists():  # else the lock would make its folder anywhere
+        raise UserError(f"{root / SPEC_NAME}: there is no such file; give the folder of a campaign")
     with driver_lock(root):
         steps = FileLock(root / STEPS_LOCK, blocking=False)
         try:
@@ -54,20 +53,10 @@ def signing(root: Path) -> Iterator[None]:
 
 def me() -> dict[str, object]:
     """This process, and the Snakemake that started it."""
-    pid = os.getpid()
-    driver = next((one for one in _ancestors(pid) if _is_driver(one)), None)
-    entry: dict[str, object] = {
-        "pid": pid,
-        "pid_start": process_identity.start_of(pid),
-        "host": process_identity.host(),
-    }
-    if driver is not None:
-        entry["driver"] = {
-            "pid": driver,
-            "pid_start": process_identity.start_of(driver),
-            "host": process_identity.host(),
-        }
-    return entry
+    found = (pid for pid in process_identity.ancestors(os.getpid()) if _is_driver(pid))
+    driver = next(found, None)
+    entry: dict[str, object] = {**process_identity.identity()}
+    return entry if driver is None else entry | {"driver": process_identity.identity(driver)}
 
 
 def _holder(path: Path) -> str:
@@ -79,11 +68,8 @@ def _holder(path: Path) -> str:
 
 
 def _is_driver(pid: int) -> bool:
-    try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
-    except OSError:
-        return False
-    return _names_driver(words)
+    words = process_identity.command_line(pid)
+    return bool(words) and _names_driver(words)
 
 
 def _names_driver(words: Sequence[str]) -> bool:
@@ -102,17 +88,6 @@ def _program(words: Sequence[str]) -> str:
         elif not word.startswith("-"):
             return word
     return ""
-
-
-def _ancestors(pid: int) -> Iterator[int]:
-    while pid > 1:
-        try:
-            status = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            return
-        pid = int(status.rpartition(")")[2].split()[1])
-        if pid > 1:
-            yield pid
 
 
 @contextmanager

@@ -196,7 +196,7 @@ def _set_aside_foreign(work: _Work) -> None:
 def _try(work: _Work, function: Callable[[str], StageFunction]) -> int:
     tries.close_open(work.root, work.scratch, work.about, tries.Ending("killed", CUT_OFF))
     folder, claim = tries.new(work.root, work.step), work.order.claim
-    me = {"pid": os.getpid(), "pid_start": process_identity.start_of(os.getpid()), "host": process_identity.host()}
+    me = process_identity.identity()
     marker = os.environ.get("DPDISP_DONE")  # set by the dpdispatcher executor for what it dispatches
     dispatched = {} if marker is None else {"marker": os.path.relpath(marker, work.root)}
     reserved = {"cores": claim.cores, "runtime_min": claim.runtime_min}

@@ -8,6 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from sophron import records
 from sophron.campaign.spec.stage_resources import Mechanical, check_mechanical
 from sophron.interfaces.kind import AgentRule, Cores, Kind, StageKind, Wildcards
 from sophron.records import documents, entry_points
@@ -15,7 +16,7 @@ from sophron.records.approvals import Approval
 from sophron.records.canonical_json import digest
 from sophron.records.errors import UserError
 
-SPEC_NAME = "campaign.yaml"
+SPEC_NAME = records.SPEC_NAME
 LARGEST_SEED = 900_000_000  # what every generator of LAMMPS takes
 
 

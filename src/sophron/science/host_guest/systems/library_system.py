@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sophron.records import documents
+from sophron.records import SPEC_NAME, documents
 from sophron.records.canonical_json import digest, file_digest
 from sophron.records.documents import Document
 from sophron.records.errors import UserError
@@ -166,7 +166,7 @@ def _folder(settings: Mapping[str, Any], begins: Path) -> Path:
 def _conditions(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Those of all guests, valid; UserError with the key."""
     found = {"symmetry": ONE_SITE, **{key: settings[key] for key in CONDITIONS if key in settings}}
-    _check(Document({"settings": found}, Path("campaign.yaml")), found, at=("settings",))
+    _check(Document({"settings": found}, Path(SPEC_NAME)), found, at=("settings",))
     return found
 
 
