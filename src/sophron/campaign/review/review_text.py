@@ -12,7 +12,8 @@ from sophron.records.sanitize import hides, lines, one_line
 
 WIDTH = 100
 LONGEST_LIST = 12
-BOLD, RED, GREEN, YELLOW, DIM = "1", "1;31", "32", "33", "2"
+BOLD, RED, GREEN, YELLOW = "1", "1;31", "32", "33"
+NO_BREAK = "\u00a0"
 
 
 @dataclass(frozen=True)
@@ -46,15 +47,11 @@ def render(review: Review, *, colour: bool = False) -> str:
 
 def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
     """Rows as aligned columns; the columns in `right` to the right."""
-    widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
-    return [
-        "  "
-        + "  ".join(
-            cell.rjust(width) if index in right else cell.ljust(width)
-            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+    from tabulate import tabulate
+
+    sides = ["right" if index in right else "left" for index in range(len(rows[0]))]
+    text = tabulate(rows, tablefmt="plain", colalign=sides, disable_numparse=True)
+    return [f"  {line.rstrip()}" for line in text.splitlines()]
 
 
 def _wrapped(words: str, indent: str = "  ", further: str = "") -> list[str]:
@@ -67,17 +64,18 @@ def _wrapped(words: str, indent: str = "  ", further: str = "") -> list[str]:
     )
 
 
-def _packed(items: Sequence[str], indent: str) -> Iterator[str]:
-    """Items in as few lines as they fit into, none broken unless it is longer than a line."""
-    line = indent
-    for index, item in enumerate(items):
-        word = item + ("; " if index < len(items) - 1 else "")
-        if len(line) + len(word.rstrip()) > WIDTH and line.strip():
-            yield line.rstrip()
-            line = indent
-        line += word
-    if line.strip():
-        yield line
+def _packed(items: Sequence[str], indent: str) -> list[str]:
+    """Items in as few lines as they fit into; none is broken."""
+    unbroken = "; ".join(item.replace(" ", NO_BREAK) for item in items)
+    lines = textwrap.wrap(
+        unbroken,
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [line.replace(NO_BREAK, " ") for line in lines]
 
 
 def _head(review: Review, paint: Paint) -> Iterator[str]:
