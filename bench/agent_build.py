@@ -10,34 +10,38 @@ from pathlib import Path
 
 from record import record
 
-from sophron.agentbuild import build_loop, contract, rehearsal
-from sophron.agentbuild.build_store import CHANGE, Place
+from sophron.agentbuild import contract
+from sophron.agentbuild.iteration import Iteration
+from sophron.cli import _probes
+from sophron.kinds.agent_build import campaign_adapter, rehearsal
+from sophron.records.documents import load_json
 from sophron.records.package_data import resource
 
 ITERATIONS = 12
 
 
-def line(build: build_loop.Build, verdict: dict) -> dict[str, object]:
+def line(entry: Iteration) -> dict[str, object]:
     """One iteration: what was met, what was missed, what was changed before it."""
-    change = build.records.document(verdict["iteration"], CHANGE)
+    verdict, change = entry.verdict, entry.change
     return {
-        "iteration": verdict["iteration"],
-        "tiers": verdict["tiers"],
-        "met": verdict["met"],
-        "wanted": verdict["wanted"],
-        "p_strict": verdict["p_strict"],
-        "missed": [f"{one['case']} {one['code']}" for one in verdict["misses"]],
-        "change": change["rationale"],
-        "rolled_back": change["refusal"],
+        "iteration": verdict.iteration,
+        "tiers": verdict.tiers,
+        "met": verdict.met,
+        "wanted": verdict.wanted,
+        "p_strict": verdict.p_strict,
+        "missed": [f"{one.case} {one.code}" for one in verdict.misses],
+        "change": change.rationale,
+        "rolled_back": change.refusal,
     }
 
 
-def figures(build: build_loop.Build, place: Place) -> dict[str, object]:
-    """Scores, R factors, claims and weight fractions of each case, as an agent's reports state them."""
-    found = {}
-    for case, card in place.cards().items():
-        run = place.run(case, build.contract.references[case])
-        fit, phases = (run.report or {}).get("fit") or {}, (run.report or {}).get("phases", [])
+def figures(folder: Path, number: int) -> dict[str, object]:
+    """Scores, R factors, claims and weight fractions of each case of a round, as an agent's reports state them."""
+    found, loop = {}, folder / "results" / "build"
+    for path in sorted(loop.glob(f"card/{number}/*/card.json")):
+        card, case = load_json(path), path.parent.name
+        report = load_json(loop / "try_case" / str(number) / case / "answer.json").get("answer", {})
+        fit, phases = report.get("fit") or {}, report.get("phases", [])
         found[case] = {
             "passed": card["passed"],
             "scores": {one["code"]: one["score"] for one in card["dimensions"]},
@@ -53,26 +57,26 @@ def main() -> int:
     folder = Path(sys.argv[1]).absolute()
     most = int(sys.argv[2]) if len(sys.argv) > 2 else ITERATIONS
     found = contract.load(resource("contracts", "rietveld-snr"))
-    build = build_loop.begin(folder, found, most)
     begun = time.monotonic()
-    result = build_loop.drive(build, rehearsal.Rehearsal(folder, found), lambda action: print(action, flush=True))
-    verdicts = build.records.verdicts()
-    passes = [one["iteration"] for one in verdicts if one["p_strict"]]
+    rehearsal.begin(found, most, folder, _probes.of(folder))
+    passed = rehearsal.run(folder)
+    history, held_out = campaign_adapter.rounds(folder)
+    passes = [entry.verdict.iteration for entry in history if entry.verdict.p_strict]
     record(
         "agent_build",
         {
             "contract": {"name": found.name, "version": found.version, "digest": found.digest},
             "handles": {part: dict(who) for part, who in found.handles.items()},
-            "iterations": [line(build, one) for one in verdicts],
+            "iterations": [line(entry) for entry in history],
             "passes_in_iteration": passes,
-            "before_the_last_pass": figures(build, build.records.iteration(passes[-1] - 1)) if passes else {},
-            "last": figures(build, build.records.iteration(len(verdicts))),
-            "held_out": figures(build, build.records.held_out),
-            "result": dict(result),
+            "before_the_last_pass": figures(folder, passes[-1] - 1) if passes else {},
+            "last": figures(folder, len(history)),
+            "held_out": figures(folder, len(history) + 1) if held_out else {},
+            "result": load_json(folder / "results" / "build" / "outcome.json")["result"],
             "wall_s_of_this_call": round(time.monotonic() - begun, 1),
         },
     )
-    return 0 if result["saturated"] and all(result["held_out"].values()) else 1
+    return 0 if passed else 1
 
 
 if __name__ == "__main__":

@@ -1,8 +1,16 @@
-"""Ways of a build for tests: a toy domain whose agent states a number, and scripts in place of models."""
+"""A build for tests: a toy domain whose agent states a number, scripts in place of models, and rounds of both."""
 
 import json
+from pathlib import Path
 
-from sophron.agentbuild import build_store, contract, contract_scaffold
+from sophron.agentbuild import contract, contract_scaffold, iteration
+from sophron.agentbuild.release.trail_entry import Source
+from sophron.interfaces.kind import StepContext, UpstreamStep
+from sophron.kinds.agent_build import agent_inputs, stages
+from sophron.kinds.agent_build.kind import BUILD, ranges
+from sophron.records import documents
+from sophron.records.atomic import write_json, write_text
+from sophron.records.structure import unstructure
 
 RUBRIC = """\
 title: numbers
@@ -43,43 +51,131 @@ def raised(agent, skill):
     return f"--- a/recipe.yaml\n+++ b/recipe.yaml\n@@ -1 +1 @@\n-{line}\n+skill: {skill}\n"
 
 
-class Killed(BaseException):
-    """Stands for a kill: nothing in a build catches it."""
-
-
-class ScriptedWays:
+class ScriptedAgents:
     """A toy agent that scores what its recipe says, less one on hard cases; proposals come from a script.
 
-    proposals: one an iteration, a skill to propose or a whole diff. dies_at: number of the action that kills it.
+    proposals: one a round, a skill to propose or a whole diff. told: what the meta-optimizer was told, in order.
     """
 
-    def __init__(self, proposals, dies_at=None):
-        self.proposals, self.dies_at, self.calls = list(proposals), dies_at, []
+    def __init__(self, proposals):
+        self.proposals, self.told = list(proposals), []
 
-    def _act(self, step):
-        self.calls.append(step)
-        if self.dies_at == len(self.calls):
-            raise Killed(step)
-
-    def attempt(self, step, agent, case, folder):
+    def attempt(self, agent, wildcards, folder):
         skill = int((agent / "recipe.yaml").read_text().split(":")[1])
-        (folder / build_store.REPORT).write_text(json.dumps({"skill": skill - (case.name in ("three", "kept"))}))
-        self._act(step)
-        (folder / build_store.TRAJECTORY).write_text(json.dumps({"calls": []}))
-        return "the agent broke" if skill == 99 else ""
+        hard = wildcards["case"] in ("three", "kept")
+        (folder / "trajectory.json").write_text(json.dumps({"calls": []}))
+        failed = "the agent broke" if skill == 99 else None
+        result = {} if failed else {"skill": skill - hard}
+        return UpstreamStep("try_case", wildcards, result, {"trajectory": folder / "trajectory.json"}, failed)
 
-    def screen(self, step, run):
-        self._act(step)
+    def screen(self, run):
         return {"passed": True, "reasons": []}
 
-    def score(self, step, run, computed, folder):
-        self._act(step)
-        score = max(1, min(5, run.report["skill"]))
+    def score(self, run):
+        score = max(1, min(5, (run.report or {"skill": 1})["skill"]))
         return {"scores": [{"code": code, "score": score, "evidence": "its skill"} for code in ("D1", "T1")]}
 
-    def optimize(self, step, inputs):
-        self._act(step)
-        number = int(step.rpartition("-")[2])
+    def optimize(self, number, inputs):
+        self.told.append(inputs)
         wanted = self.proposals[min(number, len(self.proposals)) - 1]
         diff = wanted if isinstance(wanted, str) else raised(inputs["agent"], wanted)
         return {"rationale": f"proposal {number}", "targets": ["D1"], "diff": diff}
+
+
+class Rounds:
+    """A campaign of the kind without Snakemake: the same functions, what they build on by hand, agents by a script."""
+
+    def __init__(self, folder, made, agents, iterations):
+        self.folder, self.made, self.agents = folder, made, agents
+        self.definition = {
+            "contract": str(made.folder),
+            "contract_digest": made.digest,
+            "iterations": iterations,
+            "repeats": 2,
+        }
+        self.concluded, self.candidates, self.proposals, self.tried = [], [], {}, []
+
+    def step(self, unit, wildcards, upstream=None, previous=None):
+        """One step: its result fits its schema, its files are there."""
+        workdir = self.folder / "-".join([unit.name, *wildcards.values()])
+        workdir.mkdir(parents=True, exist_ok=True)
+        context = StepContext(
+            unit.name, wildcards, self.definition, upstream or {}, workdir, workdir, 1, previous=previous or {}
+        )
+        done = getattr(stages, unit.run.partition(":")[2])(context)
+        documents.validate(documents.Document(done.result, Path("result")), unit.schema, "result")
+        assert set(done.files) == set(unit.outputs)
+        return UpstreamStep(unit.name, wildcards, done.result, done.files)
+
+    def part(self, name):
+        (part,) = (part for part in BUILD.parts if part.name == name)
+        return BUILD.unit(part)
+
+    def card(self, number, case, agent):
+        """Run and judge one case as the agent rules would."""
+        wildcards, folder = {"round": str(number), "case": case}, self.folder / f"run-{number}-{case}"
+        folder.mkdir()
+        answered = self.agents.attempt(agent, wildcards, folder)
+        run = stages.run_of(case, answered, self.made)
+        screening = UpstreamStep("screen_case", wildcards, self.agents.screen(run), {})
+        scores = [
+            UpstreamStep("score_case", {**wildcards, "repeat": repeat}, self.agents.score(run), {})
+            for repeat in ("1", "2")
+        ]
+        return self.step(
+            self.part("card"), wildcards, {"try_case": [answered], "screen_case": [screening], "score_case": scores}
+        )
+
+    def round(self, number):
+        """One round; whether another follows."""
+        wildcards = {"round": str(number)}
+        before = self.concluded[-1:]
+        improved = [UpstreamStep("improve", {}, self.proposals[number - 1], {})] if number - 1 in self.proposals else []
+        previous = {"conclude": before, "improve": improved}
+        candidate = self.step(self.part("candidate"), wildcards, previous=previous)
+        self.tried.append(tuple(candidate.result["cases"]))
+        self.candidates.append(candidate)
+        agent = stages.unpacked(candidate.files["agent"], self.folder / f"aud-{number}")
+        cards = [self.card(number, case, agent) for case in candidate.result["cases"]]
+        upstream = {"candidate": [candidate], "card": cards}
+        concluded = self.step(self.part("conclude"), wildcards, upstream, {"conclude": before})
+        self.concluded.append(concluded)
+        if concluded.result["improve"]:
+            inputs = agent_inputs.improving(self.made, concluded.files)
+            self.proposals[number] = self.agents.optimize(number, inputs)
+        return not concluded.result["done"]
+
+    def run(self):
+        """Rounds until none follows; the result of the stage."""
+        number = 1
+        while self.round(number):
+            number += 1
+        assert str(number) in ranges({"build": self.definition, "sample": {"cases": ["one"]}})["round"]
+        return self.step(BUILD, {}, {"conclude": self.concluded})
+
+    @property
+    def history(self):
+        """What every iteration came to, and how its agent came about."""
+        return iteration.read_history(self.concluded[-1].files["history"])
+
+    @property
+    def skills(self):
+        """Skill of the agent of every iteration."""
+        packed = [json.loads(one.files["agent"].read_text()) for one in self.candidates[: len(self.history)]]
+        return [int(files["recipe.yaml"].split(":")[1]) for files in packed]
+
+    def source(self, folder):
+        """The records of the rounds as a trail gathers them."""
+        about = {"contract": self.made.name, "version": self.made.version, "digest": self.made.digest}
+        write_json(folder / "build.json", about | {"handles": self.made.handles})
+        for entry, candidate in zip(self.history, self.candidates, strict=False):
+            place = folder / "iterations" / str(entry.verdict.iteration)
+            stages.unpacked(candidate.files["agent"], place / "aud")
+            change = unstructure(entry.change)
+            write_text(place / "diff", change.pop("diff"))
+            write_json(place / "change.json", change)
+            write_json(place / "verdict.json", unstructure(entry.verdict))
+            for case in entry.verdict.active:
+                card = self.folder / f"card-{entry.verdict.iteration}-{case}" / "card.json"
+                write_json(place / "judge" / f"{case}.json", json.loads(card.read_text()))
+        return Source(folder, self.made.folder, folder)

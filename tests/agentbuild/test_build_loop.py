@@ -1,13 +1,14 @@
-"""The loop: tiers open, changes that regress or leave the boundary are rolled back, and a killed build goes on."""
+"""The loop: tiers open, changes that regress or leave the boundary are rolled back, and a killed step is made again."""
 
-import json
+from contextlib import suppress
 
 import pytest
-from scripted import Killed, ScriptedWays, toy_contract
+from scripted import Rounds, ScriptedAgents, toy_contract
 
-from sophron.agentbuild import aud, build_loop, build_store, next_action
-from sophron.records.documents import load_json
-from sophron.records.errors import UserError
+from sophron.agentbuild import aud, iteration
+from sophron.kinds.agent_build import stages
+from sophron.records.documents import Document, validate
+from sophron.records.structure import structure, unstructure
 
 
 @pytest.fixture(scope="module")
@@ -15,30 +16,28 @@ def made(tmp_path_factory):
     return toy_contract(tmp_path_factory.mktemp("contract") / "numbers")
 
 
-def told(build):
+@pytest.fixture
+def built(made, tmp_path):
+    """A build by a script, run to its end: its rounds and its result."""
+
+    def run(script, most):
+        rounds = Rounds(tmp_path, made, ScriptedAgents(script), most)
+        return rounds, rounds.run().result
+
+    return run
+
+
+def told(rounds):
     """What every iteration came to."""
-    return [
-        (one["tiers"], one["met"], one["wanted"], one["p_strict"], one["best"], one["regressed"])
-        for one in build.records.verdicts()
-    ]
+    verdicts = [entry.verdict for entry in rounds.history]
+    return [(one.tiers, one.met, one.wanted, one.p_strict, one.best, one.regressed) for one in verdicts]
 
 
-def skills(build):
-    """Skill of the agent of every iteration."""
-    return [aud.recipe(build.records.aud(number))["skill"] for number in build.records.numbers]
-
-
-def contents(folder):
-    """Relative path -> bytes of a folder."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def test_a_build_climbs_its_tiers_and_is_tried_on_what_was_held_out(made, tmp_path):
-    build = build_loop.begin(tmp_path / "build", made, 9)
-    result = build_loop.drive(build, ScriptedWays([2, 3, 3, 5]))
+def test_a_build_climbs_its_tiers_and_is_tried_on_what_was_held_out(built):
+    rounds, result = built([2, 3, 3, 5], 9)
     # Skill 1 misses both dimensions; 2 misses D1; 3 passes the first tier; on the hard case 3 counts as 2; 5 passes.
-    assert skills(build) == [1, 2, 3, 3, 5]
-    assert told(build) == [
+    assert rounds.skills == [1, 2, 3, 3, 5]
+    assert told(rounds) == [
         (1, 0, 4, False, 1, False),
         (1, 2, 4, False, 2, False),
         (1, 4, 4, True, 3, False),
@@ -47,35 +46,32 @@ def test_a_build_climbs_its_tiers_and_is_tried_on_what_was_held_out(made, tmp_pa
     ]
     assert result["saturated"]
     assert result["held_out"] == {"kept": True}
-    assert (result["iterations"], result["tiers_passed"], result["best"]) == (5, 2, 5)
-    assert result["agent"] == aud.aud_digest(build.records.aud(5))
+    assert (result["iterations"], result["tiers_passed"], rounds.history[-1].verdict.best) == (5, 2, 5)
+    assert result["agent"] == rounds.candidates[4].result["agent"]
 
 
-def test_a_pass_is_tried_on_the_next_tier_before_anything_changes(made, tmp_path):
-    build = build_loop.begin(tmp_path / "build", made, 3)
-    build_loop.drive(build, ScriptedWays([3, 5]))
-    change = build.records.document(3, build_store.CHANGE)
-    assert (change["parent"], change["changed"], change["refusal"]) == (2, [], "")
-    assert build.records.document(2, build_store.PROPOSAL) is None
+def test_a_pass_is_tried_on_the_next_tier_before_anything_changes(built):
+    rounds, _ = built([3, 5], 3)
+    change = rounds.history[2].change
+    assert (change.parent, change.changed, change.refusal) == (2, (), "")
+    assert 2 not in rounds.proposals
 
 
-def test_a_change_that_makes_things_worse_is_left_behind(made, tmp_path):
-    build = build_loop.begin(tmp_path / "build", made, 4)
-    result = build_loop.drive(build, ScriptedWays([2, 1, 3]))
-    assert skills(build) == [1, 2, 1, 3]
-    assert [one[4:] for one in told(build)] == [(1, False), (2, False), (2, True), (4, False)]
-    assert build.records.document(4, build_store.CHANGE)["parent"] == 2
+def test_a_change_that_makes_things_worse_is_left_behind(built):
+    rounds, result = built([2, 1, 3], 4)
+    assert rounds.skills == [1, 2, 1, 3]
+    assert [one[4:] for one in told(rounds)] == [(1, False), (2, False), (2, True), (4, False)]
+    assert rounds.history[3].change.parent == 2
     assert not result["saturated"]
 
 
-def test_an_agent_that_breaks_down_is_never_built_upon(made, tmp_path):
-    build = build_loop.begin(tmp_path / "build", made, 3)
-    build_loop.drive(build, ScriptedWays([99, 3]))
-    verdict = build.records.document(2, build_store.VERDICT)
-    assert set(verdict["crashed"]) == {"one", "two"}
-    assert verdict["met"] == build.records.document(1, build_store.VERDICT)["met"] == 0
-    assert (verdict["regressed"], build.records.document(3, build_store.CHANGE)["parent"]) == (True, 1)
-    assert skills(build) == [1, 99, 3]
+def test_an_agent_that_breaks_down_is_never_built_upon(built):
+    rounds, _ = built([99, 3], 3)
+    verdict = rounds.history[1].verdict
+    assert set(verdict.crashed) == {"one", "two"}
+    assert verdict.met == rounds.history[0].verdict.met == 0
+    assert (verdict.regressed, rounds.history[2].change.parent) == (True, 1)
+    assert rounds.skills == [1, 99, 3]
 
 
 @pytest.mark.parametrize(
@@ -86,33 +82,27 @@ def test_an_agent_that_breaks_down_is_never_built_upon(made, tmp_path):
         ("--- a/recipe.yaml\n+++ b/recipe.yaml\n@@ -1 +1 @@\n-skill: 1\n+skill: [\n", "recipe.yaml"),
     ],
 )
-def test_a_change_that_does_not_stand_is_recorded_and_costs_an_iteration_without_runs(made, tmp_path, diff, sentence):
-    build, ways = build_loop.begin(tmp_path / "build", made, 3), ScriptedWays([diff, 3])
-    build_loop.drive(build, ways)
-    change, verdict = (build.records.document(2, name) for name in (build_store.CHANGE, build_store.VERDICT))
-    assert sentence in change["refusal"]
-    assert verdict["skipped"] == change["refusal"]
-    assert (build.records.iteration(2).folder / build_store.DIFF).read_text() == diff
-    assert not any(step.startswith("attempt-2") for step in ways.calls)
-    assert skills(build) == [1, 1, 3]
-    assert aud.aud_digest(build.records.aud(2)) == aud.aud_digest(build.records.aud(1))
+def test_a_change_that_does_not_stand_is_recorded_and_costs_an_iteration_without_runs(built, diff, sentence):
+    rounds, _ = built([diff, 3], 3)
+    change, verdict = rounds.history[1].change, rounds.history[1].verdict
+    assert sentence in change.refusal
+    assert verdict.skipped == change.refusal
+    assert change.diff == diff
+    assert rounds.tried[1] == ()
+    assert rounds.skills == [1, 1, 3]
+    assert rounds.history[1].verdict.agent == rounds.history[0].verdict.agent
 
 
-def test_nothing_to_change_ends_a_build(made, tmp_path):
-    build = build_loop.begin(tmp_path / "build", made, 9)
-    result = build_loop.drive(build, ScriptedWays([""]))
-    assert (result["iterations"], result["reason"]) == (1, "the meta-optimizer had nothing to change")
+def test_nothing_to_change_ends_a_build(built):
+    rounds, result = built([""], 9)
+    assert (result["iterations"], result["rolled_back"]) == (2, 0)
+    assert rounds.history[1].verdict.skipped == "the meta-optimizer had nothing to change"
+    assert rounds.tried == [("one", "two"), ()]
 
 
-def test_the_meta_optimizer_is_told_what_was_tried_and_never_asked_beyond_the_bound(made, tmp_path):
-    heard = []
-
-    class Listening(ScriptedWays):
-        def optimize(self, step, inputs):
-            heard.append(inputs)
-            return super().optimize(step, inputs)
-
-    build_loop.drive(build_loop.begin(tmp_path / "build", made, 3), Listening([2, 1]))
+def test_the_meta_optimizer_is_told_what_was_tried_and_never_asked_beyond_the_bound(built):
+    rounds, _ = built([2, 1], 3)
+    heard = rounds.agents.told
     assert len(heard) == 2
     assert [one["met"] for one in heard[1]["history"]] == [0, 2]
     assert heard[1]["history"][1]["rationale"] == "proposal 1"
@@ -121,51 +111,62 @@ def test_the_meta_optimizer_is_told_what_was_tried_and_never_asked_beyond_the_bo
     assert "recipe.yaml" in heard[0]["boundary"]["may_change"][3]["paths"]
 
 
-def test_a_killed_build_goes_on_and_comes_to_the_same_bytes(made, tmp_path):
-    whole = build_loop.begin(tmp_path / "whole", made, 9)
-    calls = ScriptedWays([2, 3, 3, 5])
-    build_loop.drive(whole, calls)
-    for dies_at in range(1, len(calls.calls) + 1, 3):
-        folder = tmp_path / f"killed-{dies_at}"
-        with pytest.raises(Killed):
-            build_loop.drive(build_loop.begin(folder, made, 9), ScriptedWays([2, 3, 3, 5], dies_at))
-        build_loop.drive(build_loop.begin(folder, made, 9), ScriptedWays([2, 3, 3, 5]))
-        assert contents(folder) == contents(whole.folder)
+class Killed(BaseException):
+    """Stands for a kill: nothing in a step catches it."""
 
 
-def test_a_build_cut_off_while_an_agent_is_made_makes_it_again(made, tmp_path):
-    build = build_loop.begin(tmp_path / "build", made, 1)
-    left = build.records.aud(1)
+def contents(folder):
+    """Relative path -> bytes of a folder."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_killed_step_is_made_again_and_comes_to_the_same_bytes(made, tmp_path, monkeypatch):
+    """Every step is cut off in front of each file that it writes, and made again in the folder that it left."""
+
+    kills = []
+
+    def dying_at(file):
+        left = iter(range(file))
+
+        def write(path, value):
+            if next(left) == file - 1:
+                kills.append(path)
+                raise Killed(path)
+            written(path, value)
+
+        return write
+
+    class Dying(Rounds):
+        def step(self, unit, wildcards, upstream=None, previous=None):
+            for file in range(1, len(unit.outputs) + 1):
+                with monkeypatch.context() as patch, suppress(Killed):
+                    patch.setattr(stages, "write_json", dying_at(file))
+                    return super().step(unit, wildcards, upstream, previous)
+            return super().step(unit, wildcards, upstream, previous)
+
+    written, script = stages.write_json, [2, 3, 3, 5]
+    whole = Rounds(tmp_path / "whole", made, ScriptedAgents(script), 9)
+    killed = Dying(tmp_path / "killed", made, ScriptedAgents(script), 9)
+    assert killed.run().result == whole.run().result
+    assert contents(killed.folder) == contents(whole.folder)
+    assert {path.name for path in kills} >= {"agent.json", "change.json", "card.json", "cards.json", "history.json"}
+
+
+def test_an_agent_that_was_half_made_is_made_again(made, tmp_path):
+    rounds = Rounds(tmp_path, made, ScriptedAgents([2]), 1)
+    left = tmp_path / "candidate-1" / "aud"
     left.mkdir(parents=True)
     (left / "half.yaml").write_text("half")
-    build_loop.drive(build, ScriptedWays([2]))
+    rounds.run()
     assert not (left / "half.yaml").exists()
+    assert rounds.history[0].verdict.agent == aud.aud_digest(made.blank)
 
 
-def test_a_build_goes_on_with_its_own_contract_alone(made, tmp_path):
-    build_loop.begin(tmp_path / "build", made, 9)
-    other = toy_contract(tmp_path / "numbers")
-    (other.folder / "knowledge" / "more.md").write_text("# More\n")
-    with pytest.raises(UserError, match="with another digest"):
-        build_loop.begin(tmp_path / "build", other, 9)
-    with pytest.raises(UserError, match="another most_iterations"):
-        build_loop.begin(tmp_path / "build", made, 10)
-
-
-def test_every_action_follows_from_what_stands(made, tmp_path):
-    doing = []
-    build = build_loop.begin(tmp_path / "build", made, 2)
-    build_loop.drive(
-        build, ScriptedWays([2]), lambda action: doing.append((action.doing, action.iteration, action.case))
-    )
-    assert doing[:7] == [
-        ("begin", 1, ""),
-        ("attempt", 1, "one"),
-        ("attempt", 1, "two"),
-        ("judge", 1, "one"),
-        ("judge", 1, "two"),
-        ("conclude", 1, ""),
-        ("propose", 1, ""),
-    ]
-    assert next_action.next_action(build.records.history(), made.curriculum, 2).doing == "end"
-    assert json.dumps(load_json(build.folder / build_store.RESULT))
+def test_verdicts_and_changes_fit_their_schemas_and_come_back_as_they_were(built):
+    rounds, _ = built([2, "", 3], 4)
+    for entry in rounds.history:
+        document = unstructure(entry)
+        change = {key: value for key, value in document["change"].items() if key != "diff"}
+        for name, data in (("verdict", document["verdict"]), ("mutation", change)):
+            validate(Document(data, rounds.folder / name), f"build/{name}")
+        assert structure(iteration.Iteration, document) == entry

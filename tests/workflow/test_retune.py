@@ -7,13 +7,13 @@ import pytest
 import toy
 from loopback_openai import serve_openai
 from loopback_peer import Turn
-from scripted import ScriptedWays, toy_contract
+from scripted import Rounds, ScriptedAgents, toy_contract
 
-from sophron.agentbuild import build_loop, contract
+from sophron.agentbuild import contract
 from sophron.agentbuild.release import package, trail, trail_entry
 from sophron.campaign.spec import spec
 from sophron.cli import main
-from sophron.kinds.agent_build import campaign_adapter, rerun, retune
+from sophron.kinds.agent_build import campaign_adapter, retune
 from sophron.records import approvals, jsonl
 from sophron.records.errors import UserError
 from sophron.records.package_data import resource
@@ -75,10 +75,10 @@ def made(tmp_path):
 
 @pytest.fixture
 def agent(made, tmp_path):
-    """The trail of a rehearsal that passed, in a folder that knows the new model."""
-    build = build_loop.begin(tmp_path / "build", made, 3)
-    assert build_loop.drive(build, ScriptedWays([5]))["saturated"]
-    trail_entry.begin(tmp_path / "agent", trail_entry.Source(build.folder, made.folder, build.folder))
+    """The trail of a build that passed, in a folder that knows the new model."""
+    rounds = Rounds(tmp_path / "rounds", made, ScriptedAgents([5]), 3)
+    assert rounds.run().result["saturated"]
+    trail_entry.begin(tmp_path / "agent", rounds.source(tmp_path / "build"))
     (tmp_path / "agent" / "config").mkdir()
     (tmp_path / "agent" / "config" / "models.yaml").write_text(MODELS)
     return tmp_path / "agent"
@@ -143,7 +143,7 @@ def test_a_retune_is_proposed_signed_run_and_one_entry(agent, made, tmp_path, mo
 def test_the_campaign_of_a_retune_asks_what_the_trail_asked_but_for_one_model(agent, made, tmp_path):
     before = trail.load(agent)
     handles = retune.handles_with(before, NEW)
-    rerun.prepare(before, made, handles, tmp_path / "rerun")
+    retune.prepare(before, made, handles, tmp_path / "rerun")
     found = spec.load(tmp_path / "rerun" / "campaign.yaml")
     assert found.data["agents"]["by_name"]["aud"] == NEW
     assert {name: one["backend"] for name, one in found.data["agents"]["by_name"].items() if name != "aud"} == {
@@ -158,14 +158,14 @@ def test_the_campaign_of_a_retune_asks_what_the_trail_asked_but_for_one_model(ag
     assert found.data["limits"]["model_calls"] == tries * 80
     assert not (tmp_path / "rerun" / "approvals").exists()
     with pytest.raises(UserError, match="not an empty folder"):
-        rerun.prepare(before, made, handles, tmp_path / "rerun")
+        retune.prepare(before, made, handles, tmp_path / "rerun")
 
 
 def test_another_contract_is_no_retune(agent, made, tmp_path):
     path = made.folder / "rubric.yaml"
     path.write_text(path.read_text().replace("pass: 3", "pass: 2"))
     with pytest.raises(UserError, match=r"in contract/rubric\.yaml; a retune keeps the contract"):
-        rerun.prepare(trail.load(agent), contract.load(made.folder), {"agent": NEW}, tmp_path / "rerun")
+        retune.prepare(trail.load(agent), contract.load(made.folder), {"agent": NEW}, tmp_path / "rerun")
     assert not (tmp_path / "rerun").exists()
 
 
@@ -185,4 +185,4 @@ def test_a_campaign_of_another_kind_has_no_trail(tmp_path, monkeypatch):
     other = spec.load(resource("campaigns", "rietveld-fluorapatite", "campaign.yaml"))
     monkeypatch.setattr(campaign_adapter, "load_signed", lambda _: other)
     with pytest.raises(UserError, match="is a campaign of the kind rietveld"):
-        campaign_adapter.lay_out(campaign.root, tmp_path / "target")
+        campaign_adapter.lay_out(campaign.root, tmp_path / "target", rehearsed=False)

@@ -27,7 +27,7 @@ def add_actions(actions: Any) -> None:
         "rehearse", help="run the loop with rules of thumb; the same line goes on after a kill"
     )
     rehearse.add_argument("contract", help="folder of the contract, or the name of a shipped one")
-    rehearse.add_argument("folder", type=Path, metavar="DIR", help="folder of the build")
+    rehearse.add_argument("folder", type=Path, metavar="DIR", help="folder of the rehearsal; new, or one to go on with")
     rehearse.add_argument("--iterations", type=int, default=12, help="iterations at most (default: 12)")
     status = actions.add_parser("status", help="what each iteration of a build came to")
     status.add_argument("folder", type=Path, metavar="DIR", help="folder of the build")
@@ -83,28 +83,29 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def _rehearse(args: argparse.Namespace) -> int:
-    """Exit code 0 where the last tier passed and so did every case held out, else 1."""
-    from sophron.agentbuild import build_loop, contract, rehearsal
-    from sophron.agentbuild.next_action import Action
+    """Exit code 0 if the last tier passed and so did every case held out, else 1; 128 + N after signal N."""
+    from sophron.agentbuild import contract
+    from sophron.agents.supervisor.snakemake_process import Stopped
+    from sophron.cli import _probes
+    from sophron.kinds.agent_build import rehearsal
     from sophron.records.errors import UserError
 
     if args.iterations < 1:
         raise UserError(f"--iterations {args.iterations}: a build has at least one")
-    found = contract.load(contract.named(args.contract))
     folder = args.folder.absolute()
-    build = build_loop.begin(folder, found, args.iterations)
-
-    def tell(action: Action) -> None:
-        words = [action.doing, str(action.iteration or ""), action.case, action.reason]
-        print(" ".join(word for word in words if word), flush=True)
-
-    result = build_loop.drive(build, rehearsal.Rehearsal(folder, found), tell)
+    found = contract.load(contract.named(args.contract))
+    rehearsal.begin(found, args.iterations, folder, _probes.of(folder))
+    try:
+        passed = rehearsal.run(folder)
+    except Stopped as stopped:
+        print(f"Stopped by {stopped.name}. The same line goes on from there.")
+        return 128 + stopped.number
     print(_told(folder))
-    return 0 if result["saturated"] and all(result["held_out"].values()) else 1
+    return 0 if passed else 1
 
 
 def _status(args: argparse.Namespace) -> int:
-    print(_told(args.folder))
+    print(_told(args.folder.absolute()))
     return 0
 
 
@@ -112,19 +113,14 @@ def _told(folder: Path) -> str:
     """A line an iteration: tiers, thresholds met, what was missed, what was changed and why."""
     from tabulate import tabulate
 
-    from sophron.agentbuild import build_store
-    from sophron.records.errors import UserError
+    from sophron.kinds.agent_build import campaign_adapter
 
-    found = build_store.Records(folder)
-    if not (folder / build_store.BUILD).is_file():
-        raise UserError(f"{folder}: holds no build; make one with: sophron build rehearse CONTRACT {folder}")
+    history, held_out = campaign_adapter.rounds(folder)
     rows = []
-    for verdict in found.verdicts():
-        change = found.document(verdict["iteration"], build_store.CHANGE) or {}
-        missed = ", ".join(f"{one['case']} {one['code']}" for one in verdict["misses"]) or "nothing"
-        how = "P-strict" if verdict["p_strict"] else verdict["skipped"] or f"missed: {missed}"
-        met = f"{verdict['met']}/{verdict['wanted']}"
-        rows.append([verdict["iteration"], verdict["tiers"], met, change["rationale"] or "as before", how])
-    cards = found.held_out.cards()
-    held = [f"held out: {case} {'passes' if card['passed'] else 'fails'}" for case, card in cards.items()]
+    for verdict, change in ((entry.verdict, entry.change) for entry in history):
+        missed = ", ".join(f"{miss.case} {miss.code}" for miss in verdict.misses) or "nothing"
+        how = "P-strict" if verdict.p_strict else verdict.skipped or f"missed: {missed}"
+        met = f"{verdict.met}/{verdict.wanted}"
+        rows.append([verdict.iteration, verdict.tiers, met, change.rationale or "as before", how])
+    held = [f"held out: {case} {'passes' if passed else 'fails'}" for case, passed in held_out.items()]
     return "\n".join([tabulate(rows, ["iteration", "tiers", "met", "change", "came to"], tablefmt="plain"), *held])

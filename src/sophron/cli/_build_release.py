@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
   sophron build trail my-agent --campaign DIR                       keep what a finished build rested on and did
-  sophron build trail my-agent --build BUILD --contract CONTRACT    the same of a rehearsal
+  sophron build trail my-agent --build BUILD                        the same of a rehearsal
   sophron build release my-agent --tag v1.0                         package it, if it passed
   sophron build token alice --tokens tenants.yaml                   make a token for a caller; it is shown once
   sophron build serve my-agent/releases/rietveld-snr-v1.0 --tokens tenants.yaml --port 8080
@@ -29,7 +29,7 @@ def add_actions(actions: Any) -> None:
     built = trail.add_mutually_exclusive_group(required=True)
     built.add_argument("--campaign", type=Path, metavar="DIR", help="campaign that built the agent")
     built.add_argument("--build", type=Path, metavar="BUILD", help="folder of a finished rehearsal")
-    trail.add_argument("--contract", metavar="CONTRACT", help="contract of the rehearsal: a folder, or a shipped one")
+    trail.add_argument("--contract", metavar="CONTRACT", help="contract of a rehearsal that an earlier Sophron made")
     release = actions.add_parser("release", help="package the agent that a trail ends with, if it passed P-strict")
     release.add_argument("folder", type=Path, metavar="DIR", help="folder of the trail")
     release.add_argument("--tag", required=True, help="release tag, e.g. v1.0")
@@ -64,19 +64,26 @@ def run(args: argparse.Namespace) -> int:
 
 @contextmanager
 def _source(args: argparse.Namespace) -> "Iterator[Source]":
-    """The records of the build: as a rehearsal left them, or those of a campaign, laid out for as long as it takes."""
-    from sophron.agentbuild import contract
-    from sophron.agentbuild.release.trail_entry import Source
-    from sophron.kinds.agent_build import campaign_adapter
-    from sophron.records.errors import UserError
+    """The records of the build that a campaign or a rehearsal ran, laid out for as long as it takes."""
+    from sophron.kinds.agent_build import campaign_adapter, rehearsal
 
-    if args.campaign is None:
-        if not args.contract:
-            raise UserError("--build wants --contract beside it: the contract that the rehearsal was of")
-        yield Source(args.build, contract.named(args.contract), args.build)
+    root, rehearsed = args.campaign or args.build, args.campaign is None
+    if rehearsed and (args.build / rehearsal.OLD).is_file():
+        yield _old_source(args)
         return
     with TemporaryDirectory(prefix="sophron-trail-") as place:
-        yield campaign_adapter.lay_out(args.campaign.absolute(), Path(place))
+        yield campaign_adapter.lay_out(root.absolute(), Path(place), rehearsed=rehearsed)
+
+
+def _old_source(args: argparse.Namespace) -> "Source":
+    """The records as a rehearsal of an earlier Sophron left them."""
+    from sophron.agentbuild import contract
+    from sophron.agentbuild.release.trail_entry import Source
+    from sophron.records.errors import UserError
+
+    if not args.contract:
+        raise UserError("--build wants --contract beside it: the contract that the rehearsal was of")
+    return Source(args.build, contract.named(args.contract), args.build)
 
 
 def _trail(args: argparse.Namespace) -> int:
@@ -95,7 +102,7 @@ def _retune(args: argparse.Namespace) -> int:
     from sophron.agentbuild.release import trail
     from sophron.agents.gateway import model_catalogue
     from sophron.campaign.spec.spec import SPEC_NAME
-    from sophron.kinds.agent_build import rerun, retune
+    from sophron.kinds.agent_build import retune
 
     model = model_catalogue.load(args.folder).get(args.model)
     agent = {"backend": model.provider, "model": model.handle}
@@ -103,9 +110,15 @@ def _retune(args: argparse.Namespace) -> int:
     handles = retune.handles_with(before, agent)
     if not (args.campaign / SPEC_NAME).is_file():
         found = contract.load(contract.named(args.contract or before.contract["name"]))
-        rerun.prepare(before, found, handles, args.campaign)
+        retune.prepare(before, found, handles, args.campaign)
         print(f"{args.campaign} is a campaign that builds {before.data['agent']} again with {model.handle}.")
-        print(rerun.next_lines(args.campaign))
+        new = args.campaign
+        print(f"""Next:
+  edit {new}/campaign.yaml         iterations and limits; an agent of another domain belongs into {new}/agents/
+  sophron review {new}
+  sophron approve {new} --key FILE
+  cd {new} && snakemake
+and then this line again.""")
         return 0
     with _source(args) as source:
         after = retune.retune(args.folder, agent, lambda _: source)

@@ -12,9 +12,8 @@ import rocrate
 import toy_build
 from prov.model import ProvDocument
 from rocrate.rocrate import ROCrate
-from scripted import ScriptedWays, toy_contract
+from scripted import Rounds, ScriptedAgents, toy_contract
 
-from sophron.agentbuild import build_loop
 from sophron.agentbuild.release import agent_card, package, provenance, trail, trail_crate, trail_entry
 from sophron.kinds.agent_build import retune
 from sophron.records.canonical_json import file_digest
@@ -94,9 +93,9 @@ def test_the_pictures_that_a_judge_was_shown_are_transcripts_too(tmp_path):
 def test_a_change_that_was_rolled_back_is_in_the_trail_and_no_release_rests_on_it(tmp_path):
     frozen = "--- /dev/null\n+++ b/rubric.yaml\n@@ -0,0 +1 @@\n+title: mine\n"
     made = toy_contract(tmp_path / "numbers")
-    build = build_loop.begin(tmp_path / "build", made, 2)
-    build_loop.drive(build, ScriptedWays([frozen]))
-    found = trail_entry.begin(tmp_path / "trail", trail_entry.Source(build.folder, made.folder, build.folder))
+    rounds = Rounds(tmp_path / "rounds", made, ScriptedAgents([frozen]), 2)
+    rounds.run()
+    found = trail_entry.begin(tmp_path / "trail", rounds.source(tmp_path / "build"))
     last = found.entries[0]["iterations"][-1]
     assert (last["active"], last["diff"]["status"]) == ([], "rolled_back")
     assert trail.misses(found.contract, last) == ["no case was run"]

@@ -1,19 +1,24 @@
-"""What the agents of a build are told in a campaign: each rule's inputs by role, from the results of its rounds."""
+"""What the agents of a build are told: each rule's inputs by role, from the results of its rounds.
 
-from collections.abc import Mapping
+The agent under development is told its sample and what it knows; no reference, rubric or knowledge base ever.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from sophron.agentbuild import aud, build_inputs, judge
+from sophron.agentbuild import aud, iteration, judge
 from sophron.agentbuild.case_run import CaseRun
 from sophron.agentbuild.contract import Contract
-from sophron.agentbuild.rehearsal import SESSION
+from sophron.agentbuild.iteration import Iteration
 from sophron.campaign.execution import outcome_store
 from sophron.campaign.execution.outcome_store import Finished
 from sophron.campaign.planning import agent_definitions
 from sophron.campaign.spec.spec import Spec
 from sophron.interfaces.kind import UpstreamStep, Wildcards
 from sophron.kinds.agent_build import stages
+from sophron.records.canonical_json import file_digest
 from sophron.records.documents import load_json
 from sophron.records.errors import UserError
 from sophron.records.step_identity import step_name
@@ -21,53 +26,119 @@ from sophron.records.strict_yaml import parse
 
 Inputs = dict[str, Any]
 AGENT = "aud"
+SESSION = "session"
+"""Folder below a step's scratch in which tools leave trajectory and plots."""
+LAST_CALLS = 5
 
 
 def try_case(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     """The agent under development: its prompt, wiring and recipe of this round, and the sample of the case."""
     packed = _one(root, spec, "candidate", wildcards).files["agent"]
+    sample = outcome_store.finished(root, spec, "sample", {"case": wildcards["case"]}).files
+    return tried(agent_definitions.find(root, AGENT).front["inputs"], packed, sample["task"], sample["sample"])
+
+
+def tried(asked: Mapping[str, Inputs], packed: Path, task: Path, sample: Path) -> Inputs:
+    """Those inputs that a definition asks for; its own files are one file for its helpers."""
     files = load_json(packed)
-    sample = outcome_store.finished(root, spec, "sample", {"case": wildcards["case"]})
     _, prompt = aud.prompt_and_front(files[aud.DEFINITION])
     told = {
         "instructions": prompt,
         "tools_wired": _yaml(files, aud.WIRING),
         "recipe": _yaml(files, aud.RECIPE),
-        "task": load_json(sample.files["task"]),
-        "sample": sample.files["sample"],
+        "task": load_json(task),
+        "sample": sample if asked.get("sample", {}).get("kind") == "file" else load_json(sample),
         "agent": packed,
     }
-    asked = agent_definitions.find(root, AGENT).front["inputs"]  # another domain's definition may have no use for some
     return {role: value for role, value in told.items() if role in asked}
 
 
 def screen_case(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     """The screening judge: how the run ended, and its report."""
     _, run = _run(root, spec, wildcards)
-    return build_inputs.screening(run)
+    return screening(run)
+
+
+def screening(run: CaseRun) -> Inputs:
+    """The same of one run."""
+    calls = list((run.trajectory or {}).get("calls", []))
+    told = {"case": run.case, "failure": run.failure, "calls": len(calls), "last": calls[-LAST_CALLS:]}
+    return {"run": told, "report": dict(run.report or {})}
 
 
 def score_case(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     """The scoring judge: report, calls, what programs find, and the picture that the agent saw."""
     found, run = _run(root, spec, wildcards)
     session = root / "scratch" / "agents" / step_name("try_case", _of(wildcards, "round", "case")) / SESSION
-    picture = build_inputs.picture(run, session)
-    computed = judge.computed(run, found.rubric) if judge.screen(run, found.rubric).passed else {}
-    return build_inputs.scoring(run, computed, found, int(wildcards["repeat"]), picture)
+    return scoring(run, found, int(wildcards["repeat"]), picture(run, session))
+
+
+def scoring(run: CaseRun, contract: Contract, repeat: int, pattern: Path | None) -> Inputs:
+    """The same of one run: rubric, report, calls, what programs found, reference, and the pattern if there is one."""
+    rubric = contract.rubric
+    asked = [{key: asdict(one)[key] for key in ("code", "name", "about", "asks", "threshold")} for one in rubric.asked]
+    told = {
+        "rubric": {"scale": {"lowest": rubric.lowest, "highest": rubric.highest}, "dimensions": asked},
+        "report": dict(run.report or {}),
+        "calls": list((run.trajectory or {}).get("calls", [])),
+        "computed": judge.computed(run, rubric) if judge.screen(run, rubric).passed else {},
+        "reference": dict(run.reference),
+        "repeat": str(repeat),
+    }
+    return told | ({"pattern": pattern} if pattern is not None else {})
+
+
+def picture(run: CaseRun, folder: Path) -> Path | None:
+    """The plot of the whole pattern that shows the reported state, in the folder of the run.
+
+    Only the picture that the tool wrote down, byte for byte: another one under its name is none.
+    """
+    state = (run.report or {}).get("state")
+    for call in reversed((run.trajectory or {}).get("calls", [])):
+        plot = call.get("plot")
+        if plot and plot["whole"] and call["state"] == state:
+            found = folder / str(plot["file"])
+            return found if found.is_file() and file_digest(found) == plot["sha256"] else None
+    return None
 
 
 def improve(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     """The meta-optimizer: the best agent with its scorecards, what was tried, what may change, the knowledge base."""
-    found = stages.signed_contract(spec.definition("build"))
     concluded = _one(root, spec, "conclude", wildcards)
-    history = load_json(concluded.files["history"])
+    return improving(stages.signed_contract(spec.definition("build")), concluded.files)
+
+
+def improving(contract: Contract, concluded: Mapping[str, Path]) -> Inputs:
+    """The same of one round. concluded: the files that its conclusion left."""
     return {
-        "agent": load_json(concluded.files["best"]),
-        "scorecards": load_json(concluded.files["cards"]),
-        "history": [build_inputs.told_of(one["verdict"], one["change"], one["change"]["diff"]) for one in history],
-        "boundary": build_inputs.boundary(found),
-        "knowledge": dict(found.knowledge),
-        "inventory": dict(found.tools["tools"]),
+        "agent": load_json(concluded["best"]),
+        "scorecards": load_json(concluded["cards"]),
+        "history": _tried_changes(iteration.read_history(concluded["history"])),
+        "boundary": _boundary(contract),
+        "knowledge": dict(contract.knowledge),
+        "inventory": dict(contract.tools["tools"]),
+    }
+
+
+def _tried_changes(history: Sequence[Iteration]) -> list[Inputs]:
+    """Every change so far: what it was for, whether it stood, what it came to."""
+    came = ("iteration", "tiers", "met", "wanted", "regressed", "p_strict")
+    about = ("parent", "targets", "rationale", "refusal", "diff")
+    return [
+        {key: asdict(entry.verdict)[key] for key in came} | {key: asdict(entry.change)[key] for key in about}
+        for entry in history
+    ]
+
+
+def _boundary(contract: Contract) -> Inputs:
+    """What may change, as the meta-optimizer reads it."""
+    edge = contract.boundary
+    opened = [one for one in edge.surfaces if edge.may_change(one)]
+    return {
+        "may_change": [{"name": one.name, "paths": list(one.paths), "part": one.part} for one in opened],
+        "frozen": [one.name for one in edge.surfaces if not edge.may_change(one)],
+        "limits": {"diff_bytes": edge.diff_bytes, "agent_bytes": edge.agent_bytes, "files": edge.files},
+        "knowledge": {"run_words": edge.run_words, "most_words": edge.most_words},
     }
 
 

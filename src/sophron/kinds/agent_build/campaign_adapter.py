@@ -1,72 +1,93 @@
-"""The records of a build that a campaign ran, in the form in which a rehearsal leaves them and a trail gathers them."""
+"""The records of a build that a campaign ran, in the form in which a trail gathers them; and its rounds so far."""
 
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from sophron.agentbuild import build_store, contract
+from sophron.agentbuild import contract, iteration
+from sophron.agentbuild.iteration import Iteration
+from sophron.agentbuild.release import trail_entry
 from sophron.agentbuild.release.trail_entry import Source
 from sophron.agents.gateway import audit
 from sophron.campaign.execution import outcome_store
 from sophron.campaign.planning import agent_definitions
-from sophron.campaign.spec.spec import Spec, load_signed
-from sophron.kinds.agent_build import stages
+from sophron.campaign.spec.spec import SPEC_NAME, Spec, load, load_signed
+from sophron.kinds.agent_build import rehearsal, stages
+from sophron.kinds.agent_build.contract_campaign import AGENTS, KIND
 from sophron.records import approvals, atomic, events, jsonl
 from sophron.records.documents import load_json
 from sophron.records.errors import UserError
 from sophron.records.step_identity import step_name
+from sophron.records.structure import unstructure
 
-KIND = "agent_build"
-AGENTS = {"agent": "aud", "screen": "screen", "score": "score", "optimize": "optimize"}
-"""Part of a contract -> agent of the campaign that plays it."""
 STEPS = {"try_case": "attempt", "screen_case": "screen", "score_case": "score", "improve": "optimize"}
-"""Rule of the campaign -> what a rehearsal calls its steps."""
+"""Rule of the campaign -> what a trail calls its steps."""
 
 
-def lay_out(root: Path, target: Path) -> Source:
-    """Lay out in `target`, an empty folder, what the signed campaign at `root` did.
+def rounds(root: Path) -> tuple[list[Iteration], dict[str, bool]]:
+    """The iterations that the campaign at `root` has concluded; held-out case -> whether it passed, if it was tried."""
+    rehearsal.refuse_old(root)
+    if not (root / SPEC_NAME).is_file():
+        raise UserError(f"{root}: holds no build; make one with: sophron build rehearse CONTRACT {root}")
+    concluded = outcome_store.of_loop(root, _of_kind(root, load(root / SPEC_NAME)), "conclude", {})
+    if not concluded:
+        return [], {}
+    last = max(concluded, key=lambda step: int(step.wildcards["round"]))
+    return iteration.read_history(last.files["history"]), last.outcome.result["held_out"] or {}
 
-    UserError where it is another kind, where it has not come to its end, and where somebody else answered than the
-    spec says; Refused where it is not signed as it stands.
-    """
-    spec = load_signed(approvals.valid_approval(root))
+
+def _of_kind(root: Path, spec: Spec) -> Spec:
     if spec.kind.name != KIND:
         raise UserError(f"{root}: is a campaign of the kind {spec.kind.name}; a trail is that of an {KIND}")
+    return spec
+
+
+def lay_out(root: Path, target: Path, *, rehearsed: bool) -> Source:
+    """Lay out in `target`, an empty folder, what the signed campaign at `root` did.
+
+    rehearsed: whether a rehearsal is asked for; it is never taken for a campaign that a person approved. UserError
+    if it is the other one or another kind, if it has not come to its end, and if somebody else answered than the
+    spec says; Refused if it is not signed as it stands.
+    """
+    spec = _of_kind(root, load_signed(approvals.valid_approval(root)))
+    if rehearsal.is_rehearsal(spec) != rehearsed:
+        what, option = ("a campaign", "--campaign") if rehearsed else ("a rehearsal", "--build")
+        raise UserError(f"{root}: is {what}; give it with {option}")
     built = outcome_store.finished(root, spec, "build", {})
     if not built.outcome.done:
         raise UserError(f"{built.path}: the build failed ({built.outcome.reason}); run it again: snakemake")
     definition = spec.definition("build")
     found = contract.load(contract.find(definition["contract"], root))
     handles = {part: agent_definitions.chosen(spec.data, agent) for part, agent in AGENTS.items()}
-    history = load_json(built.files["history"])
     about = {"contract": found.name, "version": found.version, "digest": definition["contract_digest"]}
     atomic.write_json(
-        target / build_store.BUILD, about | {"handles": handles, "most_iterations": definition["iterations"]}
+        target / trail_entry.BUILD, about | {"handles": handles, "most_iterations": definition["iterations"]}
     )
-    for entry in history:
-        _iteration(root, spec, build_store.Records(target).iteration(entry["verdict"]["iteration"]), entry)
+    for entry in iteration.read_history(built.files["history"]):
+        _iteration(root, spec, target / "iterations" / str(entry.verdict.iteration), entry)
     _copy_records(root, spec, target)
     return Source(target, found.folder, target)
 
 
-def _iteration(root: Path, spec: Spec, place: build_store.Place, entry: Mapping[str, Any]) -> None:
-    at = {"round": str(entry["verdict"]["iteration"])}
+def _iteration(root: Path, spec: Spec, place: Path, entry: Iteration) -> None:
+    at = {"round": str(entry.verdict.iteration)}
     (candidate,) = outcome_store.of_loop(root, spec, "candidate", at)
-    stages.unpacked(candidate.files["agent"], place.folder / "aud")
-    change = dict(entry["change"])
-    atomic.write_text(place.folder / build_store.DIFF, change.pop("diff"))
-    atomic.write_json(place.folder / build_store.CHANGE, change)
-    atomic.write_json(place.folder / build_store.VERDICT, entry["verdict"])
+    stages.unpacked(candidate.files["agent"], place / "aud")
+    change = unstructure(entry.change)
+    atomic.write_text(place / trail_entry.DIFF, change.pop("diff"))
+    atomic.write_json(place / trail_entry.CHANGE, change)
+    atomic.write_json(place / trail_entry.VERDICT, unstructure(entry.verdict))
     for card in outcome_store.of_loop(root, spec, "card", at):
-        atomic.write_json(place.card(card.wildcards["case"]), load_json(card.files["card"]))
+        atomic.write_json(place / "judge" / f"{card.wildcards['case']}.json", load_json(card.files["card"]))
     for tried in outcome_store.of_loop(root, spec, "try_case", at):
         if tried.outcome.done:
-            atomic.write_json(place.case(tried.wildcards["case"]) / build_store.REPORT, tried.outcome.result)
+            report = place / "cases" / tried.wildcards["case"] / "report.json"
+            atomic.write_json(report, tried.outcome.result)
 
 
 def _copy_records(root: Path, spec: Spec, target: Path) -> None:
-    """Audits, their pictures and the events of all agents, under the names that a rehearsal gives their steps."""
+    """Audits, their pictures and the events of all agents, under the names that a trail gives their steps."""
     names: dict[str, str] = {}
     for step, name, who in _asked(root, spec):
         source = audit.path_of(root, step)
@@ -83,7 +104,7 @@ def _copy_records(root: Path, spec: Spec, target: Path) -> None:
 
 
 def _asked(root: Path, spec: Spec) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """(step, its name in a rehearsal, who the spec says answers) of every agent step that has an answer."""
+    """(step, its name in a trail, who the spec says answers) of every agent step that has an answer."""
     for rule, name in STEPS.items():
         who = agent_definitions.chosen(spec.data, spec.agent_rules[rule].agent)
         for wildcards in spec.steps(rule):

@@ -4,17 +4,37 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from sophron.agentbuild.contract import Contract
 from sophron.agentbuild.release import agent_card, trail_entry
 from sophron.agentbuild.release import packaged_agent as auds
 from sophron.agentbuild.release import trail as trails
 from sophron.agentbuild.release.package import TOOLS, servers
 from sophron.agentbuild.release.trail import Trail
 from sophron.agentbuild.release.trail_entry import Source
+from sophron.agents.gateway.model_catalogue import FILE as MODELS
+from sophron.kinds.agent_build import contract_campaign
+from sophron.kinds.agent_build.contract_campaign import Handles
 from sophron.records import documents
+from sophron.records.atomic import write_bytes
 from sophron.records.errors import UserError
 
-Rerun = Callable[[Mapping[str, Any]], Source]
-"""Runs the build again with these handles, part -> who plays it, and says where its records lie."""
+Rerun = Callable[[Handles], Source]
+"""Runs the build again with these handles, and says where its records lie."""
+
+
+def prepare(trail: Trail, found: Contract, handles: Handles, folder: Path) -> None:
+    """Make the campaign `folder` that builds a trail's agent again; a person reviews and signs it as any other.
+
+    UserError if the contract is not the trail's, and if there is something in the folder.
+    """
+    trail_entry.check_same_contract(trail, found.folder)
+    own = trail.folder / MODELS
+
+    def furnish(draft: Path) -> None:
+        if own.is_file():
+            write_bytes(draft / MODELS, own.read_bytes())
+
+    contract_campaign.prepare(found, handles, folder, furnish)
 
 
 def retune(folder: Path, agent: Mapping[str, Any], rerun: Rerun) -> Trail:

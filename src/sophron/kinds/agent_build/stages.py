@@ -1,19 +1,22 @@
-"""Stages and parts of the kind agent_build: the same functions as in a rehearsal, between steps that Snakemake runs."""
+"""Stages and parts of the kind agent_build: the loop of a build, as the steps that Snakemake runs."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sophron.agentbuild import aud, contract, curriculum, judge, mutation, next_action, samples
+from sophron.agentbuild import aud, contract, curriculum, iteration, judge, mutation, samples
 from sophron.agentbuild.case_run import CaseRun
 from sophron.agentbuild.contract import Contract
+from sophron.agentbuild.iteration import NOTHING_TO_CHANGE, Change, Iteration
 from sophron.interfaces.kind import StepContext, StepResult, UpstreamStep
 from sophron.records.atomic import write_json, write_text
 from sophron.records.documents import load_json
 from sophron.records.errors import UserError
+from sophron.records.structure import structure, unstructure
 
 
 def signed_contract(definition: Mapping[str, Any]) -> Contract:
@@ -60,31 +63,40 @@ def candidate(ctx: StepContext) -> StepResult:
     target = ctx.workdir / "aud"
     if target.exists():
         shutil.rmtree(target)
-    change: dict[str, Any] = {"parent": None, "targets": [], "rationale": "", "refusal": "", "changed": [], "diff": ""}
-    change["shared_words"] = 0
     before = ctx.previous.get("conclude", [])
-    if not before:
-        aud.copy(found.blank, target)
-        aud.check(target, found)
-        cases = list(found.curriculum.active(1))
-    else:
-        last = before[0].result
-        parent = unpacked(before[0].files["best"], ctx.workdir / "parent")
-        change["parent"], cases = last["best"], list(last["next"])
-        proposals = ctx.previous.get("improve", [])
-        if last["improve"] and proposals:
-            proposal = proposals[0].result
-            made = mutation.mutate(parent, proposal["diff"], target, found)
-            change |= {key: proposal[key] for key in ("targets", "rationale", "diff")}
-            change |= {"refusal": made.refusal, "changed": list(made.changed), "shared_words": made.shared_words}
-            cases = cases if made.stands else []
-        if not target.exists():
-            aud.copy(parent, target)
+    change, cases = _changed(ctx, before[0], found, target) if before else _blank(found, target)
+    change = replace(change, iteration=int(ctx.wildcards["round"]), agent=aud.aud_digest(target))
     files = {"agent": ctx.workdir / "agent.json", "change": ctx.workdir / "change.json"}
     write_json(files["agent"], aud.packed(target))
-    write_json(files["change"], change | {"iteration": int(ctx.wildcards["round"]), "agent": aud.aud_digest(target)})
-    result = {"agent": aud.aud_digest(target), "refusal": change["refusal"], "cases": cases}
-    return StepResult(result, files)
+    write_json(files["change"], unstructure(change))
+    return StepResult({"agent": change.agent, "refusal": change.refusal, "cases": list(cases)}, files)
+
+
+def _blank(found: Contract, target: Path) -> tuple[Change, Sequence[str]]:
+    """The agent that a build starts from, and the cases of the first tier."""
+    aud.copy(found.blank, target)
+    aud.check(target, found)
+    return Change(), found.curriculum.active(1)
+
+
+def _changed(ctx: StepContext, before: UpstreamStep, found: Contract, target: Path) -> tuple[Change, Sequence[str]]:
+    """The best agent so far, with the diff that was proposed if it stands, and the cases that it is tried on."""
+    parent = unpacked(before.files["best"], ctx.workdir / "parent")
+    change, proposals = Change(parent=before.result["best"]), ctx.previous.get("improve", [])
+    if before.result["improve"] and proposals:
+        change = _carried_out(change, proposals[0].result, parent, target, found)
+    if not target.exists():
+        aud.copy(parent, target)
+    return change, [] if change.refusal else before.result["next"]
+
+
+def _carried_out(change: Change, proposal: Mapping[str, Any], parent: Path, target: Path, found: Contract) -> Change:
+    """The change that a proposal makes; why it does not stand, if it leaves no `target`."""
+    asked = replace(change, targets=tuple(proposal["targets"]), rationale=proposal["rationale"], diff=proposal["diff"])
+    if not asked.diff.strip():
+        return replace(asked, refusal=NOTHING_TO_CHANGE)
+    made = mutation.mutate(parent, asked.diff, target, found)
+    return replace(asked, refusal=made.refusal, changed=made.changed, shared_words=made.shared_words)
 
 
 def run_of(case: str, answered: UpstreamStep, found: Contract) -> CaseRun:
@@ -111,34 +123,39 @@ def card(ctx: StepContext) -> StepResult:
 
 def conclude(ctx: StepContext) -> StepResult:
     """What the scorecards of a round come to, and which cases the next one runs."""
-    found, number = signed_contract(ctx.definition), int(ctx.wildcards["round"])
+    found = signed_contract(ctx.definition)
     cards = {step.wildcards["case"]: load_json(step.files["card"]) for step in ctx.upstream["card"]}
-    change = load_json(ctx.one("candidate").files["change"])
     before = ctx.previous.get("conclude", [])
-    history = load_json(before[0].files["history"]) if before else []
+    history = iteration.read_history(before[0].files["history"]) if before else []
     if before and before[0].result["saturated"]:
         return _tried_on_held_out(ctx, before[0], cards, history)
-    graded = found.curriculum
-    course = next_action.Course(graded, found.rubric.thresholds, [one["verdict"] for one in history])
-    verdict = next_action.conclude(number, change["agent"], cards, course, skipped=change["refusal"])
-    history = [*history, {"verdict": verdict, "change": change}]
-    ahead = verdict["best"] != number and before
+    change = structure(Change, load_json(ctx.one("candidate").files["change"]))
+    verdict = iteration.conclude(found, change, cards, [entry.verdict for entry in history])
+    history = [*history, Iteration(verdict, change)]
+    ahead = verdict.best != verdict.iteration and before
     files = {
         "best": before[0].files["best"] if ahead else ctx.one("candidate").files["agent"],
         "cards": before[0].files["cards"] if ahead else _kept(ctx.workdir / "cards.json", list(cards.values())),
-        "history": _kept(ctx.workdir / "history.json", history),
+        "history": _kept(ctx.workdir / "history.json", unstructure(history)),
     }
-    passed = [one["verdict"]["p_strict"] for one in history]
-    following = graded.held_out if verdict["saturated"] else graded.active(curriculum.tiers_open(graded, passed))
-    most = number >= ctx.definition["iterations"]
-    result = {
+    return StepResult(_what_follows(found, history, ctx.definition["iterations"]), files)
+
+
+def _what_follows(found: Contract, history: Sequence[Iteration], most: int) -> dict[str, Any]:
+    """The result of a round: what its verdict says, whether another round follows, and on which cases."""
+    last, graded = history[-1], found.curriculum
+    passed = [entry.verdict.p_strict for entry in history]
+    saturated = last.verdict.saturated
+    following = graded.held_out if saturated else graded.active(curriculum.tiers_open(graded, passed))
+    ended = last.verdict.iteration >= most or last.change.refusal == NOTHING_TO_CHANGE
+    verdict = unstructure(last.verdict)
+    return {
         **{key: verdict[key] for key in ("tiers", "met", "wanted", "p_strict", "saturated", "regressed", "best")},
-        "done": not following if verdict["saturated"] else most,
-        "improve": not verdict["p_strict"] and not most,
+        "done": not following if saturated else ended,
+        "improve": not last.verdict.p_strict and not ended,
         "next": list(following),
         "held_out": None,
     }
-    return StepResult(result, files)
 
 
 def _kept(path: Path, value: Any) -> Path:
@@ -147,15 +164,15 @@ def _kept(path: Path, value: Any) -> Path:
 
 
 def _tried_on_held_out(
-    ctx: StepContext, before: UpstreamStep, cards: Mapping[str, Mapping[str, Any]], history: list[Any]
+    ctx: StepContext, before: UpstreamStep, cards: Mapping[str, Mapping[str, Any]], history: Sequence[Iteration]
 ) -> StepResult:
     """The round after the last tier: how the agent that passed does on what it was never built on."""
-    held_out = {case: bool(one["passed"]) for case, one in cards.items()}
+    held_out = {case: bool(card["passed"]) for case, card in cards.items()}
     result = {**before.result, "done": True, "improve": False, "next": [], "held_out": held_out}
     files = {
         "best": before.files["best"],
         "cards": _kept(ctx.workdir / "cards.json", list(cards.values())),
-        "history": _kept(ctx.workdir / "history.json", history),
+        "history": _kept(ctx.workdir / "history.json", unstructure(history)),
     }
     return StepResult(result, files)
 
@@ -163,19 +180,19 @@ def _tried_on_held_out(
 def build(ctx: StepContext) -> StepResult:
     """How the build ended: the agent, the tiers that it passed, and how it did on what was held out."""
     last = ctx.upstream["conclude"][-1]
-    history = load_json(last.files["history"])
+    history = iteration.read_history(last.files["history"])
     folder = unpacked(last.files["best"], ctx.workdir / "best")
     files = {"agent": ctx.workdir / "agent.json", "history": ctx.workdir / "history.json"}
     write_json(files["agent"], aud.packed(folder))
-    write_json(files["history"], history)
+    write_json(files["history"], unstructure(history))
     held_out = last.result["held_out"] or {}
     result = {
         "agent": aud.aud_digest(folder),
         "iterations": len(history),
-        "tiers_passed": sum(one["verdict"]["p_strict"] for one in history),
+        "tiers_passed": sum(entry.verdict.p_strict for entry in history),
         "saturated": last.result["saturated"],
         "held_out": held_out,
         "held_out_passed": sum(held_out.values()),
-        "rolled_back": sum(bool(one["change"]["refusal"]) for one in history),
+        "rolled_back": sum(entry.change.refusal not in ("", NOTHING_TO_CHANGE) for entry in history),
     }
     return StepResult(result, files)

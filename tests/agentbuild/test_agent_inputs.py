@@ -5,7 +5,8 @@ import json
 
 import refinements
 
-from sophron.agentbuild import build_inputs, contract
+from sophron.agentbuild import contract
+from sophron.kinds.agent_build import agent_inputs
 from sophron.records.package_data import resource
 
 
@@ -18,16 +19,16 @@ def test_the_judge_sees_the_picture_that_the_tool_wrote_down_and_no_other(tmp_pa
         if call["plot"] and call["state"] == last and call["plot"]["whole"]
     ]
     path = tmp_path / shown["file"]
-    assert build_inputs.picture(run, tmp_path) is None
+    assert agent_inputs.picture(run, tmp_path) is None
     path.write_bytes(b"a picture")
-    assert build_inputs.picture(run, tmp_path) is None
+    assert agent_inputs.picture(run, tmp_path) is None
     shown["sha256"] = hashlib.sha256(b"a picture").hexdigest()
-    assert build_inputs.picture(run, tmp_path) == path
+    assert agent_inputs.picture(run, tmp_path) == path
 
 
 def test_the_scoring_judge_is_told_the_dimensions_it_has_a_say_in():
     made = contract.load(resource("contracts", "rietveld-snr"))
-    told = build_inputs.scoring(refinements.run(), {}, made, 2, None)
+    told = agent_inputs.scoring(refinements.run(), made, 2, None)
     assert [one["code"] for one in told["rubric"]["dimensions"]] == ["D4", "D5", "D6", "T3", "T5"]
     assert (told["repeat"], "pattern" in told) == ("2", False)
 
@@ -35,6 +36,6 @@ def test_the_scoring_judge_is_told_the_dimensions_it_has_a_say_in():
 def test_nobody_but_the_meta_optimizer_reads_the_knowledge_base():
     made = contract.load(resource("contracts", "rietveld-snr"))
     run = refinements.run()
-    told = json.dumps([build_inputs.screening(run), build_inputs.scoring(run, {}, made, 1, None)])
+    told = json.dumps([agent_inputs.screening(run), agent_inputs.scoring(run, made, 1, None)])
     for text in made.knowledge.values():
         assert text.splitlines()[2][:60] not in told
