@@ -1,4 +1,4 @@
-"""What an earlier driver has handed out and left: which of it this workflow still wants, and which not."""
+"""Take over the submissions of an earlier driver: keep the tasks that this workflow still wants, end the others."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ class Adopted:
             self._end_early_ones(dag)
 
     def find(self, job: Any) -> tuple[Batch, Task] | None:
-        """The task that does what `job` wants; None where there is none. One that does something else is ended."""
+        """Return the task that does what `job` wants; None if there is none. One that does something else is ended."""
         wanted = steps(job)
         for batch, task in {
             one[1].ident: one for step in wanted for one in self._by_target.get(step.target, [])

@@ -54,11 +54,11 @@ class Batch:
         return all(task.settled for task in self.tasks)
 
     def job_of(self, task: Task) -> Any:
-        """The scheduler job that runs `task`."""
+        """Return the scheduler job that runs `task`."""
         return next(job for job in self.jobs if any(one.errlog == f"{task.ident}.log" for one in job.job_task_list))
 
     def tasks_of(self, job: Any) -> list[Task]:
-        """The tasks of a scheduler job, in its order."""
+        """Return the tasks of a scheduler job, in its order."""
         by_log = {f"{task.ident}.log": task for task in self.tasks}
         return [by_log[one.errlog] for one in job.job_task_list]
 
@@ -80,7 +80,7 @@ class Batch:
 
 
 def new_task(steps: Iterable[Step], attempt: int) -> Task:
-    """A task under a name that no other has."""
+    """Return a task under a name that no other has."""
     return Task(uuid.uuid4().hex[:16], tuple(steps), attempt)
 
 
@@ -111,9 +111,9 @@ def create(folder: Path, site: Site, tasks: Sequence[Task], made: Sequence[Any],
 
 
 def open_batches(folder: Path, site: Site) -> list[Batch]:
-    """The submissions of earlier drivers that hold tasks of which Snakemake does not know the end yet.
+    """Return the submissions of earlier drivers that hold tasks of which Snakemake does not know the end yet.
 
-    WorkflowError where such a submission lies with another machine.
+    Raise WorkflowError if such a submission lies with another machine.
     """
     return [batch for path in sorted(folder.glob("*.jsonl")) if (batch := _read(path, site)) is not None]
 

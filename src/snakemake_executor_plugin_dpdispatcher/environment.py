@@ -1,4 +1,4 @@
-"""What of the driver's environment a job may see: no keys, nothing of a job that the driver itself runs in."""
+"""Select the variables of the driver that a job may see: no keys, nothing of a job that the driver itself runs in."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def withheld(environment: Mapping[str, str]) -> list[str]:
-    """Names of the variables that a submitted job must not inherit, sorted."""
+    """Return the names of the variables that a submitted job must not inherit, sorted."""
     return sorted(
         name
         for name, value in environment.items()

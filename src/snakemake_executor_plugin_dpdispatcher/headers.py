@@ -1,4 +1,4 @@
-"""A request as dpdispatcher's Resources, and as the scheduler's own lines where Resources has no field."""
+"""Translate a request into dpdispatcher's Resources, and into scheduler directives if Resources has no field."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -30,7 +30,7 @@ def resources(
     slurm = batch_type in ("Slurm", "SlurmJobArray")
     result = dict(base) | {
         "number_node": request.nodes,
-        # Slurm counts ranks and gives each its cores by a line of its own; the others count cores.
+        # Slurm counts ranks and gives each its cores by a separate line; the others count cores.
         "cpu_per_node": request.ranks if slurm else request.cores,
         "gpu_per_node": request.gpus,
         "queue_name": request.queue or base.get("queue_name", ""),

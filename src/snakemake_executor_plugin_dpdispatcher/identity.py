@@ -1,4 +1,4 @@
-"""Which job of a new driver is the job of a dead one: its target, and what it would do to make it."""
+"""Identity of a job across drivers: its target, and a digest of how it is made."""
 
 import re
 from collections.abc import Iterable
@@ -18,23 +18,26 @@ class Step(NamedTuple):
 
 
 def members(job: Any) -> list[Any]:
-    """The single jobs of a Snakemake job, which may be a group."""
+    """Return the single jobs of a Snakemake job, which may be a group."""
     return list(job.jobs) if job.is_group() else [job]
 
 
 def steps(job: Any) -> list[Step]:
-    """The steps of a Snakemake job, sorted."""
+    """Return the steps of a Snakemake job, sorted."""
     return sorted(_step(member) for member in members(job))
 
 
 def target(job: Any) -> str:
-    """What a single job makes, and by which rule."""
+    """Return what a single job makes, and by which rule."""
     outputs = sorted(map(str, job.output))
     return digest([job.rule.name, outputs or _texts(job.wildcards_dict.items())])
 
 
 def newest_input(job: Any) -> float:
-    """Time of the newest input that the job does not make itself; 0 without one. `ancient()` inputs do not count."""
+    """Return the time of the newest input that the job does not make itself.
+
+    0 without one. `ancient()` inputs do not count.
+    """
     single = members(job)
     made = {str(path) for member in single for path in member.output}
     inputs = {str(path) for member in single for path in member.input if not _is_ancient(path)}
@@ -49,7 +52,7 @@ def _step(job: Any) -> Step:
 
 
 def _texts(values: Iterable[Any]) -> list[str]:
-    """Sorted texts of values; an object's address is no content."""
+    """Sorted texts of values; an object's address is not content."""
     return sorted(ADDRESS.sub("", repr(value)) for value in values)
 
 

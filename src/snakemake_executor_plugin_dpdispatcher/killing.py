@@ -30,6 +30,6 @@ def kill(site: Site, batch: Batch, job: Any) -> None:
 
 
 def is_alive(site: Site, batch: Batch, job: Any) -> bool:
-    """Whether the scheduler still queues or runs anything of `job`. The site is bound to the batch."""
+    """Return whether the scheduler still queues or runs anything of `job`. The site is bound to the batch."""
     in_slurm = active_in_slurm(site) if site.batch_type.startswith("Slurm") else None
     return bool(alive(site, batch, job, in_slurm))

@@ -1,4 +1,4 @@
-"""What a job asks of a scheduler, read from Snakemake's resources."""
+"""Resource requests of a job, read from Snakemake's resources."""
 
 import math
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ REMEDY = "use a machine that can, or set it for this rule with --set-resources"
 
 @dataclass(frozen=True)
 class Request:
-    """What one step needs. Memory is per node; `runtime_min` is the step's wall time; None where nothing is said."""
+    """What one step needs. Memory is per node; `runtime_min` is the step's wall time; None if nothing is said."""
 
     nodes: int = 1
     ranks: int = 1  # MPI ranks on each node
@@ -34,7 +34,10 @@ class Request:
 
 
 def of_job(job: Any, batch_type: str) -> Request:
-    """What `job` asks for. WorkflowError, naming rule, resource and remedy, where the scheduler cannot express it."""
+    """Return what `job` asks for.
+
+    Raise WorkflowError, naming rule, resource and remedy, if the scheduler cannot express it.
+    """
     resources = job.resources
     nodes = _number(job, "nodes") or 1
     tasks = _number(job, "tasks") or nodes
@@ -57,7 +60,7 @@ def of_job(job: Any, batch_type: str) -> Request:
 
 
 def is_resolved(job: Any) -> bool:
-    """Whether the job's requests are known yet: they may depend on files that do not exist."""
+    """Return whether the job's requests are known yet: they may depend on files that do not exist."""
     return "<TBD>" not in {str(job.resources.get(name)) for name in NAMES}
 
 

@@ -1,4 +1,4 @@
-"""Where jobs run: one machine of dpdispatcher, its files and its scheduler, reached from two threads of the driver."""
+"""The machine where jobs run: its files and its scheduler, reached from two threads of the driver."""
 
 import contextlib
 import logging
@@ -31,7 +31,7 @@ class Configuration:
 def configuration(path: str | None, batch_type: str | None, folder: Path) -> Configuration:
     """Read the machine file, or describe a queue of this machine. folder: where its files belong.
 
-    WorkflowError where the file cannot be read or used.
+    Raise WorkflowError if the file cannot be read or used.
     """
     if path is None:
         machine: dict[str, Any] = {"batch_type": batch_type or "Shell"}
@@ -55,7 +55,7 @@ def _with_roots(machine: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def load(name: str) -> Any:
-    """A module of dpdispatcher, which would log into the working directory and onto the terminal."""
+    """Return a module of dpdispatcher, which would log into the working directory and onto the terminal."""
     import importlib
 
     logger = logging.getLogger("dpdispatcher")
@@ -96,7 +96,7 @@ class Site:
             raise WorkflowError(f"{self.given.where}: machine: {reason}; correct this section") from error
 
     def about(self) -> dict[str, Any]:
-        """What tells this machine from others, without its secrets."""
+        """Return what tells this machine from others, without its secrets."""
         profile = self.given.machine.get("remote_profile") or {}
         public = {key: profile[key] for key in ("hostname", "port", "username") if key in profile}
         return {"batch_type": self.batch_type, "context_type": type(self.context).__name__, **public}
@@ -150,7 +150,7 @@ class Site:
             del self.context.block_call
 
     def _known(self, job: Any) -> str:
-        """A command that prints the id of a job whose submission gave no receipt, where the scheduler can tell."""
+        """A command that prints the id of a job whose submission gave no receipt, if the scheduler can tell."""
         if not self.batch_type.startswith("Slurm"):
             return ":"
         return f"squeue --me -h -t all -o %F -n {shlex.quote(job.script_file_name)} | head -n 1"

@@ -1,4 +1,4 @@
-"""How tasks stand: their markers tell of an end, the scheduler of a death without one."""
+"""Status of tasks: markers tell of an end, the scheduler of a death without one."""
 
 import re
 import time
@@ -22,7 +22,7 @@ def active_in_slurm(site: Site) -> set[tuple[str, int | None]]:
     """(job id, array index or None) of every task that this user's Slurm still queues or runs.
 
     One call, however many jobs: dpdispatcher asks once a job, and tells of an array as a whole.
-    RuntimeError where Slurm does not answer.
+    RuntimeError if Slurm does not answer.
     """
     code, out, err = site.call("squeue --me -h -r -o '%F %K'")
     if code != 0:
@@ -32,7 +32,7 @@ def active_in_slurm(site: Site) -> set[tuple[str, int | None]]:
 
 
 def alive(site: Site, batch: Batch, job: Any, in_slurm: Collection[tuple[str, int | None]] | None) -> list[Task]:
-    """The tasks of `job` that its scheduler still queues or runs. The site is bound to the batch."""
+    """Return the tasks of `job` that its scheduler still queues or runs. The site is bound to the batch."""
     tasks = batch.tasks_of(job)
     if in_slurm is not None:
         array = site.batch_type == "SlurmJobArray"

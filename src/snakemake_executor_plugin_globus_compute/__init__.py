@@ -43,14 +43,14 @@ common_settings = COMMON_SETTINGS
 
 
 def run_order(order: str) -> str:
-    """What an endpoint's worker is sent; it has Sophron installed."""
+    """Return what an endpoint's worker is sent; it has Sophron installed."""
     from sophron.warm_workers.worker import run
 
     return run(order)
 
 
 def endpoint_ids(text: str) -> dict[str, str]:
-    """The endpoint of each class. WorkflowError for what is no CLASS=ID."""
+    """Return the endpoint of each class. WorkflowError for what is no CLASS=ID."""
     found = dict(word.strip().partition("=")[::2] for word in text.split(","))
     for name, identifier in found.items():
         if not (name and identifier):
@@ -61,7 +61,7 @@ def endpoint_ids(text: str) -> dict[str, str]:
 
 
 def class_of(job: Any) -> str:
-    """The class of endpoint that a job asks for."""
+    """Return the class of endpoint that a job asks for."""
     named = job.resources.get("endpoint")
     if isinstance(named, str):
         return named
@@ -80,7 +80,7 @@ class Executor(StepExecutor):
         self._executors: dict[str, globus_compute_sdk.Executor] = {}
 
     def submit(self, order: str, job: Any) -> "Future[str]":
-        """Send an order to the endpoint of the job's class. WorkflowError where there is none."""
+        """Send an order to the endpoint of the job's class. WorkflowError if there is none."""
         name = class_of(job)
         if name not in self._ids:
             known = ", ".join(self._ids)

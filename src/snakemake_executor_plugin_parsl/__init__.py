@@ -61,7 +61,7 @@ class Executor(StepExecutor):
         return self.pool.submit(order, job)
 
     def is_broken(self, error: BaseException | None) -> bool:
-        """Whether the blocks fail one after the other."""
+        """Return whether the blocks fail one after the other."""
         from parsl.executors.errors import BadStateException
 
         return isinstance(error, BadStateException)

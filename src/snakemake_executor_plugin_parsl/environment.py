@@ -1,4 +1,4 @@
-"""Which variables of the driver a block may see: what finds programs and schedulers, and no secret."""
+"""Select the variables of the driver that a block may see: those that find programs and schedulers, and no secret."""
 
 import os
 import re
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from sophron.records.secret_filter import WORDS
 
-# Where programs, libraries and modules are, who and where one is, how text is written, and what the clients of the
+# Where programs, libraries and modules are, who and if one is, how text is written, and what the clients of the
 # schedulers read. Everything else stays with the driver: keys and tokens have any name.
 PASSED = re.compile(
     r"(?:PATH|PYTHONPATH|LD_LIBRARY_PATH|MANPATH|HOME|USER|LOGNAME|SHELL|LANG|LC_[A-Z]+|TZ|TMPDIR|TERM"
@@ -21,12 +21,12 @@ KEPT_BACK = re.compile(f".*({WORDS}).*")
 
 
 def is_passed(name: str) -> bool:
-    """Whether a block may see the variable."""
+    """Return whether a block may see the variable."""
     return bool(PASSED.fullmatch(name)) and not KEPT_BACK.fullmatch(name)
 
 
 def passed() -> Mapping[str, str]:
-    """The driver's variables that a block may see."""
+    """Return the driver's variables that a block may see."""
     return {name: value for name, value in os.environ.items() if is_passed(name)}
 
 

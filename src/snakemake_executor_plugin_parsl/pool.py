@@ -68,7 +68,7 @@ class Pool:
         )
 
     def submit(self, order: str, job: Any) -> "Future[str]":
-        """Give an order to a worker of the size that the job needs; WorkflowError where no block is large enough."""
+        """Give an order to a worker of the size that the job needs; WorkflowError if no block is large enough."""
         slot = slot_of(job, self._block)
         with self._lock:
             if slot.label not in self._executors:

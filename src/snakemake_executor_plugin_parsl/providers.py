@@ -37,7 +37,10 @@ class LSF(LSFProvider, _Clean):  # type: ignore[misc]
 
 
 def provider(settings: Any, block: Block, *, gpu: bool) -> ExecutionProvider:
-    """A provider of blocks as the settings want it; gpu: of blocks with GPUs. WorkflowError for an unknown one."""
+    """Return a provider of blocks as the settings want it.
+
+    gpu: of blocks with GPUs. WorkflowError for an unknown one.
+    """
     queue = (settings.gpu_queue or settings.queue) if gpu else settings.queue
     common = {
         "init_blocks": 0,  # the pool starts the first block at once, Parsl's scaling the others

@@ -1,4 +1,4 @@
-"""Which worker a job needs: cores and memory decide the size of a slot, the resource `gpu` its kind."""
+"""Choose the worker for a job: cores and memory decide the size of a slot, the resource `gpu` its kind."""
 
 import math
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Slot:
 
 
 def slot_of(job: Any, block: Block) -> Slot:
-    """The smallest slot that holds a job. WorkflowError where a block is too small for it, or cannot express it."""
+    """Return the smallest slot that holds a job. WorkflowError if a block is too small for it, or cannot express it."""
     resources = job.resources
     cores = max(job.threads, _number(resources, "tasks") * max(1, _number(resources, "cpus_per_task")))
     gpus, memory_mb, minutes = (_number(resources, name) for name in ("gpu", "mem_mb", "runtime"))

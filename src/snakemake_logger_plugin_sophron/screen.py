@@ -1,4 +1,4 @@
-"""What a run prints: one line for what happened and, on a terminal, below it what happens now.
+"""Print a run: one line for each event and, on a terminal, below it a display of what runs now.
 
 Whatever fails here, the run goes on: the live display falls back to lines, and lines fall back to Snakemake's own text.
 """

@@ -1,4 +1,4 @@
-"""What Snakemake prints by itself, for where we do not."""
+"""Print Snakemake's own text wherever this logger prints nothing."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""What an engine is: how far a step of it is, what the step continues from, which ends a retry cures.
+"""Interface of engines: progress of a step, its restart files, and which failures a retry cures.
 
 To add one, copy this into a package of yours, register the object under the entry points `sophron.engines`, and name
 it in the stages of a kind (`StageKind(..., engine="cp2k")`):
@@ -130,5 +130,5 @@ def signal_of(code: int) -> int:
 
 
 def may_have_started(code: int) -> bool:
-    """Whether an exit code leaves open that the program ran at all on this processor."""
+    """Return whether an exit code leaves open that the program ran at all on this processor."""
     return code not in NOT_STARTED and not (signal_of(code) == signal.SIGILL != code)

@@ -1,4 +1,4 @@
-"""What a Rietveld engine says of a fit: agreement, parameters, flags and the curves themselves."""
+"""A fit as a Rietveld engine reports it: agreement, parameters, flags and curves."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Rwp:
     engine: str
 
     def __lt__(self, other: Rwp) -> bool:
-        """TypeError for another engine's: backgrounds, weights and windows differ."""
+        """Raise TypeError for another engine's: backgrounds, weights and windows differ."""
         if self.engine != other.engine:
             raise TypeError(f"an Rwp of {self.engine} does not compare with one of {other.engine}")
         return self.percent < other.percent
@@ -55,7 +55,7 @@ class Correlation:
 
 @dataclass(frozen=True)
 class PhaseFit:
-    """What one phase came to. Sizes and strain with their esd, None where the pattern gave none."""
+    """What one phase came to. Sizes and strain with their esd, None if the pattern gave none."""
 
     name: str
     r_f_percent: float | None
@@ -110,5 +110,5 @@ class Fit:
     curves: Curves
 
     def parameter(self, name: str) -> Parameter:
-        """The refined parameter called so; KeyError."""
+        """Return the refined parameter called so; KeyError."""
         return {one.name: one for one in self.parameters}[name]

@@ -1,4 +1,4 @@
-"""What a sandbox backend is: run one program with nothing granted that was not listed."""
+"""Interface of sandbox backends: run one program with nothing granted that was not listed."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class SandboxBackend(ABC):
 
     @abstractmethod
     def missing(self) -> str | None:
-        """One sentence that says what this machine lacks for this backend, or None where it works."""
+        """Return one sentence that says what this machine lacks for this backend, or None if it works."""
 
     @abstractmethod
     def run(self, command: Sequence[str], grant: Grant, *, stdout: Path, stderr: Path) -> Ended:

@@ -70,7 +70,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def place(source: Path, target: Path) -> None:
-    """Let `target` hold the content of `source` in one step, without a copy where the file system can link.
+    """Let `target` hold the content of `source` in one step, without a copy if the file system can link.
 
     `source` stays, so that a kill between two files of one result loses nothing.
     """

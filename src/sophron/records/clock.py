@@ -4,7 +4,7 @@ from datetime import datetime
 
 
 def now() -> datetime:
-    """The local time with its offset."""
+    """Return the local time with its offset."""
     return datetime.now().astimezone()
 
 

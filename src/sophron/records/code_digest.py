@@ -1,4 +1,4 @@
-"""What code a plan was signed with: the sha256 of every file that decides, in three parts. Standard library only.
+"""Code digest of a plan: the sha256 of every file that decides, in three parts. Standard library only.
 
 science: physics, its templates, schemas and environments, the rules of a kind, the campaign's own Snakefile and what
 that loads. agents: their code and data, the catalogue of models. harness: all the rest of the installation.
@@ -57,7 +57,7 @@ def _counts(name: str) -> bool:
 
 
 def part_of(name: str) -> str:
-    """The part that a file of the package belongs to. name: below the package, e.g. `science/lammps/run.py`."""
+    """Return the part that a file of the package belongs to. name: below the package, e.g. `science/lammps/run.py`."""
     for part, pattern in (("agents", AGENTS), ("harness", HARNESS), ("science", SCIENCE)):
         if pattern.match(name):
             return part
@@ -70,7 +70,7 @@ def _sha256(path: str) -> str:
 
 
 def read_library() -> Files:
-    """The files of Sophron as installed, read now."""
+    """Return the files of Sophron as installed, read now."""
     files: Files = {part: {} for part in (*PARTS, PROMPTS)}
     for top in sorted(os.listdir(PACKAGE)):  # noqa: PTH208
         path = os.path.realpath(PACKAGE / top)  # an editable installation links to some folders
@@ -94,12 +94,12 @@ def read_library() -> Files:
 
 @cache
 def library() -> Files:
-    """`read_library`, once a process."""
+    """Return `read_library`, once a process."""
     return read_library()
 
 
 def read(root: Path, kind_folder: str | None = None, loaded: Sequence[str] = ()) -> Files:
-    """The files of the library, of the kind, and of the campaign's own workflow, models and `agents/`.
+    """Return the files of the library, of the kind, and of the campaign's own workflow, models and `agents/`.
 
     kind_folder: where a kind of another distribution keeps its rules, schemas and modules. loaded: what else the
     workflow includes and imports, relative to the campaign's folder.
@@ -119,7 +119,7 @@ def read(root: Path, kind_folder: str | None = None, loaded: Sequence[str] = ())
 
 
 def digests(files: Files) -> dict[str, str]:
-    """Part -> hex sha256 over the names and digests of its files."""
+    """Return part -> hex sha256 over the names and digests of its files."""
     return {part: hashlib.sha256(_text(files[part]).encode()).hexdigest() for part in PARTS}
 
 
@@ -128,13 +128,13 @@ def _text(content: Mapping[str, object]) -> str:
 
 
 def listing(files: Files) -> tuple[str, str]:
-    """The text that is kept beside an approval, so that a refusal can name a file, and its hex sha256."""
+    """Return the text that is kept beside an approval, so that a refusal can name a file, and its hex sha256."""
     text = f"{_text(files)}\n"
     return hashlib.sha256(text.encode()).hexdigest(), text
 
 
 def changed(before: Files, now: Files, parts: Sequence[str] = PARTS) -> list[str]:
-    """Names of the files of these parts that are new, gone or other ones, sorted."""
+    """Return the names of the files of these parts that are new, gone or other ones, sorted."""
     found: set[str] = set()
     for part in parts:
         old, new = before.get(part, {}), now.get(part, {})
@@ -143,6 +143,6 @@ def changed(before: Files, now: Files, parts: Sequence[str] = PARTS) -> list[str
 
 
 def named(names: Sequence[str]) -> str:
-    """The first names and how many more there are, for a sentence."""
+    """Return the first names and how many more there are, for a sentence."""
     more = len(names) - MOST_NAMES
     return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")

@@ -1,4 +1,4 @@
-"""What was used of the envelope: core-seconds of all tries, one running sum. Standard library only."""
+"""Core-hours used of the envelope: one running sum over all tries. Standard library only."""
 
 import math
 from pathlib import Path
@@ -12,7 +12,7 @@ def _path(root: Path) -> Path:
 
 
 def core_hours(root: Path) -> float:
-    """Core-hours used so far: the sum over all ended tries of reserved cores x elapsed time."""
+    """Return the core-hours used so far: the sum over all ended tries of reserved cores x elapsed time."""
     path = _path(root)
     try:
         used = float(read_json(path)["core_seconds"]) if path.exists() else _from_tries(root)

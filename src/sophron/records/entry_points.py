@@ -30,12 +30,12 @@ def _scanned(path: tuple[str, ...]) -> EntryPoints:
 
 
 def names(group: str) -> list[str]:
-    """Sorted names in an entry-point group such as "sophron.kinds"."""
+    """Return the sorted names in an entry-point group such as "sophron.kinds"."""
     return sorted(_entries(group))
 
 
 def load(group: str, name: str) -> Any:
-    """The object called `name` in `group`; UserError that lists the known names where there is none."""
+    """Return the object called `name` in `group`; UserError that lists the known names if there is none."""
     if name in _own(group):
         return _own(group)[name].load()
     found = _entries(group)

@@ -44,7 +44,7 @@ def shown(text: str, most: int = 60) -> str:
 
 
 def of_system(error: OSError) -> str:
-    """The sentence for what the operating system refused: the file, the reason and the remedy."""
+    """Return the sentence for what the operating system refused: the file, the reason and the remedy."""
     name = error.filename if error.filename is not None else error.filename2
     where = f"{shown(os.fsdecode(name), 300)}: " if isinstance(name, str | bytes | os.PathLike) else ""
     reason = error.strerror or str(error) or type(error).__name__

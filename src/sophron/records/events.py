@@ -68,7 +68,7 @@ def append(root: Path, actor: str, event: str, **fields: Any) -> None:
 
 
 def read(root: Path, offset: int = 0) -> tuple[list[dict[str, Any]], int]:
-    """Events from byte `offset` on, and the offset to go on from; torn lines are skipped.
+    """Return the events from byte `offset` on, and the offset to go on from; torn lines are skipped.
 
     A last line without an end is left for the next call: its writer may still be at it.
     """

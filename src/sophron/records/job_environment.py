@@ -1,4 +1,4 @@
-"""Where this process runs: its host, the scheduler's job, the pilot's worker, as the environment tells.
+"""Place of this process: its host, the scheduler's job, the pilot's worker, as the environment has them.
 
 Standard library only. A scheduler sets its job's id in every process of the job, a pilot its worker's number.
 """
@@ -16,7 +16,7 @@ PILOTS = {"parsl": ("PARSL_WORKER_POOL_ID", "PARSL_WORKER_RANK")}
 
 
 def here(environment: Mapping[str, str] = os.environ) -> dict[str, str | None]:
-    """`host`; `scheduler` and `job`; `pilot` and `worker`. None where there is no such thing.
+    """Return `host`; `scheduler` and `job`; `pilot` and `worker`. None if there is no such thing.
 
     A pilot's worker stands inside the job of its block, so it may have all of them.
     """

@@ -13,7 +13,7 @@ from sophron.records.errors import UserError
 def append(path: Path, record: Mapping[str, Any], *, sync: bool = False) -> None:
     """Add one record; the caller holds the file's lock. A line that a kill tore is closed first.
 
-    sync: wait until it is on the disk. UserError where the disk takes only a part of it.
+    sync: wait until it is on the disk. UserError if the disk takes only a part of it.
     """
     # ASCII alone: answers may hold lone surrogates, which UTF-8 cannot.
     line = json.dumps(record, allow_nan=False, separators=(",", ":")).encode("ascii") + b"\n"
@@ -32,7 +32,7 @@ def append(path: Path, record: Mapping[str, Any], *, sync: bool = False) -> None
 
 
 def read(path: Path, offset: int = 0) -> tuple[list[dict[str, Any]], int]:
-    """Records from byte `offset` on, and the offset to go on from; a line that is no JSON object is skipped.
+    """Return the records from byte `offset` on, and the offset to go on from; a line that is no JSON object is skipped.
 
     A last line without an end is left for the next call: its writer may still be at it.
     """

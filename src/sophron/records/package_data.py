@@ -5,5 +5,5 @@ from pathlib import Path
 
 
 def resource(*parts: str) -> Path:
-    """Path of an installed data file or folder, e.g. `resource("schemas", "campaign.schema.yaml")`."""
+    """Return the path of an installed data file or folder, e.g. `resource("schemas", "campaign.schema.yaml")`."""
     return Path(str(files("sophron").joinpath(*parts)))

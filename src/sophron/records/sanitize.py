@@ -60,12 +60,12 @@ def escape_lines(text: str, most: int) -> str:
 
 
 def hides(value: object) -> bool:
-    """Whether anything in plain data would be left out when it is shown; ordinary line ends and tabs are not."""
+    """Return whether anything in plain data would be left out when it is shown; ordinary line ends and tabs are not."""
     return any(len(_visible(raw)) != len(raw) for raw in strings(value))
 
 
 def strings(value: object) -> Iterator[str]:
-    """All texts in plain data, keys of mappings too."""
+    """Yield all texts in plain data, keys of mappings too."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):

@@ -41,7 +41,7 @@ def withhold(names: Iterable[str] = ()) -> None:
 
 
 def recall() -> None:
-    """Put the keys of the driver that started this step into its environment; nothing where there are none."""
+    """Put the keys of the driver that started this step into its environment; nothing if there are none."""
     place = os.environ.pop(VARIABLE, None)
     if place is None:
         return

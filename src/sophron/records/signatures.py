@@ -14,7 +14,7 @@ REVOKED_NAME = "revoked_keys"
 
 
 def namespace(campaign: str) -> str:
-    """Signature namespace of one campaign: a signature for it says nothing about another."""
+    """Return the signature namespace of one campaign: a signature for it says nothing about another."""
     return f"{campaign}@sophron"
 
 
@@ -44,7 +44,7 @@ def sign(data: bytes, key: Path, campaign: str) -> str:
 
 
 def public_key(key: Path) -> str:
-    """`type base64` of a key file, private or public."""
+    """Return `type base64` of a key file, private or public."""
     _check_key(key)
     public = key if key.suffix == ".pub" else Path(f"{key}.pub")
     if public.is_file():
@@ -58,7 +58,7 @@ def public_key(key: Path) -> str:
 
 
 def keys_in(path: Path) -> set[str]:
-    """The public keys (`type base64`) that a list of trusted or revoked keys holds; none where it is missing."""
+    """Return the public keys (`type base64`) that a list of trusted or revoked keys holds; none if it is missing."""
     keys = set()
     text = files.read_bytes(path).decode("utf-8", "replace") if path.is_file() else ""
     for line in text.splitlines():
@@ -113,7 +113,7 @@ def verify(
 
 
 def _fault(data: bytes, signature: str, options: list[str], meanwhile: Callable[[], object] = _nothing) -> str | None:
-    """What ssh-keygen says against a signature; None where it is good."""
+    """What ssh-keygen says against a signature; None if it is good."""
     content, armored = _memory_file(data), _memory_file(signature.encode())
     command = ["ssh-keygen", "-Y", "verify", *options, "-s", f"/dev/fd/{armored}"]
     try:

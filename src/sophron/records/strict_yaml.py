@@ -15,7 +15,7 @@ from sophron.records.errors import UserError, shown
 Key = str | int
 Lines = dict[tuple[Key, ...], int]
 
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times faster where libyaml is
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times faster if libyaml is there
 MAX_DEPTH = 60
 LARGEST_INTEGER = 2**53 - 1
 FLOAT = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)(?:[eE][-+]?[0-9]+)?")
@@ -23,7 +23,7 @@ INTEGER = re.compile(r"[-+]?[0-9]+")
 
 
 def parse(raw: bytes, name: str) -> tuple[Any, Lines]:
-    """Data and line numbers (from 1) of a YAML text; UserError with file and line where it is not strict."""
+    """Return the data and line numbers (from 1) of a YAML text; UserError with file and line where it is not strict."""
     text = _text(raw, name)
     try:
         _check_events(text, name)
@@ -120,7 +120,7 @@ class _Reader:
         return text
 
     def number(self, node: yaml.Node) -> int | float:
-        """One kind of number, as in JSON: a whole one is an int however it is written (2.0, 1e6)."""
+        """Return one kind of number, as in JSON: a whole one is an int however it is written (2.0, 1e6)."""
         text = node.value
         number = float(text)
         if math.isinf(number):

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 def environment(folder: Path, *, autoescape: bool, **settings: Any) -> "Environment":
-    """The environment of the templates in `folder`, which keep the line end of their last line.
+    """Return the environment of the templates in `folder`, which keep the line end of their last line.
 
     autoescape: for HTML; elsewhere values are checked or escaped by filters of their own. settings: other ones of
     Jinja, such as `trim_blocks`.
@@ -24,5 +24,5 @@ def environment(folder: Path, *, autoescape: bool, **settings: Any) -> "Environm
 
 
 def render(path: Path, **values: Any) -> str:
-    """The text of one template that is not HTML: YAML, a script."""
+    """Return the text of one template that is not HTML: YAML, a script."""
     return environment(path.parent, autoescape=False).get_template(path.name).render(values)

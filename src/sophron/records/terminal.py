@@ -1,4 +1,4 @@
-"""What a step says beside its log: on the terminal of its run, unless our logger writes there."""
+"""Messages of a step beside its log: on the terminal of its run, unless our logger writes there."""
 
 import os
 import sys
@@ -8,7 +8,7 @@ VARIABLE = "SOPHRON_STREAM"
 
 
 def is_the_loggers() -> bool:
-    """Whether our logger writes to the terminal of this run, where other text would tear its display."""
+    """Return whether our logger writes to the terminal of this run, where other text would tear its display."""
     return VARIABLE in os.environ
 
 

@@ -34,7 +34,7 @@ class UnitError(ValueError):
 
 
 def converted(value: float, given: str, wanted: str, *, reduced: bool) -> float:
-    """`value`, in the unit `given`, as a number in `wanted`; reduced: both are Lennard-Jones units.
+    """Return `value`, in the unit `given`, as a number in `wanted`; reduced: both are Lennard-Jones units.
 
     A unit may end in a remark in parentheses, `(LJ)` or a standard state, if `wanted` has the same. UnitError for text
     that is not a unit, a unit that the system does not know, another dimension, and another remark.
@@ -55,7 +55,10 @@ def converted(value: float, given: str, wanted: str, *, reduced: bool) -> float:
 
 
 def factor(given: str, wanted: str, *, reduced: bool) -> float:
-    """What numbers in `given` are multiplied by to be in `wanted`; UnitError, for scales with another zero too."""
+    """Return what numbers in `given` are multiplied by to be in `wanted`.
+
+    UnitError, for scales with another zero too.
+    """
     if converted(0.0, given, wanted, reduced=reduced):
         raise UnitError(f'"{shown(given)}" counts from another zero than {shown(wanted)}')
     times = converted(1.0, given, wanted, reduced=reduced)

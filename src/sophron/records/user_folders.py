@@ -1,4 +1,4 @@
-"""Where this account keeps configuration and state, whatever the campaign (XDG base directories)."""
+"""Folders of this account for configuration and state, whatever the campaign (XDG base directories)."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from sophron.records.errors import UserError
 
 
 def configuration(program: str = "sophron") -> Path:
-    """Folder of a program's configuration; UserError for an account without a home."""
+    """Return the folder of a program's configuration; UserError for an account without a home."""
     from platformdirs import user_config_path
 
     try:
@@ -16,7 +16,7 @@ def configuration(program: str = "sophron") -> Path:
 
 
 def state() -> Path:
-    """Folder of what Sophron remembers beyond one campaign; UserError for an account without a home."""
+    """Return the folder of what Sophron remembers beyond one campaign; UserError for an account without a home."""
     from platformdirs import user_state_path
 
     try:

@@ -23,7 +23,7 @@ class Apptainer(SandboxBackend):
     name = "apptainer"
 
     def missing(self) -> str | None:
-        """One sentence that says what lacks: the program, or the image."""
+        """Return one sentence that says what lacks: the program, or the image."""
         if shutil.which("apptainer") is None:
             return "the program apptainer is not on PATH; load its environment module, or ask the site for it"
         image = os.environ.get(IMAGE)
@@ -32,7 +32,7 @@ class Apptainer(SandboxBackend):
         return None if Path(image).exists() else f"{image}: there is no such image; correct {IMAGE}"
 
     def run(self, command: Sequence[str], grant: Grant, *, stdout: Path, stderr: Path) -> Ended:
-        """Run `command` inside and wait. Raises UserError where apptainer or its image is missing."""
+        """Run `command` inside and wait. Raises UserError if apptainer or its image is missing."""
         if lack := self.missing():
             raise UserError(lack)
         # Values of variables go by the environment of apptainer: command lines can be read by other accounts.
@@ -42,7 +42,7 @@ class Apptainer(SandboxBackend):
 
 
 def arguments(grant: Grant) -> list[str]:
-    """The command line up to the image. UserError for a path that is missing or too much to grant."""
+    """Return the command line up to the image. UserError for a path that is missing or too much to grant."""
     made = ["apptainer", "--silent", "exec", "--containall", "--cleanenv", "--no-home", "--no-eval", "--no-privs"]
     made += ["--no-mount", "hostfs,bind-paths", "--pid", "--ipc"]
     made += [] if grant.network else ["--net", "--network", "none"]
@@ -56,6 +56,6 @@ def arguments(grant: Grant) -> list[str]:
 
 
 def _quoted(key: str, path: Path) -> str:
-    """A field of `--mount`, which is a line of CSV: quoted, so that a comma in a path is no separator."""
+    """A field of `--mount`, which is a line of CSV: quoted, so that a comma in a path does not separate."""
     escaped = str(path).replace('"', '""')
     return f'"{key}={escaped}"'

@@ -18,7 +18,7 @@ _ALLOW = (
     "kernel.apparmor_restrict_unprivileged_userns 0 or an AppArmor profile for bwrap)"
 )
 _FORBIDDEN = ("namespace", "uid map", "RTM_NEWADDR")
-"""What bwrap says where the kernel or its security module keeps user namespaces from it."""
+"""Words of bwrap if the kernel or its security module keeps user namespaces from it."""
 _NAMESPACES = ("user", "pid", "ipc", "uts", "cgroup-try")
 _SIGNALLED = 128
 
@@ -28,8 +28,8 @@ class Bubblewrap(SandboxBackend):
 
     Visible beside the grant are, read-only, /usr without /usr/local, the /lib and /bin folders, and from /etc the
     linker's cache, `alternatives` and `localtime`. /tmp and /dev/shm live in memory and hold at most `memory_mb` each
-    (64 MB where none is given). The environment is `grant.env` and PWD. Limits hold for the whole process tree,
-    looked at every 50 ms (disk: every 200 ms or less often, where the work folder is large); on top of that the kernel
+    (64 MB if none is given). The environment is `grant.env` and PWD. Limits hold for the whole process tree,
+    looked at every 50 ms (disk: every 200 ms or less often, if the work folder is large); on top of that the kernel
     bounds each process (address space, CPU seconds, file size) and, if it can, the number of processes
     (`process_limit`), and refuses the calls in `syscalls`. With `network` the
     program reaches whatever this machine reaches, its local services too. A socket or FIFO in a granted folder can be
@@ -41,7 +41,7 @@ class Bubblewrap(SandboxBackend):
     name = "bubblewrap"
 
     def missing(self) -> str | None:
-        """One sentence that says what this machine lacks, found by starting a sandbox, or None where it works."""
+        """Return one sentence that says what this machine lacks, found by starting a sandbox, or None if it works."""
         if shutil.which("bwrap") is None:
             return _INSTALL
         with TemporaryDirectory(prefix="sophron-") as folder:
@@ -55,11 +55,11 @@ class Bubblewrap(SandboxBackend):
         return None if ended.returncode == 0 else f"/bin/true in a sandbox ended with {ended.returncode}; check bwrap"
 
     def run(self, command: Sequence[str], grant: Grant, *, stdout: Path, stderr: Path) -> Ended:
-        """Run `command` inside and wait; returncode is negative for a signal (-9 where a limit ended it).
+        """Run `command` inside and wait; returncode is negative for a signal (-9 if a limit ended it).
 
         Ended.limit is the field of Grant that was passed. A program that handles a refused allocation or a refused
         write itself ends in its own way, with `limit` None; one that is not there ends with 127. Raises UserError
-        where the sandbox cannot be made.
+        if the sandbox cannot be made.
         """
         bwrap = shutil.which("bwrap")
         if bwrap is None:

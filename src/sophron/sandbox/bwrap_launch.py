@@ -16,7 +16,7 @@ from sophron.records.errors import UserError
 from sophron.sandbox import process_limit, rlimits, seccomp, sysv_shm
 
 # bwrap asks the kernel to end the sandbox with its parent, but only once the mounts are made. Until then the caller
-# may be killed unnoticed, so the program waits for a word from it, and gives up where the line is dead. (To ask for
+# may be killed unnoticed, so the program waits for a word from it, and gives up if the line is dead. (To ask for
 # that signal before bwrap does would be worse: it dies halfway, and leaves a child that waits for it for ever. The
 # tenth of a millisecond in which that can still happen leaves an idle process behind, never a running program.)
 # What it opens first, the list of System V segments, is of its own namespace; the caller takes a copy of it.
@@ -32,7 +32,7 @@ class Inside:
     """A running sandbox.
 
     first: pid of its first process, as seen from outside; segments: descriptor of its list of System V shared memory,
-    None where the kernel does not hand it out.
+    None if the kernel does not hand it out.
     """
 
     first: int
@@ -49,7 +49,10 @@ def closing(*descriptors: int) -> Iterator[tuple[int, ...]]:
 
 
 def written(path: Path) -> BinaryIO:
-    """`path` opened for output. A link of that name is refused: a program may have planted it in its work folder."""
+    """Return `path` opened for output.
+
+    A link of that name is refused: a program may have planted it in its work folder.
+    """
     try:
         return os.fdopen(
             os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644), "wb"
@@ -64,7 +67,7 @@ def started(
 ) -> Iterator[tuple[subprocess.Popen[bytes], Inside | None]]:
     """Run `command` behind bwrap's `arguments`: yields the monitor and what is known of the inside.
 
-    That is None where the sandbox could not be made; bwrap has then said why on the second stream. The monitor is
+    That is None if the sandbox could not be made; bwrap has then said why on the second stream. The monitor is
     ended and reaped on leaving.
     """
     ours, theirs = socket.socketpair()
@@ -107,7 +110,7 @@ def _filled(descriptor: int, data: bytes) -> None:
 
 
 def _said(line: socket.socket) -> bool:
-    """Wait until the gate inside speaks; False where the other end was closed instead."""
+    """Wait until the gate inside speaks; False if the other end was closed instead."""
     try:
         return line.recv(1) != b""
     except ConnectionResetError:

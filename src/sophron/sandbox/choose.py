@@ -1,4 +1,4 @@
-"""Which sandbox a program gets: the one that was named, or bubblewrap; never none by accident."""
+"""Choose the sandbox of a program: the one that was named, or bubblewrap; never none by accident."""
 
 from sophron.interfaces.sandbox import SandboxBackend
 from sophron.records import entry_points
@@ -10,11 +10,11 @@ DEFAULT = "bubblewrap"
 
 
 def choose(name: str | None = None, *, allow_none: bool = False) -> SandboxBackend:
-    """The backend called `name` (default: bubblewrap), checked to work on this machine.
+    """Return the backend called `name` (default: bubblewrap), checked to work on this machine.
 
-    "none" is no entry of the registry, so that nothing that looks through it comes upon it; it is given only with
+    "none" is not in the registry, so that nothing that looks through it comes upon it; it is given only with
     `allow_none`, which stands for a flag that somebody typed. Nothing is ever chosen in another's place.
-    Raises UserError where the name is unknown, or the backend lacks something here.
+    Raises UserError if the name is unknown, or the backend lacks something here.
     """
     if name == Unconfined.name:
         if not allow_none:

@@ -1,4 +1,4 @@
-"""How much of a disk a sandboxed program has taken, and whether it has passed its limit."""
+"""Measure the disk space that a sandboxed program takes, against its limit."""
 
 import os
 import time
@@ -18,7 +18,7 @@ _ENTRY_BYTES = 4096
 class DiskWatch:
     """Looks, not too often, at what `grant.disk_mb` bounds: the work folder, and the files that output goes to.
 
-    It also says "passed" where the file system has less than 100 MB left, however that came about: space can be
+    It also says "passed" if the file system has less than 100 MB left, however that came about: space can be
     taken in ways that no listing shows.
     """
 
@@ -29,7 +29,10 @@ class DiskWatch:
         self._next = 0.0
 
     def passed(self, hidden: int) -> bool:
-        """Whether the limit is passed; `hidden`: bytes in files that are deleted but open, which no folder lists."""
+        """Return whether the limit is passed.
+
+        `hidden`: bytes in files that are deleted but open, which no folder lists.
+        """
         started = time.monotonic()
         if self._most is None or started < self._next:
             return False

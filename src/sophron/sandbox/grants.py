@@ -18,7 +18,7 @@ DEFAULTS: Mapping[str, int] = {
     "file_mb": 500,
     "disk_mb": 2000,
 }
-"""Limits that hold where the block names none: an agent's program is never without bounds."""
+"""Default limits: an agent's program is never without bounds."""
 
 _UNITS = {
     "walltime_min": "minutes of wall time",
@@ -54,7 +54,7 @@ def grant(
     read_only: Sequence[Path] = (),
     env: Mapping[str, str] | None = None,
 ) -> Grant:
-    """The grant that a checked block stands for. root: the campaign's folder, which relative mounts start from.
+    """Return the grant that a checked block stands for. root: the campaign's folder, which relative mounts start from.
 
     read_only: the step's declared inputs; env: its environment. UserError for a relative mount that leads out of it.
     """
@@ -84,7 +84,7 @@ def _mount(root: Path, path: str) -> Path:
 
 
 def lines(block: Mapping[str, Any]) -> list[str]:
-    """A checked block as the review shows it: what is given away first, then the limits; always all of them.
+    """Return a checked block as the review shows it: what is given away first, then the limits; always all of them.
 
     A function of the block alone, not of the machine: equal blocks give equal lines.
     """

@@ -1,4 +1,4 @@
-"""What a sandboxed program sees of the file system: a grant turned into bubblewrap arguments, or refused."""
+"""File system of a sandboxed program: turn a grant into bubblewrap arguments, or refuse it."""
 
 import os
 from collections.abc import Iterator
@@ -62,7 +62,7 @@ def arguments(grant: Grant, *, sized_tmpfs: bool) -> list[str]:
 
 
 def granted(grant: Grant) -> list[Bind]:
-    """The paths of `grant`, resolved and checked, the writable one first; UserError where one is refused."""
+    """Return the paths of `grant`, resolved and checked, the writable one first; UserError if one is refused."""
     workdir = _checked(grant.workdir, writable=True)
     if not workdir.source.is_dir():
         raise UserError(f"{grant.workdir}: the sandbox needs a folder to work in; make it first")
@@ -80,7 +80,7 @@ def granted(grant: Grant) -> list[Bind]:
 
 
 def devices(grant: Grant) -> list[Path]:
-    """The device nodes of `grant` that are there; UserError for one that is no accelerator's."""
+    """Return the device nodes of `grant` that are there; UserError for one that is not of an accelerator."""
     for node in grant.devices:
         if ".." in node.parts or not any(node.match(f"/dev/{pattern}") for pattern in _DEVICES):
             raise UserError(f"{node}: is no device of an accelerator; grant {', '.join(_DEVICES)} below /dev")
@@ -88,7 +88,7 @@ def devices(grant: Grant) -> list[Path]:
 
 
 def accelerators() -> tuple[Path, ...]:
-    """The accelerators' device nodes of this machine, sorted; empty where it has none."""
+    """Return the accelerators' device nodes of this machine, sorted; empty if it has none."""
     found = (node for pattern in _DEVICES for node in Path("/dev").glob(pattern))
     return tuple(sorted(node for node in found if node.is_char_device() and not node.is_symlink()))
 

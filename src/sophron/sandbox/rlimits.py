@@ -16,7 +16,7 @@ Limit = tuple[int, int, int]
 
 
 def wanted(grant: Grant) -> list[Limit]:
-    """The kernel's limits for each process of a grant: (resource, soft, hard)."""
+    """Return the kernel's limits for each process of a grant: (resource, soft, hard)."""
     made = [(resource.RLIMIT_CORE, 0, 0)]
     if grant.cpu_s is not None:
         made.append((resource.RLIMIT_CPU, grant.cpu_s, grant.cpu_s + 1))

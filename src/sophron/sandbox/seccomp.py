@@ -69,7 +69,10 @@ _ALLOWED: Instruction = (_RETURN, 0, 0, _ALLOW)
 
 
 def program(machine: str | None = None) -> bytes | None:
-    """The filter for this processor (or `machine`) as the kernel takes it; None for one that it is not written for."""
+    """Return the filter for this processor (or `machine`) as the kernel takes it.
+
+    None for one that it is not written for.
+    """
     calls = _CALLS.get(machine or platform.machine())
     if calls is None:
         return None

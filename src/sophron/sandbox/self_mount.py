@@ -20,5 +20,5 @@ def folders() -> list[Path]:
 
 
 def environment() -> dict[str, str]:
-    """What the command needs to find itself, and to leave no caches and no threads that nobody asked for."""
+    """Return what the command needs to find itself, and to leave no caches and no threads that nobody asked for."""
     return {"PYTHONPATH": str(_PACKAGE.parent), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}

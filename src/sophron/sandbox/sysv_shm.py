@@ -18,7 +18,7 @@ _LIBRARY = ctypes.CDLL(None, use_errno=True)
 
 @contextmanager
 def listed(first: int, number: int) -> Iterator[int | None]:
-    """Our copy of descriptor `number` of the only child of process `first`; None where the kernel refuses it."""
+    """Our copy of descriptor `number` of the only child of process `first`; None if the kernel refuses it."""
     copy = -1
     children = Path(f"/proc/{first}/task/{first}/children").read_text(encoding="ascii").split()
     for child in children:
@@ -35,7 +35,7 @@ def listed(first: int, number: int) -> Iterator[int | None]:
 
 
 def resident_mb(handle: int | None) -> float:
-    """Memory in MB that the segments of a list take, attached or not; 0 without a list."""
+    """Return the memory in MB that the segments of a list take, attached or not; 0 without a list."""
     if handle is None:
         return 0.0
     os.lseek(handle, 0, os.SEEK_SET)

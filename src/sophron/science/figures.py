@@ -52,6 +52,6 @@ def saved_figure(path: Path, width: float = 6.4, height: float = 4.0) -> Iterato
 
 
 def logarithmic_sample(count: int, most: int = 400) -> NDArray[np.intp]:
-    """Indices 1 ... `count` - 1, at most `most` of them, evenly spaced on a logarithmic axis."""
+    """Return the indices 1 ... `count` - 1, at most `most` of them, evenly spaced on a logarithmic axis."""
     grown = np.rint(np.geomspace(1, max(count - 1, 1), most)).astype(np.intp)
     return np.unique(np.clip(grown, 1, max(count - 1, 1)))

@@ -63,7 +63,7 @@ class StepExecutor(RemoteExecutor):  # type: ignore[misc] # the interface has no
         self._send(info, order)
 
     def order(self, job: Any) -> Order:
-        """What the worker is told of this job."""
+        """Return the message that the worker gets for this job."""
         about: dict[str, Any] = {
             "folder": str(Path.cwd()),
             "lease": str(self._lease.path),
@@ -140,7 +140,7 @@ class StepExecutor(RemoteExecutor):  # type: ignore[misc] # the interface has no
         self.report_job_error(info, msg=f"The step lost its worker {info.aux['lost']} times, last: {error}. ")
 
     def is_broken(self, error: BaseException | None) -> bool:  # noqa: ARG002 - for pools that can break
-        """Whether the pool as a whole is beyond use."""
+        """Return whether the pool as a whole is beyond use."""
         return False
 
     def _failed(self, info: SubmittedJobInfo, order: Order, ended: Ended) -> None:
@@ -184,5 +184,5 @@ class StepExecutor(RemoteExecutor):  # type: ignore[misc] # the interface has no
 
 
 def _number(value: Any) -> int:
-    """A resource as a number; 0 where it is not given or not known yet."""
+    """A resource as a number; 0 if it is not given or not known yet."""
     return int(value) if isinstance(value, int | float) else 0

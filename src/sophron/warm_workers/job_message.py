@@ -1,4 +1,4 @@
-"""What a worker is told of one step, and what it answers: plain data, so that any pool can carry it."""
+"""Messages between driver and worker about one step: plain data, so that any pool can carry them."""
 
 import json
 import signal
@@ -11,12 +11,12 @@ class _Message:
     """Sent as one line of JSON: a pool carries a string fast, and the ends need not unpickle each other's classes."""
 
     def text(self) -> str:
-        """The message as one line."""
+        """Return the message as one line."""
         return json.dumps(vars(self))
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """The message that `text` gave."""
+        """Return the message that `text` gave."""
         return cls(**json.loads(text))
 
 
@@ -47,7 +47,7 @@ class Order(_Message):
 
 @dataclass(frozen=True)
 class Ended(_Message):
-    """How a step ended. code: its exit code, negative for a signal. problem: a sentence, where there is one.
+    """How a step ended. code: its exit code, negative for a signal. problem: a sentence, if there is one.
 
     cpu_s: what the step and all it waited for used, in CPU seconds.
     """
@@ -62,7 +62,7 @@ class Ended(_Message):
         return bool(self.code or self.problem)
 
     def reason(self) -> str:
-        """One sentence about a failure."""
+        """Return one sentence about a failure."""
         if self.problem:
             return self.problem
         if self.code < 0:

@@ -33,7 +33,7 @@ class Lease:
 
 
 def _end_dead(folder: Path) -> bool:
-    """Remove leases of dead runs; True where there was one. One of another machine says nothing here: it stays."""
+    """Remove leases of dead runs; True if there was one. One of another machine says nothing here: it stays."""
     found = False
     for path in folder.glob(f"{process_identity.host()}-*.lease"):
         try:

@@ -72,7 +72,7 @@ def _start(order: Order) -> int:
 
 
 def _watch(pid: int, order: Order, channel: socket.socket) -> str:
-    """Wait for the step. Why it was ended, where it was; leaves with it where the worker is gone."""
+    """Wait for the step, and return why it was ended, if it was; leave with it if the worker is gone."""
     handle = os.pidfd_open(pid)
     poll = select.poll()
     poll.register(handle, select.POLLIN)

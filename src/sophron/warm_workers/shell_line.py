@@ -21,7 +21,7 @@ class CannotStartError(Exception):
 
 
 def prepare(order: Order) -> None:
-    """Bring files into the state in which a step begins; CannotStartError where that cannot be.
+    """Bring files into the state in which a step begins; CannotStartError if that cannot be.
 
     The working directory is the order's already.
     """
@@ -36,7 +36,7 @@ def prepare(order: Order) -> None:
 
 
 def _remove(path: Path, *, directory: bool) -> None:
-    """Remove an old result; a folder with content goes only where the rule says that its output is a directory."""
+    """Remove an old result; a folder with content goes only if the rule says that its output is a directory."""
     if path.is_dir() and not path.is_symlink():
         if directory:
             shutil.rmtree(path)
@@ -56,14 +56,14 @@ def _await(inputs: list[str], latency_s: float) -> None:
 
 
 def environment(order: Order) -> Mapping[str, str]:
-    """The variables of the step: the worker's own, the declared ones, and those that Snakemake sets."""
+    """Return the variables of the step: the worker's own, the declared ones, and those that Snakemake sets."""
     scratch = tempfile.gettempdir()
     threads = {f"{name}_NUM_THREADS": str(order.threads) for name in THREADS}
     return {**os.environ, **threads, **dict.fromkeys(SCRATCH, scratch), **order.environment}
 
 
 def start(order: Order) -> int:
-    """Start the line in a session of its own; its process id. Raises CannotStartError."""
+    """Start the line in a new session; return its process id. Raises CannotStartError."""
     prepare(order)
     writable = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     return os.posix_spawn(

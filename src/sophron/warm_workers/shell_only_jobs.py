@@ -1,4 +1,4 @@
-"""Which jobs are plain shell lines, that a worker may run by itself, and which need Snakemake's own job step.
+"""Tell jobs that are plain shell lines, which a worker may run directly, from those that need Snakemake's job step.
 
 A job is plain where Snakemake's job step would do nothing that the driver does not do as well: the driver checks and
 touches outputs, removes those of a failed job, keeps metadata, handles temporary, protected and ensured files.
@@ -17,7 +17,7 @@ UNKNOWN = "<TBD>"
 
 
 def why_not(job: Any) -> str | None:
-    """Why `job` needs Snakemake's own job step; None where it is a plain shell line."""
+    """Return why `job` needs Snakemake's own job step; None if it is a plain shell line."""
     if job.is_group():
         return "is a group"
     if not job.is_shell:
@@ -66,7 +66,7 @@ def _is_special(file: Any) -> bool:
 
 
 def shell_line(job: Any) -> tuple[str, str] | None:
-    """Command and shell of a plain job as Snakemake's `shell` would run them; None where it would need a script file.
+    """Command and shell of a plain job as Snakemake's `shell` would run them; None if it would need a script file.
 
     The prefix (`set -euo pipefail`, or what the Snakefile sets) and the suffix are Snakemake's.
     """

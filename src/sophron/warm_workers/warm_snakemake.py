@@ -26,7 +26,7 @@ def warm() -> None:
 
 
 def start(order: Order) -> int:
-    """Fork a job step in a session of its own; its process id."""
+    """Fork a job step into a new session; return its process id."""
     warm()
     sys.stdout.flush()
     sys.stderr.flush()

@@ -25,7 +25,7 @@ class _Server:
         self.channel.settimeout(LOOK_S)
 
     def run(self, order: str) -> str:
-        """Run one step; EOFError where the server was killed meanwhile, after the step was ended too."""
+        """Run one step; EOFError if the server was killed meanwhile, after the step was ended too."""
         step = 0
         self.channel.sendall(f"{order}\n".encode())
         for answer in self._answers():
@@ -53,7 +53,7 @@ class _Server:
             yield from lines
 
     def _look(self) -> None:
-        """Leave, and end the step, where nobody hears the answer: another worker may be given the step."""
+        """Leave, and end the step, if nobody hears the answer: another worker may be given the step."""
         if os.getppid() != self.parent:
             os._exit(1)
 

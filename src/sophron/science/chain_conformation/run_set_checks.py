@@ -59,7 +59,7 @@ class RunSet:
 
 
 def check(sets: Sequence[RunSet]) -> None:
-    """EngineFailure if a run was not executed as its stage claims, or if runs had another start or seed."""
+    """Raise EngineFailure if a run was not executed as its stage claims, or if runs had another start or seed."""
     for one in sets:
         for run in one.runs:
             _check_record(one.way, run)

@@ -28,7 +28,7 @@ class Harmonic:
     k: float
 
     def __post_init__(self) -> None:
-        """ValueError if it restrains nothing."""
+        """Raise ValueError if it restrains nothing."""
         if not (self.k > 0 and math.isfinite(self.target)):
             raise ValueError("a restraint needs k > 0 and a finite target; leave it out where it is free")
 

@@ -71,7 +71,7 @@ def check_reached(sampled: NDArray[np.int64], last: int) -> None:
 
 
 def check_multiples(ctx: StepContext, of: str, *names: str) -> None:
-    """EngineFailure unless each named value of the definition (if given) is a multiple of the value `of`."""
+    """Raise EngineFailure unless each named value of the definition (if given) is a multiple of the value `of`."""
     for name in names:
         if ctx.definition.get(name, 0) % ctx.definition[of]:
             raise EngineFailure(

@@ -123,7 +123,7 @@ def frames(workdir: Path, atoms: int) -> Joined:
 
 
 def check_complete(steps: Steps, name: str, last_step: int, every: int) -> None:
-    """EngineFailure unless `steps` are exactly 0, every, 2 every, ..., last_step."""
+    """Raise EngineFailure unless `steps` are exactly 0, every, 2 every, ..., last_step."""
     import numpy as np
 
     planned = np.arange(0, last_step + 1, every)

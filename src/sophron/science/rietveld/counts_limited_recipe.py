@@ -19,7 +19,7 @@ from sophron.science.rietveld.refinement import Refinement
 
 @dataclass(frozen=True)
 class Step:
-    """A rung with what its groups need. needs: empty where it is always free."""
+    """A rung with what its groups need. needs: empty if it is always free."""
 
     rung: Rung
     needs: Mapping[Group, Need] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Climbed:
 
 @cache
 def recipe() -> Recipe:
-    """The recipe in `counts_limited_recipe.yaml`."""
+    """Return the recipe in `counts_limited_recipe.yaml`."""
     data = yaml.safe_load((Path(__file__).parent / "counts_limited_recipe.yaml").read_text(encoding="utf-8"))
     steps = tuple(
         Step(
@@ -61,7 +61,7 @@ def recipe() -> Recipe:
 
 
 def climb(refinement: Refinement, main: str, by: Recipe, *, limit_s: float = 60.0) -> Climbed:
-    """All rungs that the counts support, then weights until they settle.
+    """Return all rungs that the counts support, then weights until they settle.
 
     Each cycle weighs by the model before it. After the first rung one rehearsal with everything free says what the
     counts support. A rung that ends badly, or in a value that no sample can have, is taken back. `main`: name of the

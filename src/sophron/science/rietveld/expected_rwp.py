@@ -1,4 +1,4 @@
-"""What Rwp is to be expected: of counting statistics, and of what a model cannot reach at any counts."""
+"""Expected Rwp: the counting-statistics floor plus the model's own misfit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Floor:
         return 100.0 * math.sqrt(self.misfit / self.signal)
 
     def rwp_percent(self, time_s: float, variables: int) -> float:
-        """Expected Rwp of a fit with so many variables to Poisson counts, weighted by its model.
+        """Return the expected Rwp of a fit with so many variables to Poisson counts, weighted by its model.
 
         From the expectations of sum w (y - m)^2 and of sum w y^2 with w = 1/m: the variance of y is its mean, and
         each variable takes up one squared deviation. To first order, so the two are taken apart.
@@ -40,7 +40,7 @@ class Floor:
 
 
 def floor(fit: Fit, time_s: float) -> Floor:
-    """The floor of the model in `fit`, refined against expected counts of `time_s` with their own variances."""
+    """Return the floor of the model in `fit`, refined against expected counts of `time_s` with their own variances."""
     truth, model = fit.curves.observed, fit.curves.calculated
     return Floor(
         time_s,
@@ -51,7 +51,7 @@ def floor(fit: Fit, time_s: float) -> Floor:
 
 
 def misfit_percent(fit: Fit) -> float:
-    """What of Rwp counting statistics do not explain: root of Rwp^2 - Rexp^2, zero where they explain all of it.
+    """Return what of Rwp counting statistics do not explain: root of Rwp^2 - Rexp^2, zero if they explain all of it.
 
     Unlike GOF it does not grow with the time, so one bound on it holds for a short and a long scan.
     """

@@ -1,4 +1,4 @@
-"""GSAS-II through GSASIIscriptable, in an environment of its own that SOPHRON_GSAS2_PYTHON names."""
+"""GSAS-II through GSASIIscriptable, in the environment that SOPHRON_GSAS2_PYTHON names."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ class Gsas2(ExternalEngine):
         self._found: tuple[str, str | None] | None = None
 
     def missing(self) -> str | None:
-        """One sentence that says what lacks, or None. Looked up once for each value of the variable."""
+        """Return one sentence that says what lacks, or None. Looked up once for each value of the variable."""
         python = os.environ.get(VARIABLE, "")
         if self._found is None or self._found[0] != python:
             self._found = (python, _lack(python))
         return self._found[1]
 
     def capabilities(self) -> Capabilities:
-        """What can be asked of it. Displacement is of a flat specimen, absorption of a capillary."""
+        """Return what can be asked of it. Displacement is of a flat specimen, absorption of a capillary."""
         lacks: dict[Group, str] = {}
         return Capabilities(
             groups=frozenset(GROUPS),

@@ -31,10 +31,10 @@ class _Bank:
 
 
 def read_gsas(path: Path) -> Pattern | None:
-    """The pattern of the one bank in `path`; None where it is another format. UserError with the line.
+    """Return the pattern of the one bank in `path`; None if it is another format. UserError with the line.
 
     A point of STD is the mean of the counts of some detectors, so its variance is that mean over their number
-    (GSAS manual, LAUR 86-748). Where each point has one detector the counts are raw.
+    (GSAS manual, LAUR 86-748). If each point has one detector, the counts are raw.
     """
     with path.open("rb") as stream:
         head = [stream.readline(1024) for _ in range(HEAD_LINES)]

@@ -21,7 +21,7 @@ GEOMETRIES: Mapping[str, Geometry] = {"Bragg-Brentano": "bragg_brentano", "Debye
 def read_instrument(path: Path, *, bank: int = 1) -> Instrument:
     """The instrument that `path` describes, of constant wavelength. UserError, with the key, for what is not there.
 
-    Where a file does not name the geometry it is what GSAS-II takes for granted: flat and reflecting for a doublet, a
+    If a file does not name the geometry, it is what GSAS-II takes for granted: flat and reflecting for a doublet, a
     capillary for one line. S/L and H/L of a `.prm` are read, which GSAS-II itself leaves out; an Instrument has their
     mean. GP and what comes after the eighth coefficient of a profile have no place in an Instrument.
     """
@@ -92,7 +92,7 @@ def _card(path: Path, cards: Mapping[str, str], key: str) -> str:
 
 
 def _instprm(path: Path, text: str, bank: int) -> Instrument:
-    """Lines of `key:value`, by banks where there are several; text after a triple quote is a comment or a program."""
+    """Lines of `key:value`, by banks if there are several; text after a triple quote is a comment or a program."""
     values: dict[str, str] = {}
     here = True
     for line in text.split('"""', maxsplit=1)[0].splitlines():

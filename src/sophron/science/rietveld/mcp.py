@@ -25,14 +25,17 @@ ABOUT = (
 
 
 def base(name: str, instructions: str) -> MCPServer[Any]:
-    """A server without tools. What it prints goes nowhere near the protocol: logs are on standard error alone."""
+    """Return a server without tools.
+
+    What it prints goes nowhere near the protocol: logs are on standard error alone.
+    """
     from mcp.server import MCPServer
 
     return MCPServer(name, instructions=instructions, log_level="ERROR")
 
 
 def server(session: Session) -> MCPServer[Any]:
-    """A server that offers the tools of `session` to whoever connects; calls wait for one another."""
+    """Return a server that offers the tools of `session` to whoever connects; calls wait for one another."""
     made = base(NAME, ABOUT)
     lock = threading.Lock()
     for name, tool in TOOLS.items():
@@ -56,7 +59,7 @@ def _bound(session: Session, name: str, tool: Callable[..., Answer], lock: threa
 
 
 def result(session: Session, answer: Answer) -> CallToolResult:
-    """An answer as MCP has it: JSON as text, then its picture; a call that failed is an error of the tool."""
+    """Return an answer as MCP has it: JSON as text, then its picture; a call that failed is an error of the tool."""
     from mcp_types import CallToolResult, ImageContent, TextContent
 
     said = {"ok": answer.ok, "hint": answer.hint, "numbers": dict(answer.numbers), **answer.details}

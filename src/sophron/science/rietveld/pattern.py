@@ -31,7 +31,10 @@ LARGEST_BYTES = 64 * 1024**2
 
 
 def read(path: Path, engine: RietveldEngine) -> Pattern:
-    """The pattern in `path`, checked: columns and GSAS's files read here, others as `engine` knows them. UserError."""
+    """Return the pattern in `path`, checked: columns and GSAS's files read here, others as `engine` knows them.
+
+    May raise UserError.
+    """
     try:
         size = path.stat().st_size
     except OSError as error:
@@ -47,7 +50,7 @@ def read(path: Path, engine: RietveldEngine) -> Pattern:
 
 
 def _without_filling(pattern: Pattern) -> Pattern:
-    """Without zeros at the end that are no counts: files of GSAS fill their last lines with them.
+    """Drop zeros at the end that are not counts: files of GSAS fill their last lines with them.
 
     Two of them in fluorapatite's 5753 points were 1 % of Rwp. Zeros after few counts are counts.
     """

@@ -54,12 +54,15 @@ class Evidence:
 
 @cache
 def thresholds() -> Thresholds:
-    """Those in `phase_significance.yaml`."""
+    """Return those in `phase_significance.yaml`."""
     return Thresholds(**yaml.safe_load((Path(__file__).parent / "phase_significance.yaml").read_text(encoding="utf-8")))
 
 
 def significance(fit: Fit, phase: str) -> float:
-    """Scale of `phase` over its uncorrected esd, 0 where the engine took it out; UserError where it was not free."""
+    """Return the scale of `phase` over its uncorrected esd, 0 if the engine took it out.
+
+    Raise UserError if it was not free.
+    """
     free = {one.name: one for one in fit.parameters}
     scale = free.get(f"scale/{phase}")
     if scale is None:
@@ -68,7 +71,7 @@ def significance(fit: Fit, phase: str) -> float:
 
 
 def of_minor_phase(fit: Fit, phase: str, by: Thresholds) -> Evidence:
-    """Verdict on a phase whose scale was free beside that of the main one."""
+    """Return the verdict on a phase whose scale was free beside that of the main one."""
     found = significance(fit, phase)
     if found >= by.claimed_from and is_adequate(fit, by):
         share = next(one for one in fit.phases if one.name == phase)
@@ -78,5 +81,5 @@ def of_minor_phase(fit: Fit, phase: str, by: Thresholds) -> Evidence:
 
 
 def is_adequate(fit: Fit, by: Thresholds) -> bool:
-    """Whether the model as a whole may be right: a wrong main phase leaves more than any minor one explains."""
+    """Return whether the model as a whole may be right: a wrong main phase leaves more than any minor one explains."""
     return misfit_percent(fit) <= by.misfit_percent

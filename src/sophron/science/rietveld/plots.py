@@ -20,7 +20,10 @@ FEWEST_POINTS = 5
 
 
 def pattern_png(fit: Fit, path: Path, window_deg: tuple[float, float] | None = None) -> Path:
-    """Observed, calculated, background, Bragg ticks and, below, the difference; UserError for an empty window."""
+    """Return the observed, calculated, background, Bragg ticks and, below, the difference.
+
+    Raise UserError for an empty window.
+    """
     import matplotlib as mpl
     from matplotlib.figure import Figure
 

@@ -37,7 +37,10 @@ LARGEST_BYTES = 1024**2
 
 
 def take(name: str, folder: Path | None = None) -> Path:
-    """The file called `name`: in `folder`, or in the one that SOPHRON_XRD_DATA names. UserError where it is not it."""
+    """Return the file called `name`: in `folder`, or in the one that SOPHRON_XRD_DATA names.
+
+    Raise UserError if it is not it.
+    """
     where = folder or (Path(os.environ[VARIABLE]) if VARIABLE in os.environ else None)
     if where is None:
         raise UserError(f"{name} is not there; download it into a folder and name that in {VARIABLE}")
@@ -49,7 +52,7 @@ def take(name: str, folder: Path | None = None) -> Path:
 
 
 def download(name: str, folder: Path) -> Path:
-    """The file called `name` in `folder`, where it is written if it is not there. UserError with its address."""
+    """Return the file called `name` in `folder`, where it is written if it is not there. UserError with its address."""
     path = folder / name
     if not path.is_file():
         address = FILES[name][0] + name

@@ -31,7 +31,7 @@ Of zero and displacement it frees the second: the larger error there, and both w
 
 
 def climb(refinement: Refinement, rungs: Sequence[Rung], *, limit_s: float = 60.0) -> list[Cycle]:
-    """One cycle a rung, each of `limit_s` at most; the last one is the first that did not end well, if any."""
+    """Return one cycle a rung, each of `limit_s` at most; the last one is the first that did not end well, if any."""
     done: list[Cycle] = []
     free: tuple[Freed, ...] = ()
     for rung in rungs:

@@ -1,4 +1,4 @@
-"""How much may be free at these counts: a group whose values the counts cannot tell is held.
+"""Groups that the counts can refine: a group whose values they cannot determine is held.
 
 The rule needs no look at the data. A pattern that is exactly the present model, with the variances of its counts, is
 refined with the group free; the esds that come out are those to be expected of the data (they follow from the
@@ -31,18 +31,18 @@ class Need:
     relative: bool = False
 
     def is_met(self, value: float, esd: float) -> bool:
-        """Whether `esd` is as good as needed for a parameter of this value."""
+        """Return whether `esd` is as good as needed for a parameter of this value."""
         return esd <= self.esd * (abs(value) if self.relative else 1.0)
 
 
 def group(parameter: str) -> str:
-    """The group of a parameter's name: `x/FAP/O5` is of `position`."""
+    """Return the group of a parameter's name: `x/FAP/O5` is of `position`."""
     first = parameter.partition("/")[0]
     return "position" if first in _OF_COORDINATES else first
 
 
 def shared_sites(state: State) -> tuple[tuple[str, ...], ...]:
-    """Displacement parameters of atoms that share a site, to be held equal: no pattern tells them apart."""
+    """Return the displacement parameters of atoms that share a site, to be held equal: no pattern tells them apart."""
     sites: dict[tuple[str, ...], list[str]] = {}
     for name in state.values:
         kind, _, atom = name.partition("/")
@@ -53,7 +53,7 @@ def shared_sites(state: State) -> tuple[tuple[str, ...], ...]:
 
 
 def request(state: State, free: Sequence[Freed], limit_s: float) -> Request:
-    """A cycle with all of `free`, shared sites held together."""
+    """Return a cycle with all of `free`, shared sites held together."""
     atoms = any(one.group == "u_iso" for one in free)
     return Request(tuple(free), equal=shared_sites(state) if atoms else (), limit_s=limit_s)
 
@@ -61,7 +61,7 @@ def request(state: State, free: Sequence[Freed], limit_s: float) -> Request:
 def rehearse(
     engine: RietveldEngine, state: State, fit: Fit, free: Sequence[Freed], *, limit_s: float = 60.0
 ) -> tuple[Parameter, ...]:
-    """Parameters of `free` with the esds to be expected at the counts of `fit`; none where not even this converges.
+    """Parameters of `free` with the esds to be expected at the counts of `fit`; none if not even this converges.
 
     Residuals are one standard deviation up and down by turns: chi squared is then what counting statistics make it,
     and no parameter can follow them.
@@ -75,7 +75,7 @@ def rehearse(
 
 
 def uncertain(rehearsed: Sequence[Parameter], needs: Mapping[Group, Need]) -> str | None:
-    """The first parameter that is expected too uncertain to be free, as a clause; None where there is none."""
+    """Return the first parameter that is expected too uncertain to be free, as a clause; None if there is none."""
     wanted = {str(name): need for name, need in needs.items()}
     known = [one for one in rehearsed if one.esd_counting is not None]  # others follow these by symmetry
     missing = wanted.keys() - {group(one.name) for one in known}
@@ -90,9 +90,9 @@ def uncertain(rehearsed: Sequence[Parameter], needs: Mapping[Group, Need]) -> st
 
 
 def counts_needed(rehearsed: Sequence[Parameter], needs: Mapping[Group, Need], counts: float) -> float:
-    """Counts in a pattern from which all `needs` are met, where `rehearsed` is for one of `counts`.
+    """Return the counts in a pattern from which all `needs` are met, where `rehearsed` is for one of `counts`.
 
-    Esds go as one over the root of the counts. UserError where a group has no esd.
+    Esds go as one over the root of the counts. UserError if a group has no esd.
     """
     worst = 0.0
     for name, need in needs.items():
@@ -104,7 +104,7 @@ def counts_needed(rehearsed: Sequence[Parameter], needs: Mapping[Group, Need], c
 
 
 def unphysical(fit: Fit) -> str | None:
-    """The first parameter that no sample can have, as a clause; None where all are possible."""
+    """Return the first parameter that no sample can have, as a clause; None if all are possible."""
     for one in fit.parameters:
         if group(one.name) in POSITIVE and one.value < 0:
             return f"{one.name} is {one.value:.3g}, below zero"

@@ -50,7 +50,7 @@ def refined(name: str, cif: str, values: Mapping[str, float], parameters: Mappin
 
 
 def with_esd(value: float, esd: float | None) -> str:
-    """A number as CIF writes it: `9.3719(14)`, the esd in units of the last digits (2 to 19)."""
+    """Return a number as CIF writes it: `9.3719(14)`, the esd in units of the last digits (2 to 19)."""
     if esd is None or not math.isfinite(esd) or esd <= 0:
         return f"{value:.6f}"
     digits = -math.floor(math.log10(esd))

@@ -1,4 +1,4 @@
-"""Whether a request can be met and makes sense, before an engine is asked: one sentence where not."""
+"""Whether a request can be met and makes sense, before an engine is asked: one sentence if not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FEWEST_POINTS = 50
 
 
 def check_request(request: Request, state: State, engine: str, has: Capabilities) -> None:
-    """UserError for what `engine` does not have, and for freeing zero and displacement on one way."""
+    """Raise UserError for what `engine` does not have, and for freeing zero and displacement on one way."""
     if not request.free:
         raise UserError("nothing is free in this cycle; name at least one group, such as scale")
     for freed in request.free:
@@ -43,7 +43,7 @@ def _check_group(group: str, engine: str, has: Capabilities) -> None:
 
 
 def check_pair(free: Iterable[Group], moved: Iterable[Group]) -> None:
-    """UserError where zero and displacement are both free, or one is after the other was.
+    """Raise UserError if zero and displacement are both free, or one is after the other was.
 
     Both shift lines, by a constant and by cos(theta): together they fit better, and the cell goes wrong. Fluorapatite:
     a lower Rwp and a cell that is hundreds of ppm off. One after the other comes to the same. free: in this cycle;
@@ -62,7 +62,7 @@ def check_pair(free: Iterable[Group], moved: Iterable[Group]) -> None:
 
 
 def check_setup(setup: Setup, engine: str, has: Capabilities) -> tuple[float, float]:
-    """UserError for a setup that cannot be; the limits that hold, in degrees."""
+    """Raise UserError for a setup that cannot be; the limits that hold, in degrees."""
     check_pattern(setup.pattern)
     if not setup.phases:
         raise UserError("phases: there is none; give at least one CIF")

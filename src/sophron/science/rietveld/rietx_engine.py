@@ -25,7 +25,7 @@ class Rietx(ExternalEngine):
     name = "rietx"
 
     def missing(self) -> str | None:
-        """One sentence that says what lacks, or None."""
+        """Return one sentence that says what lacks, or None."""
         try:
             found = version("rietx")
         except PackageNotFoundError:
@@ -33,7 +33,7 @@ class Rietx(ExternalEngine):
         return None if found == VERSION else f"rietx {found} is not {VERSION}; pip install 'sophron[xrd]'"
 
     def capabilities(self) -> Capabilities:
-        """What can be asked of it."""
+        """Return what can be asked of it."""
         return Capabilities(
             groups=frozenset(GROUPS) - frozenset(_LACKS),
             lacks=_LACKS,

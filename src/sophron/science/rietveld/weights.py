@@ -1,4 +1,4 @@
-"""Weights of counts: from what a model expects, not from what was counted, because that is biased where counts are few.
+"""Weights of counts: from what a model expects, not from what was counted, because that is biased if counts are few.
 
 A point that by chance counted less would be weighted more, and the fit be drawn below the truth: at a mean of four
 counts by 29 % of the background. With variances of the expected counts, worked out anew after each fit until nothing
@@ -25,12 +25,12 @@ MOST_ROUNDS = 6
 
 
 def even(pattern: Pattern) -> Pattern:
-    """The same weight everywhere, to begin with: far from the best, but without bias."""
+    """Return the same weight everywhere, to begin with: far from the best, but without bias."""
     return replace(pattern, sigma=np.full_like(pattern.intensity, np.sqrt(pattern.intensity.mean())))
 
 
 def from_model(pattern: Pattern, fit: Fit) -> Pattern:
-    """Variances of the counts that `fit` expects; outside its range, where nothing is fitted, even ones."""
+    """Return the variances of the counts that `fit` expects; outside its range, if nothing is fitted, even ones."""
     calculated = fit.curves.calculated
     variance = np.full_like(pattern.intensity, pattern.intensity.mean())
     inside = np.isin(pattern.two_theta_deg, fit.curves.two_theta_deg)
@@ -41,7 +41,7 @@ def from_model(pattern: Pattern, fit: Fit) -> Pattern:
 def settle(refinement: Refinement, request: Request, label: str) -> Cycle:
     """Refine and weigh by turns until no parameter moves by a tenth of its esd; the last cycle, well ended or not.
 
-    Where the current state was refined with the same freedom, one cycle that moves nothing is enough. It leaves
+    If the current state was refined with the same freedom, one cycle that moves nothing is enough. It leaves
     `refinement.pattern` with the weights that the last cycle had.
     """
     before = refinement.current.fit

@@ -94,7 +94,7 @@ def _analyse(path: Path, count: int) -> Replica:
 
 
 def _check(frames: int, beads: int, count: int) -> None:
-    """EngineFailure if there is nothing to analyse."""
+    """Raise EngineFailure if there is nothing to analyse."""
     if beads <= count:
         raise EngineFailure(
             f"chains of {beads} beads have {beads - 1} Rouse modes; rouse.definition.modes wants {count}"

@@ -17,7 +17,10 @@ PARAMETERS = 6
 
 
 def fit(pattern: Pattern, low_deg: float, high_deg: float) -> dict[str, float]:
-    """Position and width in degrees, area in counts x degrees with its esd, significance; UserError for no fit."""
+    """Return the position and width in degrees, area in counts x degrees with its esd, significance.
+
+    Raise UserError for no fit.
+    """
     from scipy.optimize import curve_fit
 
     inside = (pattern.two_theta_deg >= low_deg) & (pattern.two_theta_deg <= high_deg)

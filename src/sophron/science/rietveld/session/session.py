@@ -62,7 +62,7 @@ class Reached:
 
 
 class Session:
-    """One sample on one engine, in a folder of its own. UserError for what cannot be; nothing then has changed."""
+    """One sample on one engine, in a separate folder. UserError for what cannot be; nothing then has changed."""
 
     def __init__(self, engine: RietveldEngine, sample: Sample, folder: Path) -> None:
         if folder.exists() and any(folder.iterdir()):
@@ -121,7 +121,7 @@ class Session:
         self._stale = True
 
     def refine(self, label: str, cycles: int) -> Cycle:
-        """One cycle with everything that is free. Where it ends well its state becomes the current one."""
+        """Return one cycle with everything that is free. If it ends well, its state becomes the current one."""
         refinement = self._refinement()
         before = self._current()
         moved = before.moved | {one.group for one in self.free}
@@ -236,7 +236,7 @@ class Session:
         return [parts[2] for parts in names if parts[:2] == ["u_iso", phase]]
 
     def fitted(self) -> tuple[Reached, Fit]:
-        """The current state and its fit; UserError where there is none."""
+        """Return the current state and its fit; UserError if there is none."""
         state = self._current()
         if state.fit is None:
             raise UserError("nothing was refined yet; release scale and background, and refine")
@@ -255,7 +255,7 @@ def _leading(fit: Fit) -> list[Parameter]:
 
 
 def weighted(given: Pattern, fit: Fit) -> Pattern:
-    """`given` with the variances that the counts of `fit` have; outside of its range the observed ones."""
+    """Return `given` with the variances that the counts of `fit` have; outside of its range the observed ones."""
     variance = np.maximum(given.intensity, SMALLEST_VARIANCE)
     inside = np.isin(given.two_theta_deg, fit.curves.two_theta_deg)
     if int(inside.sum()) != fit.curves.two_theta_deg.size:

@@ -37,7 +37,10 @@ TOOLS: Mapping[str, Callable[..., Answer]] = {
 
 
 def call(session: Session, name: str, arguments: Mapping[str, Any]) -> Answer:
-    """What the tool `name` answers. What cannot be is an answer with `ok` false and one sentence; nothing raises."""
+    """Return what the tool `name` answers.
+
+    What cannot be is an answer with `ok` false and one sentence; nothing raises.
+    """
     try:
         answer = TOOLS[name](session, **arguments)
     except UserError as error:

@@ -38,7 +38,7 @@ class Truth:
 
 
 def truth(engine: RietveldEngine, of: Series) -> Truth:
-    """The expected pattern: phases by weight, then as much background as the series has.
+    """Return the expected pattern: phases by weight, then as much background as the series has.
 
     Intensity of a phase goes as scale x (mass of the cell x its volume), so the scale as the weight fraction over
     that product (Hill and Howard 1987, 10.1107/S0021889887086199).
@@ -65,7 +65,7 @@ def scan(of: Truth, time_s: float, seed: int) -> Pattern:
 
 
 def expected(of: Truth, time_s: float) -> Pattern:
-    """The counts that `scan` scatters about, with their standard deviation: no noise."""
+    """Return the counts that `scan` scatters about, with their standard deviation: no noise."""
     mean = of.rate_per_s * time_s
     return Pattern(f"{of.series.title}, {time_s:g} s, without noise", of.two_theta_deg, mean, np.sqrt(mean))
 

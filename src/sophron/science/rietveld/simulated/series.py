@@ -1,4 +1,4 @@
-"""Which simulated series there are: read from `series.yaml`, with the CIF texts from `structures/`."""
+"""Read the simulated series from `series.yaml`, with the CIF texts from `structures/`."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def _document() -> dict[str, Any]:
 
 
 def names() -> tuple[str, ...]:
-    """All series."""
+    """Return all series."""
     return tuple(_document()["series"])
 
 
 def series(name: str) -> Series:
-    """The series called so; UserError."""
+    """Return the series called so; UserError."""
     if name not in _document()["series"]:
         raise UserError(f'there is no simulated series "{shown(name)}"; known are {", ".join(names())}')
     data = _document()["series"][name]
@@ -58,12 +58,12 @@ def series(name: str) -> Series:
 
 
 def cif(structure: str) -> str:
-    """Text of one of our structure files."""
+    """Return the text of one of our structure files."""
     return (HERE / "structures" / f"{structure}.cif").read_text(encoding="utf-8")
 
 
 def phase(structure: str) -> Phase:
-    """A structure under the name that refinements know it by."""
+    """Return a structure under the name that refinements know it by."""
     return Phase(NAMES.get(structure, "LLZO"), cif(structure))
 
 
@@ -76,24 +76,24 @@ def angles_deg() -> Array:
 
 
 def rate_per_s() -> float:
-    """Counts a second and step, averaged over a pattern."""
+    """Return the counts a second and step, averaged over a pattern."""
     return float(_document()["rate_per_s"])
 
 
 def background_shape(two_theta_deg: Array) -> Array:
-    """The true background, scaled to its share of one. No polynomial, so that a refined one only comes close."""
+    """Return the true background, scaled to its share of one. No polynomial, so that a refined one only comes close."""
     decay = float(_document()["background_decay_deg"])
     shape = 1.0 + 0.6 * np.exp(-(two_theta_deg - two_theta_deg[0]) / decay)
     return np.asarray(float(_document()["background_share"]) * shape / shape.mean())
 
 
 def instrument(*, true: bool) -> Instrument:
-    """The diffractometer with the sample in it, or as it was calibrated."""
+    """Return the diffractometer with the sample in it, or as it was calibrated."""
     data = {**_document()["instrument"], **(_document()["true_instrument"] if true else {})}
     return Instrument(**{**data, "wavelengths_angstrom": tuple(data["wavelengths_angstrom"])})
 
 
 def setup(of: Series, pattern: Pattern) -> Setup:
-    """What a refinement of `pattern` starts from: the model's structures, the instrument as calibrated."""
+    """Return what a refinement of `pattern` starts from: the model's structures, the instrument as calibrated."""
     background = Background(**_document()["refined_background"], start=float(pattern.intensity.mean()) / 2)
     return Setup(pattern, (phase(of.main), phase(of.candidate)), instrument(true=False), background)

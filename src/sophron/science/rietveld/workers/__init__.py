@@ -1,1 +1,1 @@
-"""The engines' side: programs that run in a process of their own and answer one line of JSON with another."""
+"""The engines' side: programs that run in separate processes and answer one line of JSON with another."""

@@ -15,7 +15,7 @@ from sophron.science.rietveld.workers.worker_loop import Failure, Refusal, answe
 
 
 def apart(operation: Callable[..., Any]) -> Callable[..., Any]:
-    """The operation, run in a fork with an empty folder of its own; its result comes back through a file."""
+    """Return the operation, run in a fork with an empty folder of its own; its result comes back through a file."""
 
     def run(**arguments: Any) -> Any:
         folder = Path(tempfile.mkdtemp(dir=Path.cwd()))

@@ -1,4 +1,4 @@
-"""What may move in a cycle of GSAS-II: flags of refinement and equivalences in its project."""
+"""Set what may move in a cycle of GSAS-II: refinement flags and equivalences in its project."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _free_atoms(phase: Any, flag: str, wanted: str | None) -> None:
 
 
 def _equal(model: Model, names: list[str], wanted: list[dict[str, Any]]) -> None:
-    """Hold values equal: the first leads, and where one of them is free all of them are."""
+    """Hold values equal: the first leads, and if one of them is free, all of them are."""
     missing = next((name for name in names if name not in model.slots), None)
     if missing is not None:
         raise Refusal(f'there is no parameter "{missing}"; see the values of the state')
@@ -97,7 +97,7 @@ def _covers(freed: dict[str, Any], part: list[str | None]) -> bool:
 
 
 def other_background(document: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
-    """The document with another background, which begins where the old one was if it is of its kind."""
+    """Return the document with another background, which begins where the old one was if it is of its kind."""
     before = document["background"]
     old = [document["values"][f"background/{n}"] for n in range(before["count"])]
     values = {name: value for name, value in document["values"].items() if not name.startswith("background/")}

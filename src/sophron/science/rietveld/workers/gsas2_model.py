@@ -39,7 +39,7 @@ _EQUAL_EDGES = {
 class Slot:
     """Where a value lies: `holder[index]`, GSAS-II's name of it; ours is factor * theirs^power.
 
-    follows: our name of the parameter that sets it by symmetry, or "" where symmetry fixes it.
+    follows: our name of the parameter that sets it by symmetry, or "" if symmetry fixes it.
     """
 
     holder: Any
@@ -60,13 +60,13 @@ class Slot:
         return self.convert(self.theirs)
 
     def convert(self, theirs: float) -> float:
-        """Ours for a value of theirs; infinite where a width was given as the inverse of nothing."""
+        """Ours for a value of theirs; infinite if a width was given as the inverse of nothing."""
         if self.power < 0 and theirs == 0:
             return math.inf
         return self.factor * theirs**self.power
 
     def slope(self) -> float:
-        """How much ours changes with theirs, for an esd."""
+        """Return how much ours changes with theirs, for an esd."""
         return abs(self.factor * self.power * self.theirs ** (self.power - 1)) if self.theirs else abs(self.factor)
 
     def put(self, ours: float) -> None:
@@ -102,15 +102,15 @@ class Model:
         self.slots = self._slots()
 
     def values(self) -> dict[str, float]:
-        """Every value in their units, exactly."""
+        """Return every value in their units, exactly."""
         return {name: slot.theirs for name, slot in self.slots.items()}
 
     def ours(self) -> dict[str, float]:
-        """Every value in our units."""
+        """Return every value in our units."""
         return {name: slot.ours for name, slot in self.slots.items()}
 
     def hap(self, phase: Any) -> dict[str, Any]:
-        """What their tables hold for a phase in the histogram."""
+        """Return what their tables hold for a phase in the histogram."""
         found: dict[str, Any] = phase.data["Histograms"][self.histogram.name]
         return found
 
@@ -156,7 +156,7 @@ class Model:
         return found
 
     def march(self, phase: Any) -> bool:
-        """Whether the phase may have preferred orientation."""
+        """Return whether the phase may have preferred orientation."""
         return any(one["march_axis"] is not None for one in self.document["phases"] if one["name"] == phase.name)
 
     def put(self, wanted: dict[str, float]) -> None:
@@ -174,7 +174,7 @@ class Model:
 
 
 def free_cell(symmetry: dict[str, Any]) -> dict[str, str | None]:
-    """Of each cell parameter: None where it is free, the name of the one it equals, "" where it is fixed."""
+    """Of each cell parameter: None if it is free, the name of the one it equals, "" where it is fixed."""
     laue = symmetry["SGLaue"]
     found: dict[str, str | None] = {one: None if one in "abc" else "" for one in _CELL}
     found |= _EQUAL_EDGES.get(laue, {})
@@ -248,7 +248,7 @@ def _sample(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _phase(project: Any, histogram: Any, given: dict[str, Any]) -> Any:
-    """A phase from the text of a CIF. Their reader guesses where a CIF is wrong; what it guessed is refused."""
+    """A phase from the text of a CIF. Their reader guesses if a CIF is wrong; what it guessed is refused."""
     path = Path(f"phase{len(project.phases())}.cif")
     path.write_text(given["cif"], encoding="utf-8")
     blocks = len(re.findall(r"^_cell_length_a\b", given["cif"], re.MULTILINE | re.IGNORECASE))

@@ -26,7 +26,7 @@ CONVERGED = 1e-4
 
 
 def release() -> str:
-    """Version of GSAS-II, as its distribution says it."""
+    """Return the version of GSAS-II, as its distribution says it."""
     try:
         return version("GSAS-II")
     except PackageNotFoundError:
@@ -34,7 +34,7 @@ def release() -> str:
 
 
 def start(setup: dict[str, Any], pattern: dict[str, Any]) -> dict[str, Any]:
-    """The state before any cycle, as plain data."""
+    """Return the state before any cycle, as plain data."""
     document = {key: setup[key] for key in ("phases", "instrument", "background", "excluded_deg")}
     low, high = setup["limits_deg"]
     x = [value for value in pattern["two_theta_deg"] if low <= value <= high]
@@ -75,7 +75,7 @@ def _state(model: Model, document: dict[str, Any]) -> dict[str, Any]:
 
 
 def refine(pattern: dict[str, Any], state: dict[str, Any], request: dict[str, Any]) -> dict[str, Any]:
-    """One cycle; `ended`, the state after it, the fit."""
+    """Return one cycle; `ended`, the state after it, the fit."""
     document = state["document"]
     if request["background"] is not None:
         document = gsas2_flags.other_background(document, request["background"])
@@ -103,7 +103,7 @@ def _said(values: dict[str, Any]) -> str:
 
 
 def calculate(state: dict[str, Any], two_theta_deg: list[float]) -> list[float]:
-    """Intensities of the model at these angles, within the range that it was made for."""
+    """Return the intensities of the model at these angles, within the range that it was made for."""
     low, high = state["document"]["range_deg"]
     if not all(low <= value <= high for value in two_theta_deg):
         raise Refusal(f"the model holds from {low:g} to {high:g} degrees; ask for angles between these")
@@ -116,7 +116,7 @@ def calculate(state: dict[str, Any], two_theta_deg: list[float]) -> list[float]:
 
 
 def read_pattern(path: str) -> dict[str, Any]:
-    """A pattern file in one of the formats that GSAS-II knows."""
+    """Return a pattern file in one of the formats that GSAS-II knows."""
     readers = [one for one in G2sc.Readers["Pwdr"] if one.formatName not in UNREAD]
     try:
         found = G2sc.import_generic(path, readers)[0].powderdata

@@ -1,4 +1,4 @@
-"""What GSAS-II says of a fit, as plain data."""
+"""Read a fit from GSAS-II's project, as plain data."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _covariance(model: Model) -> dict[str, Any]:
 
 
 def ending(model: Model, before: dict[str, float]) -> tuple[str, str]:
-    """How a cycle ended, and why where it did not end well."""
+    """Return how a cycle ended, and why if it did not end well."""
     values = _covariance(model)["Rvals"]
     after = model.ours()
     lost = next((name for name, value in after.items() if not math.isfinite(value)), None)
@@ -45,7 +45,7 @@ def ending(model: Model, before: dict[str, float]) -> tuple[str, str]:
 
 
 def fit(model: Model) -> dict[str, Any]:
-    """The fit of the interface, without its name."""
+    """Return the fit of the interface, without its name."""
     values = _covariance(model)["Rvals"]
     curves = _columns(model)
     weights = 1 / curves["sigma"] ** 2

@@ -27,7 +27,7 @@ _ATOM_GLOBS = {"position": "dof.*", "u_iso": "biso", "occupancy": "occ"}
 
 
 def name(path: str, structure: Any) -> str | None:
-    """Our name of a path; None for one that we do not speak of."""
+    """Return our name of a path; None for one that we do not speak of."""
     parts = path.split(".")
     if path.startswith("instrument.background.c"):
         return f"background/{parts[2][1:]}"
@@ -53,12 +53,12 @@ def _degree_of_freedom(phase: str, label: str, parts: list[str]) -> str | None:
 
 
 def ours(path: str, value: float) -> float:
-    """A value in our units: U where rietx has B = 8 pi^2 U."""
+    """Return a value in our units: U where rietx has B = 8 pi^2 U."""
     return value / U_TO_B if path.endswith(".biso") else value
 
 
 def values(refinement: Any) -> dict[str, float]:
-    """Every parameter by our name."""
+    """Return every parameter by our name."""
     found = {}
     for row in refinement.parameters():
         called = name(row.path, refinement.structure)
@@ -68,7 +68,10 @@ def values(refinement: Any) -> dict[str, float]:
 
 
 def paths(refinement: Any, wanted: dict[str, float]) -> dict[str, float]:
-    """Paths of rietx and values for our names. Refusal for a name that is not there or follows another by symmetry."""
+    """Return the paths of rietx and values for our names.
+
+    Refusal for a name that is not there or follows another by symmetry.
+    """
     rows = {name(row.path, refinement.structure): row for row in refinement.parameters() if ".dof." not in row.path}
     found = {}
     for called, value in wanted.items():
@@ -87,7 +90,7 @@ def paths(refinement: Any, wanted: dict[str, float]) -> dict[str, float]:
 
 
 def globs(refinement: Any, free: list[dict[str, Any]]) -> list[str]:
-    """What a stage of rietx turns on. Refusal for a phase or an atom that is not there."""
+    """Return what a stage of rietx turns on. Refusal for a phase or an atom that is not there."""
     phases = {phase.name: (number, phase) for number, phase in enumerate(refinement.structure.phases)}
     found: list[str] = []
     for one in free:

@@ -33,7 +33,7 @@ ABSORPTION = {"debye_scherrer": "mu_r"}
 
 
 def start(setup: dict[str, Any], pattern: dict[str, Any]) -> dict[str, Any]:
-    """The state before any cycle, as plain data."""
+    """Return the state before any cycle, as plain data."""
     phases = [_phase(one) for one in setup["phases"]]
     instrument = _instrument(setup["instrument"])
     instrument.background = _background(setup["background"])
@@ -140,7 +140,7 @@ def _restored(document: dict[str, Any]) -> Any:
 
 
 def refine(pattern: dict[str, Any], state: dict[str, Any], request: dict[str, Any]) -> dict[str, Any]:
-    """One cycle; `ended`, the state after it, the fit."""
+    """Return one cycle; `ended`, the state after it, the fit."""
     document = state["document"]
     refinement = _restored(document)
     if request["background"] is not None:
@@ -176,7 +176,7 @@ _FIELDS = {"two_theta_deg": "two_theta", "intensity": "intensity", "sigma": "sig
 
 
 def calculate(state: dict[str, Any], two_theta_deg: list[float]) -> list[float]:
-    """Intensities of the model at these angles, within the range that it was made for."""
+    """Return the intensities of the model at these angles, within the range that it was made for."""
     low, high = state["document"]["range_deg"]
     if not all(low <= value <= high for value in two_theta_deg):
         raise Refusal(f"the model holds from {low:g} to {high:g} degrees; ask for angles between these")
@@ -187,7 +187,7 @@ def calculate(state: dict[str, Any], two_theta_deg: list[float]) -> list[float]:
 
 
 def read_pattern(path: str) -> dict[str, Any]:
-    """A pattern file in one of the formats that rietx knows."""
+    """Return a pattern file in one of the formats that rietx knows."""
     try:
         data = rx.read_pattern(path)
     except MemoryError:

@@ -1,4 +1,4 @@
-"""What rietx says of a fit, as plain data."""
+"""Read a fit from rietx, as plain data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ U_TO_B = rietx_names.U_TO_B
 
 
 def ending(result: Any) -> tuple[str, str]:
-    """How a cycle ended, and why where it did not end well."""
+    """Return how a cycle ended, and why if it did not end well."""
     statistics = result.statistics
     if not all(math.isfinite(one) for one in (statistics.rwp, statistics.chi2, *result.y_calc)):
         return "diverged", "the calculated pattern is not finite"
@@ -27,7 +27,7 @@ def ending(result: Any) -> tuple[str, str]:
 
 
 def fit(result: Any, refinement: Any) -> dict[str, Any]:
-    """The fit of the interface, without its name."""
+    """Return the fit of the interface, without its name."""
     statistics = result.statistics
     variables = statistics.n_free_parameters
     said: dict[str, Any] = finite(

@@ -40,14 +40,14 @@ def serve(operations: Mapping[str, Callable[..., Any]]) -> None:
     _say(answers, {"ok": "ready"})
     for line in sys.stdin:
         asked = json.loads(line)
-        # The default action ends this process whatever it is doing, also where nobody is left to stop it.
+        # The default action ends this process whatever it is doing, also if nobody is left to stop it.
         signal.alarm(math.ceil(asked["limit_s"]) + GRACE_S)
         _say(answers, answer(operations[asked["do"]], asked["with"]))
         signal.alarm(0)
 
 
 def answer(operation: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """What the operation came to: `ok`, `refused` or `failed`."""
+    """Return what the operation came to: `ok`, `refused` or `failed`."""
     try:
         return {"ok": operation(**arguments)}
     except Refusal as refusal:
@@ -74,7 +74,7 @@ def finite(value: Any) -> Any:
 
 
 def first_sentence(text: str, most: int = 300) -> str:
-    """The beginning of what an engine said, on one line."""
+    """Return the beginning of what an engine said, on one line."""
     line = " ".join(text.split())
     end = line.find(". ")
     line = line[:end] if end > 0 else line.removesuffix(".")
