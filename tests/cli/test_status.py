@@ -16,6 +16,7 @@ from sophron.cli import status
 from sophron.records import documents, events, process_identity
 from sophron.records.errors import UserError
 from sophron.records.package_data import resource
+from sophron.records.typed_json import to_json
 from sophron.science.lammps import executable
 
 STAGES = [
@@ -234,7 +235,8 @@ def test_an_edited_spec_and_results_of_another_definition(tmp_path, capsys):
     for replica, digest in (("0", recorded.definition_digest("produce")), ("1", "f" * 64)):
         outcome = tmp_path / "results" / "produce" / replica / "outcome.json"
         outcome.parent.mkdir(parents=True)
-        outcome.write_text(json.dumps({"definition_digest": digest}))
+        made = outcome_store.Outcome("done", None, {}, {}, {}, definition_digest=digest)
+        outcome.write_text(json.dumps(to_json(made)))
         outcome_store.publish(tmp_path, f"produce-{replica}", outcome)
     told = live(tmp_path, capsys)["live"]
     assert (told["edited"], told["stale"], told["next"]) == (False, {"produce": 1}, "snakemake")

@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
@@ -13,8 +13,10 @@ from sophron.agents.gateway import spending
 from sophron.campaign.state import projector as states
 from sophron.campaign.state import time_left
 from sophron.campaign.state.model import Record, fresh
-from sophron.records import SPEC_NAME, approvals, documents, events, process_identity
+from sophron.records import SPEC_NAME, approvals, events, process_identity, typed_json
+from sophron.records.canonical_json import file_digest
 from sophron.records.errors import UserError
+from sophron.records.typed_json import from_json
 
 if TYPE_CHECKING:
     from sophron.campaign.spec import spec
@@ -42,9 +44,9 @@ def view(root: Path, *, whole: bool = True) -> Record:
 
 def _state(root: Path, *, checked: bool = True) -> Record:
     """The state, brought up to date where the events are there and the folder can be written."""
-    path = root / states.NAME
+    path, happened = root / states.NAME, (root / events.FILE).exists()
     try:
-        state: Record | None = states.project(root) if (root / events.FILE).exists() else states.stored(root)
+        state: Record | None = states.project(root) if happened else states.stored(root)
     except OSError:  # a read-only copy, or another user's campaign: what was written last is all there is
         state = states.stored(root)
     if state is None and path.exists():
@@ -53,7 +55,9 @@ def _state(root: Path, *, checked: bool = True) -> Record:
         raise UserError(f"{root}: holds neither {SPEC_NAME} nor {states.NAME}; give the folder of a campaign")
     if state is None:
         return fresh()
-    if checked:
+    if checked and not happened:  # what the events do not vouch for may have been written by anybody
+        from sophron.records import documents
+
         documents.validate(documents.Document(state, path), "workflow-state")
     return state
 
@@ -66,17 +70,19 @@ def look(root: Path, state: Record, *, whole: bool = True) -> Record:
 
     driver: fate of the Snakemake process ("running", "lost", "elsewhere"; None where it ended). steps: the running
     ones, each with its fate and progress. edited: campaign.yaml is not the recorded spec. stale: stage -> finished
-    steps whose outcome was made for another definition than campaign.yaml has. models: what calls of language models
-    took and may take, as `spending.beside_the_caps` has it. eta: time left; waiting_for: whom.
+    steps whose outcome was made for another definition than campaign.yaml has, unless that is the signed file. models:
+    what calls of language models took and may take, as `spending.beside_the_caps` has it. eta: time left; waiting_for:
+    whom.
     """
     steps = [_look_at(root, stage, entry) for stage, entry in _running(state)]
     driver = _fate(state["run"]) if state["run"] and not state["run"]["ended_at"] else None
-    current = _current(root)
+    signed = _signed(root)
+    current = None if _is_signed_spec(root, state, signed) else _current(root)
     edited = current is not None and state["spec_digest"] not in {None, current.digest}
     return {
         "driver": driver,
         "steps": steps,
-        "eta": time_left.left(state, steps, _ceilings(root), datetime.now().astimezone()),
+        "eta": time_left.left(state, steps, signed.ceilings, datetime.now().astimezone()),
         "waiting_for": list(_waiting_for(root, state, driver, edited=edited)),
         "edited": edited,
         "stale": _stale(root, current) if current and whole else {},
@@ -122,13 +128,30 @@ def _age_s(log: Path) -> float | None:
     return round(max(0.0, time.time() - max(written)), 1) if written else None
 
 
-def _ceilings(root: Path) -> Mapping[str, Any]:
-    """The signed ceilings by stage. Their signature is the gate's business: here they only bound a guess."""
+@dataclass(frozen=True)
+class _Signed:
+    """What a look at a campaign takes from its gate file, whose signature is the gate's business.
+
+    spec, spec_file: digest of the spec and of campaign.yaml; ceilings: by stage, they only bound a guess here.
+    """
+
+    spec: str = ""
+    spec_file: str = ""
+    ceilings: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+
+def _signed(root: Path) -> _Signed:
     try:
-        record = json.loads(json.loads(approvals.gate_path(root).read_bytes())["record"])
-        return dict(record["ceilings"])
+        return from_json(
+            _Signed, json.loads(json.loads((root / approvals.FOLDER / approvals.GATE_NAME).read_bytes())["record"])
+        )
     except (OSError, ValueError, KeyError, TypeError):
-        return {}
+        return _Signed()
+
+
+def _is_signed_spec(root: Path, state: Record, signed: _Signed) -> bool:
+    """Whether campaign.yaml is, to the byte, the one that was signed and recorded: nothing of it need be read then."""
+    return signed.spec == state["spec_digest"] and file_digest(root / SPEC_NAME, missing_ok=True) == signed.spec_file
 
 
 def _waiting_for(root: Path, state: Record, driver: str | None, *, edited: bool) -> Iterator[Record]:
@@ -189,7 +212,9 @@ def _stale(root: Path, current: "spec.Spec") -> dict[str, int]:
         paths = (
             outcome_store.published(root, step_name(stage.name, wildcards)) for wildcards in current.steps(stage.name)
         )
-        foreign = sum(documents.load_record(path).get("definition_digest") != digest for path in paths if path)
+        foreign = sum(
+            typed_json.load(path, outcome_store.Outcome).definition_digest != digest for path in paths if path
+        )
         if foreign:
             stale[stage.name] = foreign
     return stale

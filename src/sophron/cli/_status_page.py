@@ -5,9 +5,9 @@ import sys
 from collections.abc import Iterator
 
 from sophron.agents.gateway import spending
-from sophron.campaign.spec.spec import SPEC_NAME
 from sophron.campaign.state.model import Record, cut_short
 from sophron.campaign.state.progress_log import plain
+from sophron.records import SPEC_NAME
 
 COLOURS = {"completed": 32, "pass": 32, "in_progress": 36, "failed": 31, "fail": 31, "lost": 31, "invalidated": 35}
 MOST_NAMED = 6

@@ -2,3 +2,5 @@
 
 SPEC_NAME = "campaign.yaml"
 """The spec of a campaign: the file by which a folder is known to be one."""
+LEDGER = "records/ledger.jsonl"
+"""What model calls cost: the ledger of a campaign, absent if it never asked a model."""

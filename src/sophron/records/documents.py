@@ -7,21 +7,20 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from sophron.records import typed_json
+from sophron.records import files
 from sophron.records.errors import UserError, shown
-from sophron.records.files import read_bytes
+from sophron.records.files import MAX_BYTES, read_bytes
 from sophron.records.package_data import resource
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
     from jsonschema.protocols import Validator
 
-MAX_BYTES = 4_000_000
+load_json = files.load_json
 LARGEST_INTEGER = 2**53 - 1
 Key = str | int
-Record = TypeVar("Record")
 
 
 @dataclass(frozen=True)
@@ -58,20 +57,6 @@ def load_yaml(path: Path) -> Document:
     return Document(data, path, lines)
 
 
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
-
-
-def load_json(path: Path) -> Any:
-    """A JSON file as plain data; UserError where it is no JSON (NaN is none)."""
-    try:
-        return json.loads(read_bytes(path, MAX_BYTES), parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
-        raise UserError(
-            f"{path}: is not valid JSON ({error}); restore it, or remove it to have it made again"
-        ) from None
-
-
 def load_record(path: Path, *keys: str) -> dict[str, Any]:
     """A JSON file that holds an object with these keys; UserError if it is anything else."""
     content = load_json(path)
@@ -79,16 +64,6 @@ def load_record(path: Path, *keys: str) -> dict[str, Any]:
         wanted = f" with {', '.join(keys)}" if keys else ""
         raise UserError(f"{path}: is damaged, not a record{wanted}; restore it, or remove it to have it made again")
     return content
-
-
-def load_typed(path: Path, kind: type[Record]) -> Record:
-    """A JSON file as a `kind` (`typed_json.from_json`); UserError if it is anything else."""
-    try:
-        return typed_json.from_json(kind, load_json(path))
-    except ValueError as error:
-        raise UserError(
-            f"{path}: is damaged, not a record ({error}); restore it, or remove it to have it made again"
-        ) from None
 
 
 @cache

@@ -13,6 +13,9 @@ from typing import Any, BinaryIO
 
 from sophron.records.errors import UserError, of_system
 
+MAX_BYTES = 4_000_000
+"""Largest document that is read."""
+
 
 @contextmanager
 def opened(path: Path, most: int | None = None) -> Iterator[BinaryIO]:
@@ -53,6 +56,20 @@ def read_text(path: Path) -> str:
         return read_bytes(path).decode()
     except UnicodeDecodeError:
         raise UserError(f"{path}: is not UTF-8 text; save it as plain UTF-8") from None
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def load_json(path: Path) -> Any:
+    """A JSON file as plain data; UserError where it is no JSON (NaN is none)."""
+    try:
+        return json.loads(read_bytes(path, MAX_BYTES), parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise UserError(
+            f"{path}: is not valid JSON ({error}); restore it, or remove it to have it made again"
+        ) from None
 
 
 def read_json(path: Path) -> Any:

@@ -3,8 +3,12 @@
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import MISSING, field, fields, is_dataclass
 from functools import cache, partial
+from pathlib import Path
 from types import UnionType
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from sophron.records.errors import UserError
+from sophron.records.files import load_json
 
 Record = TypeVar("Record")
 Reader = Callable[[Any], Any]
@@ -18,6 +22,16 @@ class RecordError(ValueError):
 def left_out(default: Any = None, key: str | None = None) -> Any:
     """Declare a field that is not written while it has its default. key: its name in JSON, if that is another one."""
     return field(default=default, metadata={"left_out": True, "key": key})
+
+
+def load(path: Path, kind: type[Record]) -> Record:
+    """Read a JSON file as a `kind`; UserError if it is anything else."""
+    try:
+        return from_json(kind, load_json(path))
+    except RecordError as error:
+        raise UserError(
+            f"{path}: is damaged, not a record ({error}); restore it, or remove it to have it made again"
+        ) from None
 
 
 def from_json(kind: type[Record], content: object) -> Record:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sophron.interfaces.model import Usage
-from sophron.records import clock, jsonl, process_identity, user_folders
+from sophron.records import LEDGER, clock, jsonl, process_identity, user_folders
 from sophron.records.atomic import write_json
 from sophron.records.documents import load_yaml, schema, validate
 from sophron.records.errors import Refused, UserError
@@ -26,7 +26,7 @@ from sophron.records.file_lock import FileLock
 from sophron.records.files import read_json
 from sophron.records.structure import structure
 
-FILE = Path("records", "ledger.jsonl")
+FILE = Path(LEDGER)
 AUDITS = "records/*/audit.jsonl"
 BUDGET_NAME = "budget.yaml"
 LONGEST_TAIL = 64 * 1024  # bytes; some 250 lines, read in a millisecond or two

@@ -2,22 +2,23 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from sophron.agents.gateway.ledger import FILE, LedgerLine, Sums
-from sophron.campaign.planning.agent_costs import KEYS
-from sophron.campaign.rendering.formatting import of_a_model
-from sophron.records import approvals, jsonl
+from sophron.records import LEDGER, approvals, jsonl
 from sophron.records.errors import Refused
-from sophron.records.structure import structure
 
 Amounts = dict[str, float]
 
 
 def spent(root: Path) -> Amounts | None:
     """What is spent or reserved, by limit of a campaign; None where no model was ever asked."""
+    if not (root / LEDGER).is_file():
+        return None
+    from sophron.agents.gateway.ledger import LedgerLine, Sums
+    from sophron.campaign.planning.agent_costs import KEYS
+    from sophron.records.structure import structure
+
     sums = Sums()
-    for record in jsonl.read(root / FILE)[0] if (root / FILE).is_file() else ():
+    for record in jsonl.read(root / LEDGER)[0]:
         sums.add(structure(LedgerLine, record), "step")
     return {limit: sums.total[kind] for limit, kind in KEYS.items()} if sums.total["calls"] else None
 
@@ -30,14 +31,18 @@ def beside_the_caps(root: Path) -> dict[str, Amounts | None] | None:
 
 def sentence(found: Mapping[str, Amounts | None]) -> str:
     """What `beside_the_caps` gives, in words."""
+    from sophron.campaign.rendering.formatting import of_a_model
+
     amounts, caps = found["spent"], found["signed"]
     most = f"; signed are at most {of_a_model(caps)}" if caps else ""
     return f"Models took {of_a_model(amounts or {})}{most}"
 
 
 def _signed(root: Path) -> Amounts | None:
+    from sophron.campaign.planning.agent_costs import KEYS
+
     try:
-        envelope: Mapping[str, Any] = approvals.signed_gate(root).record["envelope"]
+        envelope: Mapping[str, float] = approvals.signed_gate(root).record["envelope"]
     except (Refused, OSError):
         return None
     return {limit: envelope.get(limit, 0) for limit in KEYS}

@@ -8,17 +8,19 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from sophron.campaign.planning import agent_rules
-from sophron.campaign.spec.spec import Spec
 from sophron.interfaces.json_object import JsonObject
 from sophron.interfaces.kind import StageKind, UpstreamStep, Wildcards
-from sophron.records import documents
+from sophron.records import typed_json
 from sophron.records.atomic import write_json
 from sophron.records.canonical_json import file_digest
 from sophron.records.errors import Refused, UserError
 from sophron.records.step_identity import step_name
 from sophron.records.typed_json import left_out, to_json
+
+if TYPE_CHECKING:
+    from sophron.campaign.spec.spec import Spec
 
 PUBLISHED_NAME = "published.json"
 REPORT_NAMES = ("report.html", "ro-crate-metadata.json", "caveats.json")
@@ -118,7 +120,7 @@ def publish(root: Path, step: str, outcome: Path) -> None:
 def noted(root: Path, step: str) -> Path | None:
     """Where the outcome of a step was put, if it was ever finished."""
     note = record_folder(root, step) / PUBLISHED_NAME
-    return root / documents.load_typed(note, Published).outcome if note.is_file() else None
+    return root / typed_json.load(note, Published).outcome if note.is_file() else None
 
 
 def published(root: Path, step: str) -> Path | None:
@@ -127,24 +129,24 @@ def published(root: Path, step: str) -> Path | None:
     return path if path is not None and path.is_file() else None
 
 
-def finished(root: Path, spec: Spec, stage: str, wildcards: Wildcards) -> Finished:
+def finished(root: Path, spec: "Spec", stage: str, wildcards: Wildcards) -> Finished:
     """The outcome of a step. UserError where it is missing, Refused where it was made for another definition."""
     step = step_name(stage, wildcards)
     path = published(root, step)
     if path is None:
         raise UserError(f"{step}: there is no outcome of it; run it first: snakemake")
-    outcome = documents.load_typed(path, Outcome)
+    outcome = typed_json.load(path, Outcome)
     if outcome.definition_digest != spec.definition_digest(stage):
         raise Refused(f"{path}: was made for another definition of {stage}; move it away and run again: snakemake")
     return Finished(step, wildcards, path, outcome, file_digest(path))
 
 
-def all_finished(root: Path, spec: Spec, stage: str) -> list[Finished]:
+def all_finished(root: Path, spec: "Spec", stage: str) -> list[Finished]:
     """The outcomes of all steps of a stage."""
     return [finished(root, spec, stage, wildcards) for wildcards in spec.steps(stage)]
 
 
-def upstream(root: Path, spec: Spec, unit: StageKind, wildcards: Wildcards) -> dict[str, list[Finished]]:
+def upstream(root: Path, spec: "Spec", unit: StageKind, wildcards: Wildcards) -> dict[str, list[Finished]]:
     """For each stage, part and agent rule that `unit` builds on: its finished steps that share this step's wildcards.
 
     Refused where a step of another stage failed or where a data file is not the one its outcome speaks of.
@@ -155,7 +157,7 @@ def upstream(root: Path, spec: Spec, unit: StageKind, wildcards: Wildcards) -> d
     return gathered | {name: of_loop(root, spec, name, wildcards) for name in unit.builds_on}
 
 
-def previous(root: Path, spec: Spec, unit: StageKind, wildcards: Wildcards) -> dict[str, list[Finished]]:
+def previous(root: Path, spec: "Spec", unit: StageKind, wildcards: Wildcards) -> dict[str, list[Finished]]:
     """What `unit` carries over from the round before; nothing in the first round."""
     if not unit.carried:
         return {}
@@ -168,7 +170,7 @@ def previous(root: Path, spec: Spec, unit: StageKind, wildcards: Wildcards) -> d
     return {name: of_loop(root, spec, name, before) for name in unit.carried}
 
 
-def of_loop(root: Path, spec: Spec, name: str, wildcards: Wildcards) -> list[Finished]:
+def of_loop(root: Path, spec: "Spec", name: str, wildcards: Wildcards) -> list[Finished]:
     """The finished steps of a part, an agent rule or a stage that share these wildcards, failed ones too.
 
     Of steps behind a checkpoint there are as many as the loop asked for. Those that an earlier course of it left, which
@@ -184,13 +186,15 @@ def of_loop(root: Path, spec: Spec, name: str, wildcards: Wildcards) -> list[Fin
     return [whole(one) for one in found if _is_current(root, one)]
 
 
-def answered(root: Path, spec: Spec, rule: str, wildcards: Wildcards) -> Finished:
+def answered(root: Path, spec: "Spec", rule: str, wildcards: Wildcards) -> Finished:
     """The answer to one step of an agent rule, in the form of a finished step; Refused for another agent's."""
+    from sophron.campaign.planning import agent_rules  # `sophron status`, which reads outcomes too, needs none of it
+
     step = step_name(rule, wildcards)
     path = published(root, step)
     if path is None:
         raise UserError(f"{step}: there is no answer yet; run it first: snakemake")
-    answer = documents.load_typed(path, AgentAnswer)
+    answer = typed_json.load(path, AgentAnswer)
     if answer.agent_digest != agent_rules.digest_of(root, spec, rule):
         raise Refused(f"{path}: is the answer of another agent than the signed one; move it away: snakemake")
     status, reason = ("failed", answer.failure.reason) if answer.failure else (DONE, None)
@@ -201,7 +205,7 @@ def answered(root: Path, spec: Spec, rule: str, wildcards: Wildcards) -> Finishe
 def without_caveats(root: Path) -> str | None:
     """One clause where the report had to go without its caveats; None where it has them, or is not there."""
     path = published(root, "caveats")
-    failure = documents.load_typed(path, AgentAnswer).failure if path else None
+    failure = typed_json.load(path, AgentAnswer).failure if path else None
     again = "to ask again: sophron agent reask caveats, then snakemake"
     return f"its report has no caveats ({failure.kind}); {again}" if failure else None
 
@@ -209,10 +213,10 @@ def without_caveats(root: Path) -> str | None:
 def beside(root: Path, step: str) -> list[str]:
     """Names of the files that an agent's tools left, which lie beside its answer."""
     kept = record_folder(root, step) / "answer.json"
-    return [entry.file for entry in documents.load_typed(kept, AgentAnswer).files.values()] if kept.is_file() else []
+    return [entry.file for entry in typed_json.load(kept, AgentAnswer).files.values()] if kept.is_file() else []
 
 
-def _sharing(spec: Spec, name: str, wildcards: Wildcards) -> list[Wildcards]:
+def _sharing(spec: "Spec", name: str, wildcards: Wildcards) -> list[Wildcards]:
     return [
         other
         for other in spec.steps(name)

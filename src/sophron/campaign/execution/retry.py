@@ -11,7 +11,7 @@ from sophron.campaign.execution import outcome_store
 from sophron.campaign.spec.spec import Spec
 from sophron.campaign.state.projector import project
 from sophron.interfaces.kind import Wildcards
-from sophron.records import atomic, documents, events
+from sophron.records import atomic, events, typed_json
 from sophron.records.errors import UserError, shown
 from sophron.records.step_identity import step_name
 
@@ -53,7 +53,7 @@ def _named(spec: Spec, name: str) -> Steps:
 
 
 def _is_failed(outcome: Path) -> bool:
-    return not documents.load_typed(outcome, outcome_store.Outcome).done
+    return not typed_json.load(outcome, outcome_store.Outcome).done
 
 
 def _nothing_failed(root: Path, name: str, steps: list[str]) -> str:

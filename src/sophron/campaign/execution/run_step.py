@@ -26,7 +26,17 @@ from sophron.interfaces.kind import (
     StepResult,
     Wildcards,
 )
-from sophron.records import approvals, atomic, clock, documents, events, job_environment, process_identity, terminal
+from sophron.records import (
+    approvals,
+    atomic,
+    clock,
+    documents,
+    events,
+    job_environment,
+    process_identity,
+    terminal,
+    typed_json,
+)
 from sophron.records.canonical_json import digest, file_digest
 from sophron.records.errors import Refused, UserError
 from sophron.records.file_lock import FileLock
@@ -165,7 +175,7 @@ def _is_done(work: _Work) -> bool:
     # A failed outcome stands as evidence, not as a result: whoever runs the step again wants it tried again.
     if not done.is_file():
         return False
-    noted = documents.load_typed(done, Done)
+    noted = typed_json.load(done, Done)
     return (noted.key, noted.status) == (work.key, outcome_store.DONE)
 
 
@@ -175,10 +185,10 @@ def _stands_finished(work: _Work) -> bool:
         return False
     outcome = work.scratch / "finished" / OUTCOME_NAME
     try:
-        content = documents.load_typed(outcome, outcome_store.Outcome)
+        content = typed_json.load(outcome, outcome_store.Outcome)
     except UserError:  # a purge of the scratch folder took it, or it is not an outcome any more
         return False
-    if file_digest(outcome) != documents.load_typed(work.scratch / DONE_NAME, Done).outcome:
+    if file_digest(outcome) != typed_json.load(work.scratch / DONE_NAME, Done).outcome:
         return False
     return all(outcome_store.stands(outcome.with_name(entry.file), entry) for entry in content.files.values())
 
@@ -186,7 +196,7 @@ def _stands_finished(work: _Work) -> bool:
 def _set_aside_foreign(work: _Work) -> None:
     """Scratch left by the same definition on other inputs is no start for this step: keep it, out of the way."""
     note = work.scratch / KEY_NAME
-    if note.is_file() and documents.load_typed(note, Key).key != work.key:
+    if note.is_file() and typed_json.load(note, Key).key != work.key:
         folder = work.scratch.with_name(f"{work.scratch.name}.set-aside-{time.time_ns()}")
         work.scratch.rename(folder)
         work.scratch.mkdir()

@@ -8,7 +8,7 @@ from sophron.campaign.execution import outcome_store
 from sophron.campaign.spec import criteria
 from sophron.campaign.spec.spec import Criterion, Spec, load_signed
 from sophron.campaign.state.projector import project
-from sophron.records import approvals, documents, events
+from sophron.records import approvals, events, typed_json
 from sophron.records.atomic import write_json
 from sophron.records.errors import Refused, UserError
 from sophron.records.typed_json import to_json
@@ -123,7 +123,7 @@ def accept(claim: approvals.Claim, gate: Path, verdict_path: Path, accepted: Pat
     """
     root = approvals.campaign_root(gate)
     spec = load_signed(approvals.require_approved(claim, root))
-    verdict = documents.load_typed(verdict_path, Verdict)
+    verdict = typed_json.load(verdict_path, Verdict)
     wanted = (spec.definition_digest(claim.stage), spec.criteria_digest(claim.stage))
     if (verdict.definition_digest, verdict.criteria_digest) != wanted or claim.digest != wanted[0]:
         raise Refused(f"{verdict_path}: is the verdict of another spec; move it away and run again: snakemake")

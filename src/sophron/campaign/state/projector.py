@@ -24,8 +24,17 @@ def project(root: Path) -> Record:
     """
     if not (root / events.FILE).exists():
         return stored(root) or fresh()
+    state = stored(root)
+    if state is not None and _is_current(root, state):
+        return state
     with FileLock(root / LOCK):
         return _project(root)
+
+
+def _is_current(root: Path, state: Record) -> bool:
+    """Whether the three files are there and hold all events: then there is nothing to write and nothing to wait for."""
+    known = (root / events.FILE).stat().st_size == state["projected_bytes"]
+    return known and progress_log.size(root) >= state["log_bytes"] and (root / "init.sh").exists()
 
 
 def stored(root: Path) -> Record | None:
