@@ -7,6 +7,7 @@ from pathlib import Path
 from sophron.agents.memory import debug_memory
 from sophron.agents.step.agent_inputs import failure_path
 from sophron.campaign.execution import history, outcome_store, retry, verdict
+from sophron.campaign.execution.verdict import Verdict
 from sophron.campaign.spec.spec import Spec
 from sophron.campaign.state.projector import project
 from sophron.records import atomic, documents
@@ -30,7 +31,7 @@ class Failure:
     stage: str
     kind: str
     reasons: Mapping[str, str]
-    verdict: verdict.Verdict | None = None
+    verdict: Verdict | None = None
 
     @property
     def steps(self) -> list[str]:
