@@ -28,7 +28,7 @@ DEFINITION, RECIPE, WIRING, HELPERS = "agent.md", "recipe.yaml", "wiring.yaml", 
 
 
 def entries(folder: Path) -> Iterator[Path]:
-    """Everything below the folder but folders, sorted; links are listed and not followed."""
+    """Yield everything below the folder but folders, sorted; links are listed and not followed."""
     for path in sorted(folder.iterdir()):
         if path.is_dir() and not path.is_symlink():
             yield from entries(path)
@@ -37,7 +37,7 @@ def entries(folder: Path) -> Iterator[Path]:
 
 
 def files(folder: Path) -> dict[str, Path]:
-    """Relative path -> file. UserError for what is no plain file: a link, a pipe, a program, an empty name."""
+    """Return relative path -> file. UserError for what is no plain file: a link, a pipe, a program, an empty name."""
     found = {}
     for path in entries(folder):
         mode = path.lstat().st_mode
@@ -51,12 +51,12 @@ def files(folder: Path) -> dict[str, Path]:
 
 
 def aud_digest(folder: Path) -> str:
-    """Digest over names and content of an agent's files."""
+    """Return the digest over names and content of an agent's files."""
     return digest({name: file_digest(path) for name, path in files(folder).items()})
 
 
 def packed(folder: Path) -> dict[str, str]:
-    """An agent as one document: path -> text."""
+    """Return an agent as one document: path -> text."""
     return {name: path.read_text(encoding="utf-8") for name, path in files(folder).items()}
 
 
@@ -68,7 +68,7 @@ def copy(source: Path, target: Path) -> None:
 
 
 def definition(folder: Path, contract: Contract) -> agent_definitions.AgentFile:
-    """The agent as it is asked: its definition with the tools of its wiring. UserError with file and key.
+    """Return the agent as it is asked: its definition with the tools of its wiring. UserError with file and key.
 
     Servers come from the contract's inventory alone, so that no agent wires itself to a program of its own.
     """
@@ -81,7 +81,7 @@ def definition(folder: Path, contract: Contract) -> agent_definitions.AgentFile:
 
 
 def wiring(folder: Path, contract: Contract) -> list[str]:
-    """The tools that an agent is wired to. UserError for one that the inventory does not have."""
+    """Return the tools that an agent is wired to. UserError for one that the inventory does not have."""
     document = load_yaml(folder / WIRING)
     validate(document, "build/wiring")
     tools: list[str] = list(document.data["tools"])
@@ -93,13 +93,13 @@ def wiring(folder: Path, contract: Contract) -> list[str]:
 
 
 def recipe(folder: Path) -> Mapping[str, Any]:
-    """The consumer knowledge base as plain data."""
+    """Return the consumer knowledge base as plain data."""
     data: Mapping[str, Any] = load_yaml(folder / RECIPE).data
     return data
 
 
 def prompt_and_front(text: str) -> tuple[str, str]:
-    """Front matter and prompt of a definition, as they stand."""
+    """Return the front matter and prompt of a definition, as they stand."""
     head, fence, prompt = text.removeprefix(agent_definitions.FENCE).partition(agent_definitions.FENCE)
     return head + fence, prompt
 

@@ -42,7 +42,7 @@ class Boundary:
     files: int
 
     def surface_of(self, path: str) -> Surface | None:
-        """The surface that a file of the agent belongs to, by its path relative to the agent's folder."""
+        """Return the surface that a file of the agent belongs to, by its path relative to the agent's folder."""
         parts = path.split("/")
         for surface in self.surfaces:
             for pattern in surface.paths:
@@ -54,11 +54,11 @@ class Boundary:
         return None
 
     def may_change(self, surface: Surface) -> bool:
-        """Whether the meta-optimizer may write to a surface in this build."""
+        """Return whether the meta-optimizer may write to a surface in this build."""
         return surface.envelope == "in" or (surface.envelope == "case" and surface.name in self.opened)
 
     def refusal(self, path: str) -> str | None:
-        """Why the file called `path` must not be written, or None where it may be. One sentence without its end.
+        """Return why the file called `path` must not be written, or None if it may be. One sentence without its end.
 
         A name is taken as it is written: what only looks like an editable file (other case, dots, a link's way round)
         is none.
@@ -76,7 +76,7 @@ class Boundary:
 
 
 def read(document: Document) -> Boundary:
-    """The boundary that a document states; UserError with file and key where it cannot be one."""
+    """Return the boundary that a document states; UserError with file and key if it cannot be one."""
     validate(document, SCHEMA)
     data = document.data
     surfaces = tuple(_surface(one) for one in data["surfaces"])

@@ -9,9 +9,9 @@ from typing import Any, Literal, Protocol
 
 @dataclass(frozen=True)
 class CaseRun:
-    """One run. report: what the agent answered, None where it gave nothing; trajectory: what its tools wrote down.
+    """One run. report: what the agent answered, None if it gave nothing; trajectory: what its tools wrote down.
 
-    failure: why it ended without a report, empty where it ended well; reference: of the curriculum, never shown to
+    failure: why it ended without a report, empty if it ended well; reference: of the curriculum, never shown to
     the agent. Report and trajectory fit their schemas; the first is what an agent claims, the second what tools saw.
     """
 
@@ -56,17 +56,17 @@ class RubricCheck(Protocol):
 
 
 def is_explained(reference: Mapping[str, Any]) -> bool:
-    """Whether the phases that were given explain the pattern; where they do not, no fit of them is asked for."""
+    """Return whether the phases that were given explain the pattern; if they do not, no fit of them is asked for."""
     return bool(reference.get("explained", True))
 
 
 def grave(code: str, evidence: str, **about: Any) -> Fault:
-    """A fault that ignores the contract."""
+    """Return a fault that ignores the contract."""
     return Fault(code, "grave", evidence, about)
 
 
 def minor(code: str, evidence: str, **about: Any) -> Fault:
-    """A fault that costs a point."""
+    """Return a fault that costs a point."""
     return Fault(code, "minor", evidence, about)
 
 

@@ -11,7 +11,7 @@ TEMPLATES = ("agentbuild", "templates", "contract")
 
 
 def create(folder: Path, domain: str, author: str) -> list[str]:
-    """Make the contract `folder` for a domain; the names of its files. UserError where there is something in it."""
+    """Make the contract `folder` for a domain; the names of its files. UserError if there is something in it."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder}: is not an empty folder; give the name of a new one")
     for name, value in (("domain", domain), ("author", author)):

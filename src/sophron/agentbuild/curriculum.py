@@ -36,13 +36,13 @@ class Curriculum:
     reference_schema: str = ""
 
     def active(self, tiers: int) -> tuple[str, ...]:
-        """The cases of the first `tiers` tiers, all of which an iteration runs."""
+        """Return the cases of the first `tiers` tiers, all of which an iteration runs."""
         return tuple(case for _, cases in self.tiers[:tiers] for case in cases)
 
 
 @dataclass(frozen=True)
 class Miss:
-    """A score below its threshold; score None where the case has none."""
+    """A score below its threshold; score None if the case has none."""
 
     case: str
     code: str
@@ -51,7 +51,7 @@ class Miss:
 
 
 def misses(scores: Scores, active: Sequence[str], thresholds: Mapping[str, int]) -> list[Miss]:
-    """All that keeps one iteration from P-strict, by case and dimension; a score that is not there is a miss."""
+    """Return all that keeps one iteration from P-strict, by case and dimension; a score that is not there is a miss."""
     found = []
     for case in active:
         for code, threshold in thresholds.items():
@@ -62,12 +62,12 @@ def misses(scores: Scores, active: Sequence[str], thresholds: Mapping[str, int])
 
 
 def p_strict(scores: Scores, active: Sequence[str], thresholds: Mapping[str, int]) -> bool:
-    """Whether, in this one iteration, every active case meets every threshold. Without a case: no."""
+    """Return whether, in this one iteration, every active case meets every threshold. Without a case: no."""
     return bool(active) and not misses(scores, active, thresholds)
 
 
 def tiers_open(curriculum: Curriculum, passed: Sequence[bool]) -> int:
-    """How many tiers are active after iterations that passed under P-strict or not, in their order.
+    """Return how many tiers are active after iterations that passed under P-strict or not, in their order.
 
     A tier is added by the event that the suite before it passed, and never taken back.
     """
@@ -80,7 +80,7 @@ def is_saturated(curriculum: Curriculum, passed: Sequence[bool]) -> bool:
 
 
 def read(document: Document) -> Curriculum:
-    """The curriculum that a document states; UserError with file and key where it cannot be one."""
+    """Return the curriculum that a document states; UserError with file and key if it cannot be one."""
     validate(document, SCHEMA)
     data = document.data
     cases = {name: _case(name, one) for name, one in data["cases"].items()}

@@ -30,13 +30,13 @@ class Failed(Exception):
 
 
 def sources(agent: Path) -> dict[str, str]:
-    """Name of a helper -> its code. agent: an agent's files as one document, path -> text."""
+    """Return name of a helper -> its code. agent: an agent's files as one document, path -> text."""
     paths = {Path(name): text for name, text in load_json(agent).items()}
     return {path.stem: text for path, text in paths.items() if path.parts[0] == HELPERS and path.suffix == ".py"}
 
 
 def call(found: Mapping[str, str], name: str, arguments: Mapping[str, Any]) -> str:
-    """What the helper called `name` returns, as JSON. What it prints is not part of that. Raises Failed."""
+    """Return what the helper called `name` returns, as JSON. What it prints is not part of that. Raises Failed."""
     if name not in found:
         raise Failed(f"there is no helper {name!r}; there are {', '.join(sorted(found)) or 'none'}")
     space: dict[str, Any] = {"__name__": name}
@@ -52,7 +52,7 @@ def call(found: Mapping[str, str], name: str, arguments: Mapping[str, Any]) -> s
 
 
 def server(found: Mapping[str, str]) -> MCPServer[Any]:
-    """A server with the one tool `call`."""
+    """Return a server with the one tool `call`."""
     from mcp.server import MCPServer
     from mcp_types import CallToolResult, TextContent
 

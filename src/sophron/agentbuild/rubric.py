@@ -18,7 +18,7 @@ CHECKS = "sophron.rubric_checks"
 class Dimension:
     """One dimension. threshold: least score that passes; checks: names in the registry of rubric checks.
 
-    asks: what the scoring judge is asked, empty where the dimension is computed alone; parameters: of its checks.
+    asks: what the scoring judge is asked, empty if the dimension is computed alone; parameters: of its checks.
     """
 
     code: str
@@ -58,7 +58,7 @@ class Rubric:
 
 
 def read(document: Document) -> Rubric:
-    """The rubric that a document states; UserError with file and key where it cannot be one."""
+    """Return the rubric that a document states; UserError with file and key if it cannot be one."""
     validate(document, SCHEMA)
     data = document.data
     lowest, highest = data["scale"]["lowest"], data["scale"]["highest"]

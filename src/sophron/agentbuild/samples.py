@@ -25,18 +25,18 @@ class SampleSource(Protocol):
     """function(contract folder, parameters) -> Given; an entry point of the group `sophron.samples`."""
 
     def __call__(self, folder: Path, parameters: Mapping[str, Any]) -> Given:
-        """The sample; UserError where its files are not there."""
+        """The sample; UserError if its files are not there."""
         ...
 
 
 def sample(folder: Path, case: Case) -> Given:
-    """What the agent is given in a case. folder: of the contract."""
+    """Return what the agent is given in a case. folder: of the contract."""
     source: SampleSource = entry_points.load(GROUP, case.source)
     return source(folder, case.parameters)
 
 
 def of_file(folder: Path, parameters: Mapping[str, Any]) -> Given:
-    """A JSON file of the contract. parameters: `file`, its path in the contract's folder."""
+    """Return a JSON file of the contract. parameters: `file`, its path in the contract's folder."""
     path = (folder / parameters["file"]).resolve()
     if not path.is_relative_to(folder.resolve()):
         raise UserError(f"{folder}: the sample {parameters['file']} lies outside of the contract; put it into samples/")

@@ -13,7 +13,7 @@ Shingle = tuple[str, ...]
 
 
 def words(text: str) -> list[str]:
-    """The words of a text: compatible forms made equal, lower case, accents and invisible characters left out.
+    """Return the words of a text: compatible forms made equal, lower case, accents and invisible characters left out.
 
     Marks of comments, lists and emphasis are no words, so a passage is the same in Markdown, YAML and Python.
     """
@@ -23,7 +23,7 @@ def words(text: str) -> list[str]:
 
 
 def shingles(texts: Iterable[str], length: int) -> frozenset[Shingle]:
-    """All runs of `length` words in any of `texts`."""
+    """Return all runs of `length` words in any of `texts`."""
     found: set[Shingle] = set()
     for text in texts:
         said = words(text)
@@ -32,7 +32,7 @@ def shingles(texts: Iterable[str], length: int) -> frozenset[Shingle]:
 
 
 def shared_words(text: str, known: frozenset[Shingle], length: int) -> list[str]:
-    """The words of `text` that lie in runs of `length` words which `known` holds too, in their order."""
+    """Return the words of `text` that lie in runs of `length` words which `known` holds too, in their order."""
     said = words(text)
     covered = [False] * len(said)
     for start in range(len(said) - length + 1):

@@ -1,6 +1,6 @@
 """What a person types: `sophron VERB`, one file a verb.
 
-A verb module has HELP (one line), add_arguments(parser), run(args) -> exit code, and, where it helps, EXAMPLES.
+A verb module has HELP (one line), add_arguments(parser), run(args) -> exit code, and, if it helps, EXAMPLES.
 Verb modules are light: whatever is heavy is imported when the verb runs.
 """
 
@@ -26,7 +26,7 @@ examples:
 
 
 def verbs() -> list[str]:
-    """Names of the verbs: the modules of this package that have a HELP line."""
+    """Return the names of the verbs: the modules of this package that have a HELP line."""
     return sorted(path.stem for path in Path(__file__).parent.glob("[a-z]*.py"))
 
 

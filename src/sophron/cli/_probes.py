@@ -13,12 +13,12 @@ STATUSES = ("clear", "hit", "unknown")
 
 
 def findings(root: Path, spec: Spec) -> list[tuple[Pitfall, Finding]]:
-    """What the probes say of every pitfall that `spec` could fall into. UserError for a broken catalogue."""
+    """Return what the probes say of every pitfall that `spec` could fall into. UserError for a broken catalogue."""
     return [(pitfall, _look(pitfall, spec)) for pitfall in applicable(catalogue(root), spec.data)]
 
 
 def of(root: Path) -> ProbeSpec:
-    """`findings` for the specs of one campaign folder."""
+    """Return `findings` for the specs of one campaign folder."""
     return lambda spec: findings(root, spec)
 
 

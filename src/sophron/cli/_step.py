@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def positive(word: str) -> int:
-    """A whole number above 0, as the type of an argument."""
+    """Return a whole number above 0, as the type of an argument."""
     if not word.isdecimal() or int(word) == 0:
         raise argparse.ArgumentTypeError(f'"{word}" is not a whole number above 0')
     return int(word)
@@ -26,7 +26,7 @@ def add_step_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def claim(args: argparse.Namespace, rule: str, stage: str, wildcards: Mapping[str, str]) -> "Claim":
-    """The step's claim, from its own command line."""
+    """Return the step's claim, from its own command line."""
     from sophron.records.approvals import Claim
 
     return Claim(
@@ -42,7 +42,7 @@ def claim(args: argparse.Namespace, rule: str, stage: str, wildcards: Mapping[st
 
 
 def function(name: str) -> Any:
-    """What "module:function" names: of a stage, or of a kind's report."""
+    """Return what "module:function" names: of a stage, or of a kind's report."""
     from importlib import import_module
 
     module, _, found = name.partition(":")
@@ -50,7 +50,7 @@ def function(name: str) -> Any:
 
 
 def wildcards(pairs: list[str]) -> dict[str, str]:
-    """`["replica=3"]` as a mapping."""
+    """Return `["replica=3"]` as a mapping."""
     from sophron.records.errors import UserError
 
     found = {}

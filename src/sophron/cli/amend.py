@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Draft, and show what it invalidates and costs."""
+    """Return the draft, and show what it invalidates and costs."""
     from sophron.campaign.approval import amend, amendment_journal
     from sophron.campaign.execution import campaign_lock
     from sophron.campaign.spec import amendment_draft

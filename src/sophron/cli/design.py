@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _ask(prompt: str) -> str:
-    """One line from the human; nothing where there is nobody."""
+    """One line from the human; nothing if there is nobody."""
     if not sys.stdin.isatty():
         return sys.stdin.readline().strip()
     return input(f"{prompt}: ").strip()

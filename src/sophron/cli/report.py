@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _caveats(path: Path, digest: str) -> dict[str, Any]:
-    """The report agent's answer; Refused where it is another agent's."""
+    """The report agent's answer; Refused if it is another agent's."""
     from sophron.records import documents
     from sophron.records.errors import Refused
 
@@ -30,7 +30,7 @@ def _caveats(path: Path, digest: str) -> dict[str, Any]:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write both from results and records; refused where they are not those of the signed spec."""
+    """Write both from results and records; refused if they are not those of the signed spec."""
     from sophron.agents.gateway import spending
     from sophron.campaign.report import crate, report, report_page
     from sophron.campaign.spec.spec import load_signed

@@ -10,5 +10,8 @@ FOLDER = "data"
 
 
 def folder(workdir: Path) -> Path:
-    """The folder `data` of the campaign in whose scratch `workdir` lies; below `workdir` where it lies in none."""
+    """Return the folder `data` of the campaign in whose scratch `workdir` lies.
+
+    Below `workdir` where it lies in none.
+    """
     return next((one for one in workdir.parents if (one / SPEC_NAME).is_file()), workdir) / FOLDER

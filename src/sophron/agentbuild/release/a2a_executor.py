@@ -57,11 +57,11 @@ class Executor(AgentExecutor):
         self._seconds = float(package.aud.agent.front["limits"]["seconds"]) + GRACE_S
 
     def folder(self, tenant: str, task: str) -> Path:
-        """The folder of a task."""
+        """Return the folder of a task."""
         return self._home / tenant / task
 
     def is_open(self, task: str) -> bool:
-        """Whether a task is not finished."""
+        """Return whether a task is not finished."""
         return task in self._jobs
 
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:

@@ -47,7 +47,7 @@ class Tenant(User):
 
 
 def owner(context: ServerCallContext) -> str:
-    """Who owns the tasks of a call: the tenant of its token, whatever else the call names."""
+    """Return who owns the tasks of a call: the tenant of its token, whatever else the call names."""
     if not context.user.is_authenticated or context.tenant not in ("", context.user.user_name):
         raise TaskNotFoundError
     return context.user.user_name
@@ -71,7 +71,7 @@ class Handler(DefaultRequestHandler):
     async def on_message_send_stream(
         self, params: SendMessageRequest, context: ServerCallContext
     ) -> AsyncGenerator[Event, None]:
-        """The same, with what happens as it happens."""
+        """Return the same, with what happens as it happens."""
         await self._admit(params, context)
         async for event in super().on_message_send_stream(params, context):
             yield event

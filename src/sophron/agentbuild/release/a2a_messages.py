@@ -19,12 +19,12 @@ LONGEST_SHOWN = 2000
 
 
 def read(message: Message, package: Package) -> list[Given]:
-    """The inputs that a message holds. Raises inputs.Refusal."""
+    """Return the inputs that a message holds. Raises inputs.Refusal."""
     return message_inputs.read([_plain(part) for part in message.parts], package.endpoint["inputs"])
 
 
 def slim(message: Message) -> Message:
-    """A message as its task keeps it: files by name, size and digest, long text by its beginning."""
+    """Return a message as its task keeps it: files by name, size and digest, long text by its beginning."""
     kept = Message()
     kept.CopyFrom(message)
     for part in kept.parts:
@@ -38,7 +38,7 @@ def slim(message: Message) -> Message:
 
 
 def failure(updater: TaskUpdater, kind: str, reason: str) -> Message:
-    """How a task failed: one sentence for people, and the same with its kind for programs."""
+    """Return how a task failed: one sentence for people, and the same with its kind for programs."""
     typed = ParseDict({"data": {"kind": kind, "reason": reason}, "mediaType": "application/json"}, WirePart())
     return updater.new_agent_message([WirePart(text=f"{reason} ({kind})"), typed])
 

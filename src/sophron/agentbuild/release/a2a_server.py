@@ -57,7 +57,7 @@ class Serving:
 
 
 def application(serving: Serving) -> Starlette:
-    """The ASGI application. Tasks that an earlier server left open are taken up when it starts."""
+    """Return the ASGI application. Tasks that an earlier server left open are taken up when it starts."""
     package = serving.package
     stated = agent_card.card(package.endpoint["card"], package.manifest["tag"], serving.address)
     card = ParseDict(stated, AgentCard())
@@ -142,7 +142,7 @@ class Bearer(AuthenticationBackend):
         self._tenants = tenants
 
     async def authenticate(self, conn: HTTPConnection) -> tuple[AuthCredentials, SimpleUser] | None:
-        """The tenant of a call. AuthenticationError where it has none, which does not say why."""
+        """Return the tenant of a call. AuthenticationError if it has none, which does not say why."""
         if conn.url.path == CARD:
             return None
         found = re.fullmatch(r"(?i:bearer) +(\S+)", conn.headers.get("authorization", ""))

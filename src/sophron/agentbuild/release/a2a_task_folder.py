@@ -50,7 +50,7 @@ def prepare(package: Package, folder: Path, given: Sequence[Given]) -> None:
 
 
 def begin(package: Package, folder: Path) -> str | None:
-    """Note one more try. Why it cannot be begun, one sentence; None where it can."""
+    """Note one more try. Why it cannot be begun, one sentence; None if it can."""
     if not (folder / REQUEST).is_file():
         return "what was asked is lost; send it again"
     if documents.load_json(folder / REQUEST)["package"] != package.digest:
@@ -90,7 +90,10 @@ def fail(folder: Path, kind: str, reason: str) -> None:
 
 
 def results(folder: Path, answer: Mapping[str, Any]) -> list[tuple[str, str, bytes]]:
-    """Files that belong to the answer, which lie beside it: name, media type, content. Too large ones stay here."""
+    """Return the files that belong to the answer, which lie beside it: name, media type, content.
+
+    Too large ones stay here.
+    """
     found = []
     for about in answer.get("files", {}).values():
         path = folder / about["file"]

@@ -24,12 +24,12 @@ class Store(DatabaseTaskStore):
         await self._whole(super().save(task, context))
 
     async def get(self, task_id: str, context: ServerCallContext) -> Task | None:
-        """The task called so, if the caller owns one."""
+        """Return the task called so, if the caller owns one."""
         found: Task | None = await self._whole(super().get(task_id, context))
         return found
 
     async def list(self, params: ListTasksRequest, context: ServerCallContext) -> ListTasksResponse:
-        """The caller's tasks, a page of them."""
+        """Return the caller's tasks, a page of them."""
         found: ListTasksResponse = await self._whole(super().list(params, context))
         return found
 

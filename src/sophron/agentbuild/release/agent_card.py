@@ -28,7 +28,7 @@ EXTENSION = "urn:sophron:typed-inputs:1"
 
 
 def contract(aud: Aud, name: str, about: str) -> dict[str, Any]:
-    """The endpoint's contract as plain data. name, about: of the agent, in the words of its contract."""
+    """Return the endpoint's contract as plain data. name, about: of the agent, in the words of its contract."""
     inputs = {
         role: {
             "kind": entry["kind"],
@@ -43,12 +43,12 @@ def contract(aud: Aud, name: str, about: str) -> dict[str, Any]:
 
 
 def contract_bytes(aud: Aud, name: str, about: str) -> bytes:
-    """The same as canonical JSON: what `endpoint.json` holds."""
+    """Return the same as canonical JSON: what `endpoint.json` holds."""
     return canonical_bytes(contract(aud, name, about)) + b"\n"
 
 
 def card(stated: Mapping[str, Any], version: str, address: str) -> dict[str, Any]:
-    """The agent card (A2A 1.0) of a served package. stated: `card` of the contract; address: of the server."""
+    """Return the agent card (A2A 1.0) of a served package. stated: `card` of the contract; address: of the server."""
     interfaces = [
         {"url": f"{address}{path}", "protocolBinding": binding, "protocolVersion": PROTOCOL}
         for binding, path in BINDINGS.items()

@@ -24,7 +24,7 @@ class Tenants:
     digests: dict[str, str]
 
     def of(self, token: str) -> str | None:
-        """Name of the tenant whose token this is, or None.
+        """Return the name of the tenant whose token this is, or None.
 
         All digests are compared, each in constant time, so that the time tells nothing. A plain sha256 is enough: a
         token is 256 random bits, which no list of passwords holds.
@@ -37,14 +37,14 @@ class Tenants:
 
 
 def token_digest(token: str) -> str:
-    """What is kept of a token."""
+    """Return what is kept of a token."""
     return sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def load(where: str) -> Tenants:
     """Tenants from a file, or, for `env`, from SOPHRON_A2A_TOKENS (`name=token`, blanks between), which is unset.
 
-    UserError where there are none, where one is malformed or shorter than 32 characters, or where two share one.
+    Raise UserError if there are none, if one is malformed or shorter than 32 characters, or if two share one.
     """
     if where == ENVIRONMENT:
         digests = _of_environment()

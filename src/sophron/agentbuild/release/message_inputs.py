@@ -49,7 +49,7 @@ class Given:
 
 
 def read(parts: Sequence[Part], asked: Mapping[str, Mapping[str, Any]]) -> list[Given]:
-    """The inputs that `parts` hold. asked: role -> `{kind, optional, media_types}`, as the endpoint states them.
+    """Return the inputs that `parts` hold. asked: role -> `{kind, optional, media_types}`, as the endpoint states them.
 
     A part is the input that its metadata names, else the one that its file is called after, else the only one that is
     needed. Raises Refusal with one sentence.
@@ -68,7 +68,7 @@ def read(parts: Sequence[Part], asked: Mapping[str, Mapping[str, Any]]) -> list[
 
 
 def value(kind: str, path: Path) -> Any:
-    """What an agent is told of a stored input: parsed JSON, text, or the path of a picture, file or folder."""
+    """Return what an agent is told of a stored input: parsed JSON, text, or the path of a picture, file or folder."""
     if kind == "json":
         return json.loads(path.read_bytes())
     return path.read_text(encoding="utf-8") if kind == "text" else path

@@ -57,7 +57,7 @@ class Package:
 def release(build: Path, tag: str) -> Package:
     """Package the last agent of the trail in `build` as `releases/<agent>-<tag>/`, with a tar of it beside.
 
-    UserError where its last iteration does not pass P-strict, where the agent is not the one that was judged, where a
+    UserError if its last iteration does not pass P-strict, where the agent is not the one that was judged, where a
     retune changed what callers rely on, and where the tag is taken by another content.
     """
     trail = trails.load(build)
@@ -79,7 +79,7 @@ def release(build: Path, tag: str) -> Package:
 
 
 def check(trail: Trail, aud: Aud) -> None:
-    """UserError unless the last iteration passes P-strict and judged this very agent."""
+    """Raise UserError unless the last iteration passes P-strict and judged this very agent."""
     missed = trails.misses(trail.contract, trail.last)
     if missed:
         more = f" and {len(missed) - 3} more" if len(missed) > 3 else ""
@@ -95,7 +95,7 @@ def check(trail: Trail, aud: Aud) -> None:
 
 
 def load(folder: Path) -> Package:
-    """Read a package; UserError where it is not sound, or where a file is not what the manifest names."""
+    """Read a package; UserError if it is not sound, or if a file is not what the manifest names."""
     path = folder / NAME
     manifest = documents.load_json(path)
     documents.validate(documents.Document(manifest, path), "build/package")
@@ -110,7 +110,7 @@ def load(folder: Path) -> Package:
 
 
 def servers(path: Path) -> Mapping[str, Any]:
-    """The MCP servers of a tool inventory; none where there is no such file."""
+    """Return the MCP servers of a tool inventory; none if there is no such file."""
     if not path.is_file():
         return {}
     document = documents.load_yaml(path)

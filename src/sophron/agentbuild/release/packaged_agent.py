@@ -1,7 +1,7 @@
 """An agent that was built, as it is packaged and served: what it is asked, what it is given, which tools it has.
 
 `recipe.yaml` (the consumer knowledge base) is given to it as the input `recipe`, where it asks for one; `schemas/`
-holds the schema of its answer, where no installed one fits (AgentBuild, table III).
+holds the schema of its answer, if no installed one fits (AgentBuild, table III).
 """
 
 from collections.abc import Mapping

@@ -17,7 +17,7 @@ TERMS = "urn:sophron:terms:"
 
 
 def document(trail: Trail) -> "ProvDocument":
-    """The provenance of everything that a trail speaks of."""
+    """Return the provenance of everything that a trail speaks of."""
     from prov.model import ProvDocument
 
     found = ProvDocument()
@@ -31,7 +31,7 @@ def document(trail: Trail) -> "ProvDocument":
 
 
 def plain(trail: Trail) -> Any:
-    """The same as plain data, in the form of PROV-JSON."""
+    """Return the same as plain data, in the form of PROV-JSON."""
     import json
 
     return json.loads(document(trail).serialize(format="json") or "")

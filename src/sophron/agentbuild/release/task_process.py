@@ -26,7 +26,7 @@ def start(where: Path, folder: Path) -> ForkServerProcess:
 
 
 async def wait(process: ForkServerProcess) -> int:
-    """Its exit code, when it has ended."""
+    """Return its exit code, when it has ended."""
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.add_reader(process.sentinel, ended.set)

@@ -64,12 +64,12 @@ class Trail:
 
 
 def entry_folder(folder: Path, number: int) -> Path:
-    """Where the files of an entry lie, from 1."""
+    """Return where the files of an entry lie, from 1."""
     return folder / "entries" / str(number)
 
 
 def load(folder: Path) -> Trail:
-    """Read the trail in `folder`. UserError where it is not sound or a file is not what it names."""
+    """Read the trail in `folder`. UserError if it is not sound or a file is not what it names."""
     path = folder / NAME
     data = documents.load_json(path)
     documents.validate(documents.Document(data, path), "build/trail")
@@ -85,7 +85,7 @@ def load(folder: Path) -> Trail:
 
 
 def named(trail: Trail) -> Iterator[tuple[str, str]]:
-    """Every file that has to be there, with its sha256: the contract's, diffs, transcripts."""
+    """Yield every file that has to be there, with its sha256: the contract's, diffs, transcripts."""
     contract = trail.contract["files"]
     yield from ((name, sha256) for name, sha256 in contract.items() if not name.startswith(KNOWLEDGE))
     for entry in trail.entries:
@@ -94,7 +94,7 @@ def named(trail: Trail) -> Iterator[tuple[str, str]]:
 
 
 def of_iteration(iteration: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The files of one iteration, with their sha256."""
+    """Yield the files of one iteration, with their sha256."""
     if iteration["diff"]:
         yield iteration["diff"]["file"], iteration["diff"]["sha256"]
     for case in iteration["cases"]:
@@ -102,7 +102,7 @@ def of_iteration(iteration: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def misses(contract: Mapping[str, Any], iteration: Mapping[str, Any]) -> list[str]:
-    """What keeps an iteration from P-strict, a sentence part each; empty where it passes.
+    """Return what keeps an iteration from P-strict, a sentence part each; empty if it passes.
 
     P-strict (AgentBuild, II-C): in one iteration the scores meet the thresholds of all dimensions for all active
     cases. A case or a dimension without a score misses.

@@ -24,7 +24,7 @@ PROV_NAME = "prov.json"
 
 
 def write(trail: Trail, package: Package) -> Path:
-    """The crate of a package beside it, whole or absent; its folder."""
+    """Return the crate of a package beside it, whole or absent; its folder."""
     target = package.folder.with_name(f"{package.folder.name}-trail")
     draft = target.with_name(f".{target.name}.tmp")
     shutil.rmtree(draft, ignore_errors=True)
@@ -41,7 +41,7 @@ def write(trail: Trail, package: Package) -> Path:
 
 
 def metadata(trail: Trail, package: Package, folder: Path) -> dict[str, Any]:
-    """The content of `ro-crate-metadata.json` for `folder`, which holds all else already."""
+    """Return the content of `ro-crate-metadata.json` for `folder`, which holds all else already."""
     graph = Graph(folder.absolute())
     authors = [graph.person(author) for author in trail.contract["authors"]]
     contract = _contract(graph, trail)

@@ -34,7 +34,7 @@ class Source:
 
 
 def begin(folder: Path, source: Source) -> Trail:
-    """Make the trail in `folder`, with the build as its first entry. UserError where it is not whole."""
+    """Make the trail in `folder`, with the build as its first entry. UserError if it is not whole."""
     if (folder / trails.NAME).exists():
         raise UserError(f"{folder / trails.NAME}: is there already; add to it: sophron build retune {folder}")
     contract = _contract(source)
@@ -49,7 +49,7 @@ def begin(folder: Path, source: Source) -> Trail:
 def add(folder: Path, source: Source) -> Trail:
     """Add a retune to the trail in `folder`: one entry, and nothing that is there is touched.
 
-    UserError where it was made from another contract.
+    Raise UserError if it was made from another contract.
     """
     trail = trails.load(folder)
     _contract(source)
@@ -59,7 +59,7 @@ def add(folder: Path, source: Source) -> Trail:
 
 
 def check_same_contract(trail: Trail, folder: Path) -> None:
-    """UserError unless the contract in `folder` is that of the trail, but for its model handles."""
+    """Raise UserError unless the contract in `folder` is that of the trail, but for its model handles."""
     new, old = _named(_files(folder)), trail.contract["files"]
     if new != old:
         names = sorted(dict(new.items() ^ old.items()))
@@ -156,13 +156,13 @@ def _iteration(folder: Path, home: Path, place: Path, source: Source) -> dict[st
 
 
 def _scores(card: Path) -> dict[str, Any]:
-    """Code -> score; none where the run could not be scored."""
+    """Code -> score; none if the run could not be scored."""
     data = documents.load_json(card)
     return {one["code"]: one["score"] for one in data["dimensions"]} if data["screening"]["passed"] else {}
 
 
 def _times(number: int, records: Path) -> dict[str, str]:
-    """When the agents of an iteration answered, first and last; nothing where no event says so."""
+    """When the agents of an iteration answered, first and last; nothing if no event says so."""
     steps = tuple(f"{part}-{number}" for part in ("attempt", "screen", "score", "optimize"))
     found = [event["time"] for event in events.read(records)[0] if _is_of(event.get("step", ""), steps)]
     return {"started": min(found), "ended": max(found)} if found else {}

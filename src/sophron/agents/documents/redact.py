@@ -34,13 +34,13 @@ DEEPEST = 4  # JSON in JSON in JSON: a tool's argument that holds a quoted answe
 
 
 def half_characters(value: Any) -> list[str]:
-    """What speaks against plain data that holds half characters; nothing where it holds none."""
+    """Return what speaks against plain data that holds half characters; nothing if it holds none."""
     found = HALF.search(json.dumps(value, ensure_ascii=False))
     return [f"it has half a character, \\u{ord(found[0]):04x}; write whole ones"] if found else []
 
 
 def whole(text: str) -> str:
-    """`text` with a replacement for each half character."""
+    """Return `text` with a replacement for each half character."""
     return HALF.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
@@ -58,7 +58,7 @@ class Redactor:
         self._values = sorted(forms, key=len, reverse=True)
 
     def text(self, text: str) -> str:
-        """`text` without secrets, also where JSON escapes are written inside them."""
+        """Return `text` without secrets, also where JSON escapes are written inside them."""
         if len(text) < SHORTEST:
             return text
         spans: list[tuple[int, int]] = []
@@ -69,7 +69,7 @@ class Redactor:
         return text
 
     def plain(self, value: Any) -> Any:
-        """Plain data without secrets, and without numbers that JSON cannot hold (these become text)."""
+        """Return plain data without secrets, and without numbers that JSON cannot hold (these become text)."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):

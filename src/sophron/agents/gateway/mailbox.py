@@ -51,12 +51,12 @@ def post(root: Path, request: Request, redactor: Redactor) -> Entry:
 
 
 def entries(root: Path) -> list[Entry]:
-    """All requests, sorted by id."""
+    """Return all requests, sorted by id."""
     return [_entry(root, path.parent.name) for path in sorted((root / FOLDER).glob(f"*/{REQUEST}"))]
 
 
 def find(root: Path, name: str) -> Entry:
-    """The request with this id, or the only one that begins so; UserError where there is none."""
+    """Return the request with this id, or the only one that begins so; UserError if there is none."""
     known = entries(root)
     found = [entry for entry in known if entry.id == name] or [entry for entry in known if entry.id.startswith(name)]
     if len(found) == 1:
@@ -66,7 +66,7 @@ def find(root: Path, name: str) -> Entry:
 
 
 def answer(entry: Entry, text: str) -> None:
-    """Put `text` as the answer; UserError with the first fault where it does not fit, and nothing is written."""
+    """Put `text` as the answer; UserError with the first fault if it does not fit, and nothing is written."""
     value, fault = checked(entry.request["schema"], text)
     if fault:
         raise UserError(f"the answer to {entry.id} is not valid: {fault}; correct it and give it again")
@@ -74,7 +74,7 @@ def answer(entry: Entry, text: str) -> None:
 
 
 def checked(schema: Any, text: str) -> tuple[Any, str | None]:
-    """The answer in `text`, and the first thing that speaks against it."""
+    """Return the answer in `text`, and the first thing that speaks against it."""
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
 

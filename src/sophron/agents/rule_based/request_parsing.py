@@ -24,7 +24,7 @@ WORDS = {
     "chain_length": r"(?i:chain length|length of (?:the )?chains)|N",
     "cutoff": r"(?i:cut-?\s?off(?: radius| distance)?)|r_?c(?:ut)?",
 }
-# Phrases that state a condition without naming it: pattern, the value where none stands in the phrase, the unit.
+# Phrases that state a condition without naming it: pattern, the value if none stands in the phrase, the unit.
 PHRASES: dict[str, Sequence[tuple[str, float | None, str]]] = {
     "chain_length": (
         (rf"\bchains? of (?:length )?({NUMBER})\b", None, ""),
@@ -49,7 +49,7 @@ VERIFIED = re.compile(r"\bverified\b\s*[:=]?\s*([a-z0-9_, -]+)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Stated:
-    """A condition as somebody stated it. unit: empty where none was given."""
+    """A condition as somebody stated it. unit: empty if none was given."""
 
     value: float
     unit: str
@@ -69,7 +69,7 @@ def condition(name: str, pieces: Sequence[str]) -> list[Stated]:
 
 
 def unit_of(name: str, *, reduced: bool) -> str:
-    """The unit of a condition: what its name ends in, else that of LAMMPS's `metal` units; empty where it has none.
+    """Return the unit of a condition: what its name ends in, else that of LAMMPS's `metal` units; empty if it has none.
 
     reduced: whether the example is in reduced (LJ) units, which nobody writes.
     """
@@ -78,20 +78,20 @@ def unit_of(name: str, *, reduced: bool) -> str:
 
 
 def fits(name: str, stated: Stated, *, reduced: bool) -> bool:
-    """Whether a value was stated in the unit of its condition, or in none where it has none."""
+    """Return whether a value was stated in the unit of its condition, or in none if it has none."""
     wanted, unit = unit_of(name, reduced=reduced), ALIKE.get(stated.unit.lower(), stated.unit)
     return unit == wanted if wanted else not unit or bool(REDUCED.fullmatch(unit))
 
 
 def relative_error(text: str) -> float | None:
-    """A wanted relative error as a fraction, from words such as `within 5 %`."""
+    """Return a wanted relative error as a fraction, from words such as `within 5 %`."""
     found = ERROR.search(text)
     share = float(found[1] or found[2]) / 100 if found else 0.0
     return share if 0 < share < 1 else None
 
 
 def in_piece(name: str, piece: str) -> list[Stated]:
-    """What one piece says of a condition."""
+    """Return what one piece says of a condition."""
     plain = next((name.removesuffix(ending) for ending in ENDINGS if name.endswith(ending)), name)
     words = WORDS.get(plain) or rf"(?i:{re.escape(plain).replace('_', '[ _-]')})"
     link = r"\s*(?:of|is|=|:|at|to|equals|≈|,)?\s*(?:about\s+)?"

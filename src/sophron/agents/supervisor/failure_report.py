@@ -40,7 +40,7 @@ class Failure:
 
 
 def first(root: Path, spec: Spec) -> Failure | None:
-    """The first stage, in the order of the graph, that failed; None where none did."""
+    """Return the first stage, in the order of the graph, that failed; None if none did."""
     state = {stage["id"]: stage for stage in project(root)["stages"]}
     for name in (stage.name for stage in spec.stages):
         known = state.get(name)

@@ -44,7 +44,7 @@ class Proposal:
 
 
 def propose(root: Path, snakefile: Path | None = None, probe: ProbeSpec | None = None) -> Proposal:
-    """The proposal for what is in the folder: a first plan, the same plan again, or a drafted amendment.
+    """Return the proposal for what is in the folder: a first plan, the same plan again, or a drafted amendment.
 
     probe: runs the pitfall probes; a proposal without their findings cannot be signed.
     Raises UserError for a spec that was changed without a draft.
@@ -95,7 +95,10 @@ def _check_draft(drafted: amendment_draft.Draft, old: Spec, new: Spec, agents: l
 
 
 def closed(proposal: Proposal) -> list[str]:
-    """Why the gate must stay closed, one sentence each; empty if it may be signed. This is the gate's condition."""
+    """Return why the gate must stay closed, one sentence each.
+
+    Empty if it may be signed. This is the gate's condition.
+    """
     spec = proposal.plan.spec
     reasons = [
         f"the assumption {name} is UNVERIFIED; verify it and say so in {SPEC_NAME}" for name in spec.unverified()
@@ -126,7 +129,7 @@ def _pitfalls(proposal: Proposal) -> list[str]:
 
 
 def refusal(reasons: Sequence[str]) -> str:
-    """The reasons for which the gate stays closed, one item each."""
+    """Return the reasons for which the gate stays closed, one item each."""
     return reasons[0] if len(reasons) == 1 else "\n  - ".join(["the gate stays closed:", *reasons])
 
 
@@ -186,7 +189,7 @@ def _principal(signers: str, key: Path, approver: str | None) -> str:
 
 
 def signer_line(name: str, public: str, campaign: str) -> str:
-    """A line of `allowed_signers` that trusts a key for one campaign alone."""
+    """Return a line of `allowed_signers` that trusts a key for one campaign alone."""
     if not name or any(not sign.isprintable() or sign.isspace() or sign in ',"*?!#' for sign in name):
         raise UserError(f'"{shown(name)}" cannot name a signer; use letters, digits, ".", "-", "_" and "@"')
     return f'{name} namespaces="{signatures.namespace(campaign)}" {public}\n'

@@ -13,7 +13,7 @@ from sophron.records.errors import UserError
 
 
 def amendment_faults(root: Path, probe: ProbeSpec) -> list[str]:
-    """Why the draft that waits could not be signed whatever a person verified, one sentence each.
+    """Return why the draft that waits could not be signed whatever a person verified, one sentence each.
 
     A campaign that is part of another pipeline has no Snakefile of its own to plan with: nothing is known of it here.
     """
@@ -26,7 +26,7 @@ def amendment_faults(root: Path, probe: ProbeSpec) -> list[str]:
 
 
 def spec_faults(root: Path, text: str, probe: ProbeSpec) -> list[str]:
-    """The same for the text of a spec that is not in place yet; `root` has a Snakefile."""
+    """Return the same for the text of a spec that is not in place yet; `root` has a Snakefile."""
     path = root / FOLDER / amendment_draft.CANDIDATE_NAME
     write_text(path, text)
     try:

@@ -29,17 +29,17 @@ def _key(root: Path, campaign: str) -> str:
 
 
 def keys_in(root: Path) -> set[str]:
-    """The public keys (`type base64`) that the campaign's list of signers holds now."""
+    """Return the public keys (`type base64`) that the campaign's list of signers holds now."""
     return signatures.keys_in(root / FOLDER / signatures.SIGNERS_NAME)
 
 
 def revoked_in(root: Path) -> set[str]:
-    """The public keys that the campaign's list of revoked ones holds now."""
+    """Return the public keys that the campaign's list of revoked ones holds now."""
     return signatures.keys_in(root / FOLDER / signatures.REVOKED_NAME)
 
 
 def fingerprints(root: Path) -> list[str]:
-    """`type SHA256:fingerprint` of each trusted key, as ssh-keygen and code hosts show it."""
+    """Return `type SHA256:fingerprint` of each trusted key, as ssh-keygen and code hosts show it."""
     shown = []
     for key in sorted(keys_in(root)):
         kind, _, body = key.partition(" ")
@@ -72,7 +72,7 @@ def _note(root: Path, campaign: str, entry: Mapping[str, Any]) -> None:
 def known_keys(root: Path, campaign: str) -> set[str] | None:
     """The keys this user trusted for a campaign when it was last signed here, or under another path if never here.
 
-    A copied or moved folder is the same campaign. None where this user knows none of that id.
+    A copied or moved folder is the same campaign. None if this user knows none of that id.
     """
     content = _read()
     entry = content.get(_key(root, campaign))

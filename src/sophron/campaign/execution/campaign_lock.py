@@ -52,7 +52,7 @@ def signing(root: Path) -> Iterator[None]:
 
 
 def me() -> dict[str, object]:
-    """This process, and the Snakemake that started it."""
+    """Return this process, and the Snakemake that started it."""
     found = (pid for pid in process_identity.ancestors(os.getpid()) if _is_driver(pid))
     driver = next(found, None)
     entry: dict[str, object] = {**process_identity.identity()}

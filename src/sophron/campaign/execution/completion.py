@@ -21,7 +21,7 @@ def note(root: Path, approval: Approval) -> None:
 
 
 def stands(root: Path, approval: Approval) -> bool:
-    """Whether nothing changed since: no approval, event, result or file that a person keeps in the folder."""
+    """Return whether nothing changed since: no approval, event, result or file that a person keeps in the folder."""
     try:
         return bool(documents.load_json(root / NAME) == _content(root, approval))
     except UserError:  # it was never done, or a kill tore the note

@@ -17,7 +17,7 @@ REMEDY = "nothing of the science failed: repair the machine, then the same line 
 
 
 def lacking(error: OSError | ImportError) -> str | None:
-    """What the machine lacks; None for an error that is a fault in our own code."""
+    """Return what the machine lacks; None for an error that is a fault in our own code."""
     if isinstance(error, ImportError):
         own = (error.name or "").partition(".")[0] == "sophron"
         return None if own else f"a Python package is missing or broken ({error}); install it where the step runs"
@@ -28,7 +28,7 @@ def lacking(error: OSError | ImportError) -> str | None:
 
 
 def unwritable(folder: Path) -> str | None:
-    """Why a file of `PROBE_BYTES` cannot be written in `folder`; None if it can.
+    """Return why a file of `PROBE_BYTES` cannot be written in `folder`; None if it can.
 
     Asked after an engine failed: on a full disk engines say many things, and some say nothing at all.
     """

@@ -50,7 +50,7 @@ class Trouble:
 
 
 def tries(root: Path, step: str) -> list[Try]:
-    """The tries of a step, first to last."""
+    """Return the tries of a step, first to last."""
     folder = record_folder(root, step)
     found = []
     for path in folder.glob("[0-9]*/try.json"):
@@ -70,14 +70,14 @@ def tries(root: Path, step: str) -> list[Try]:
 
 
 def core_hours(found: Iterable[Try]) -> float:
-    """Core-hours of tries together."""
+    """Return the core-hours of tries together."""
     return sum(one.core_seconds for one in found) / 3600
 
 
 def approval_chain(in_force: approvals.Approval) -> list[Signed]:
-    """The approvals from the first to the one in force; each names the hash of the one before, under signature.
+    """Return the approvals from the first to the one in force; each names the hash of the one before, under signature.
 
-    Raises Refused where the log lacks one of them.
+    Raises Refused if the log lacks one of them.
     """
     records = [read_bytes(path) for path in approvals.logged(in_force.root)]
     logged = {hashlib.sha256(data).hexdigest(): data for data in records}

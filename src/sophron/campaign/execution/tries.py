@@ -17,7 +17,7 @@ NAME = TRY_NAME
 
 
 def new(root: Path, step: str) -> Path:
-    """The folder of the next try of a step."""
+    """Return the folder of the next try of a step."""
     folder = record_folder(root, step)
     numbers = [int(path.name) for path in folder.glob("[0-9]*") if path.name.isdigit()]
     path = folder / str(max(numbers, default=0) + 1)

@@ -21,7 +21,7 @@ MARKUP = str.maketrans({sign: f"\\{sign}" for sign in "\\`*[]<>|#"})
 
 
 def documents(spec: Mapping[str, Any], plan_summary: Mapping[str, Any]) -> dict[str, str]:
-    """File name -> Markdown text of the two documents; equal input gives equal text.
+    """Return file name -> Markdown text of the two documents; equal input gives equal text.
 
     spec: the content of a valid campaign.yaml. plan_summary: `hash`; `counts`, a list of {stage, rule, steps};
     `core_hours`, stage -> upper bound; `envelope`, limit -> value.
@@ -87,7 +87,7 @@ def commit_documents(root: Path) -> str | None:
 
 
 def _git(root: Path, *arguments: str) -> str | None:
-    """What git prints, without blanks around it; None where it is missing, fails, or asks for something."""
+    """What git prints, without blanks around it; None if it is missing, fails, or asks for something."""
     environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     try:
         done = subprocess.run(

@@ -19,14 +19,14 @@ def names() -> list[str]:
 
 
 def user_folder() -> Path:
-    """Where Snakemake looks for the user's own profiles."""
+    """Return where Snakemake looks for the user's own profiles."""
     return user_folders.configuration("snakemake")
 
 
 def install(name: str, folder: Path) -> tuple[Path, Path | None]:
     """Copy the profile into `folder`; its place there, and where an edited one of that name was moved to.
 
-    One that is the same already stays as it is. UserError where Sophron ships no such profile.
+    One that is the same already stays as it is. UserError if Sophron ships no such profile.
     """
     if name not in names():
         raise UserError(f'Sophron ships no profile "{name}"; it ships {", ".join(names())}')
@@ -43,7 +43,7 @@ def install(name: str, folder: Path) -> tuple[Path, Path | None]:
 
 
 def provide(name: str) -> Path | None:
-    """Install a profile for the user where there is none of that name; its place where that was done."""
+    """Install a profile for the user if there is none of that name; its place where that was done."""
     folder = user_folder()
     if (folder / name).exists():
         return None

@@ -30,7 +30,7 @@ NODES = 1  # a step runs on one node
 
 
 def check_jobs(jobs: Iterable[Any], record: Mapping[str, Any]) -> None:
-    """Refused where a job would reserve more than was signed, in any of its tries, or something that was not.
+    """Raise Refused if a job would reserve more than was signed, in any of its tries, or something that was not.
 
     jobs: Snakemake's; a profile, a command line or a host may have given them other resources than the rules do.
     record: of the approval. Later tries are worked out for one job of a stage: they grow by one expression for all, and
@@ -129,7 +129,10 @@ def _within(document: Document, stage: str, key: str, value: int) -> None:
 
 
 def limits(name: str) -> Document:
-    """What the profile `name` can give one step: the installed copy's, else the shipped one's; UserError for none."""
+    """Return what the profile `name` can give one step: the installed copy's, else the shipped one's.
+
+    Raise UserError for none.
+    """
     folders = (Path(name), profiles.user_folder() / name, resource("profiles", name))
     folder = next((one for one in folders if any(one.glob("*.yaml"))), None)
     if folder is None:

@@ -9,7 +9,7 @@ from sophron.records.sanitize import one_line
 
 
 def plain(value: Any) -> str:
-    """One JSON value as people write it: text without quotes, true and false, lists in one line."""
+    """Return one JSON value as people write it: text without quotes, true and false, lists in one line."""
     if isinstance(value, str):
         return one_line(value)
     return one_line(json.dumps(value, ensure_ascii=False))
@@ -28,14 +28,14 @@ def flat(block: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]
 
 
 def number(value: float, digits: int = 4) -> str:
-    """A number with `digits` significant ones; integers in full."""
+    """Return a number with `digits` significant ones; integers in full."""
     if isinstance(value, int):
         return str(value)
     return f"{value:.{digits}g}"
 
 
 def with_error(value: float, error: float | None) -> str:
-    """`3.213 ± 0.041`: the error with two significant digits, the value to the same place."""
+    """Return `3.213 ± 0.041`: the error with two significant digits, the value to the same place."""
     if not error or not math.isfinite(error) or not math.isfinite(value):
         return number(value)
     places = _places(error)
@@ -43,7 +43,7 @@ def with_error(value: float, error: float | None) -> str:
 
 
 def interval(low: float, high: float) -> str:
-    """`3.130 to 3.297`: both ends to the place of the second significant digit of half their distance."""
+    """Return `3.130 to 3.297`: both ends to the place of the second significant digit of half their distance."""
     half = (high - low) / 2
     if not half or not math.isfinite(half):
         return f"{number(low)} to {number(high)}"
@@ -57,7 +57,7 @@ def _places(width: float) -> int:
 
 
 def hours(value: float) -> str:
-    """Core-hours to two places."""
+    """Return the core-hours to two places."""
     return "< 0.01" if 0 < value < 0.005 else f"{value:,.2f}"
 
 
@@ -73,11 +73,11 @@ def of_a_model(amounts: Mapping[str, float]) -> str:
 
 
 def duration(seconds: float) -> str:
-    """`1:02:03`: hours, minutes and whole seconds."""
+    """Return `1:02:03`: hours, minutes and whole seconds."""
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"
 
 
 def short(digest: str) -> str:
-    """The first digits of a digest."""
+    """Return the first digits of a digest."""
     return digest[:12]

@@ -17,7 +17,10 @@ TEMPLATES = ("campaign", "templates")
 
 
 def render(template: str, values: Mapping[str, Any]) -> str:
-    """A page from `templates/<template>`. Only values that were marked as safe (pictures of ours) pass unescaped."""
+    """Return a page from `templates/<template>`.
+
+    Only values that were marked as safe (pictures of ours) pass unescaped.
+    """
     from markupsafe import Markup
 
     style = (resource(*TEMPLATES) / "_style.css.j2").read_text(encoding="utf-8")
@@ -29,7 +32,7 @@ def render(template: str, values: Mapping[str, Any]) -> str:
 
 
 def picture(svg: str) -> str:
-    """A picture of ours, marked as safe."""
+    """Return a picture of ours, marked as safe."""
     from markupsafe import Markup
 
     return Markup(svg)  # noqa: S704 - graph_picture escapes what it is given

@@ -40,7 +40,7 @@ class _Way:
 
 
 def svg(nodes: Sequence[Node], title: str) -> str:
-    """The picture as SVG text for a page; everything shown is escaped. Empty for no nodes."""
+    """Return the picture as SVG text for a page; everything shown is escaped. Empty for no nodes."""
     if not nodes:
         return ""
     places, ways = layout({node.name: tuple(node.depends_on) for node in nodes})
@@ -70,7 +70,7 @@ def _sentence(node: Node) -> str:
 
 
 def layout(graph: Mapping[str, Sequence[str]]) -> tuple[dict[str, tuple[int, float]], list[_Way]]:
-    """Places of the nodes as (column, row), and the ways of the edges.
+    """Return the places of the nodes as (column, row), and the ways of the edges.
 
     graph: node -> what it depends on; names that are no nodes are ignored. An edge over several columns passes a
     free cell in each (Sugiyama's layers), and cells are ordered by the mean row of their neighbours.

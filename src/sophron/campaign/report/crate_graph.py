@@ -67,7 +67,7 @@ class Graph:
         return identifier
 
     def identifier(self, path: Path) -> str:
-        """The @id of a file."""
+        """Return the @id of a file."""
         absolute = Path(path).absolute()
         if absolute.is_relative_to(self.folder):
             return quote(absolute.relative_to(self.folder).as_posix())
@@ -109,7 +109,7 @@ class Graph:
 
 
 def ref(identifier: str) -> Entity:
-    """A reference to an entity."""
+    """Return a reference to an entity."""
     return {"@id": identifier}
 
 

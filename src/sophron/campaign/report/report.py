@@ -68,7 +68,7 @@ class Plot:
 
 @dataclass(frozen=True)
 class StageReport:
-    """One stage: its finished steps, its verdict, its tries by step, and its loop, where it has one that ran."""
+    """One stage: its finished steps, its verdict, its tries by step, and its loop, if it has one that ran."""
 
     kind: StageKind
     steps: Sequence[Finished]
@@ -104,12 +104,12 @@ class StageReport:
         return found
 
     def ordered(self, step: Finished) -> dict[str, Any]:
-        """The result of a step in the order of the schema: what matters most comes first there."""
+        """Return the result of a step in the order of the schema: what matters most comes first there."""
         place = {name: index for index, name in enumerate(self.schema["$defs"]["result"].get("properties", {}))}
         return dict(sorted(step.outcome.result.items(), key=lambda item: place.get(item[0], len(place))))
 
     def described(self, name: str) -> str:
-        """What a property of the result is, with its unit."""
+        """Return what a property of the result is, with its unit."""
         return str(self.schema["$defs"]["result"].get("properties", {}).get(name, {}).get("description", ""))
 
 
@@ -158,7 +158,7 @@ class Report:
 
     @property
     def ended(self) -> str:
-        """When the last try ended; the last approval's time where none did."""
+        """When the last try ended; the last approval's time if none did."""
         times = [one.ended for stage in self.stages for one in stage.all_tries if one.ended]
         return max(times, default=str(self.chain[-1].record["time"]))
 
@@ -222,7 +222,7 @@ def _snakemake_versions(recorded: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def comparison(answer: Answer, reference: Mapping[str, Any]) -> str:
-    """One sentence that compares an answer with a published range. It is no criterion, and says so."""
+    """Return one sentence that compares an answer with a published range. It is no criterion, and says so."""
     low, high = reference["low"], reference["high"]  # shown with the digits that they were given with
     span = f"{low}" if low == high else f"{low} to {high}"
     ending = f"the published {span} ({reference['source']}). This comparison is no criterion."

@@ -26,7 +26,7 @@ def render(
     sections: Sequence[Section] = (),
     spent: Mapping[str, float] | None = None,
 ) -> str:
-    """The page.
+    """Return the page.
 
     caveats: the answer file of the report agent; sections: what the kind adds to it; spent: on models, by limit of a
     campaign.
@@ -151,7 +151,7 @@ def _nested(value: Any) -> str:
 
 
 def stage_cost(stage: StageReport) -> dict[str, Any]:
-    """Tries of its own steps by how they ended, and what they used; its loop is counted apart."""
+    """Return the tries of its own steps by how they ended, and what they used; its loop is counted apart."""
     ended: dict[str, int] = {}
     for one in stage.all_tries:
         ended[one.status] = ended.get(one.status, 0) + 1
@@ -167,7 +167,7 @@ def loop_bound(gathered: Report, stage: StageReport) -> float:
 
 
 def loop_table(stage: str, loop: Loop) -> Table:
-    """One row a round of the loop of `stage`: steps and wall time of each unit, then of the round in all."""
+    """Return one row a round of the loop of `stage`: steps and wall time of each unit, then of the round in all."""
     rows = [
         [number, *(_ran(units.get(unit)) for unit in loop.units), *_whole(loop.of_round(number))]
         for number, units in loop.ran.items()

@@ -15,7 +15,7 @@ STATUS_ORDER = ("hit", "unknown", "clear")
 
 
 def render(review: Review) -> str:
-    """The page."""
+    """Return the page."""
     plan, spec = review.proposal.plan, review.spec
     return html.render(
         "review.html.j2",

@@ -28,7 +28,7 @@ class Paint:
 
 
 def render(review: Review, *, colour: bool = False) -> str:
-    """The whole review; what comes from the spec is cleaned of signs that hide or forge."""
+    """Return the whole review; what comes from the spec is cleaned of signs that hide or forge."""
     paint = Paint(colour)
     parts = [
         _head(review, paint),
@@ -46,7 +46,7 @@ def render(review: Review, *, colour: bool = False) -> str:
 
 
 def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
-    """Rows as aligned columns; the columns in `right` to the right."""
+    """Return the rows as aligned columns; the columns in `right` to the right."""
     from tabulate import tabulate
 
     sides = ["right" if index in right else "left" for index in range(len(rows[0]))]

@@ -25,7 +25,7 @@ LARGEST_SEED = 2**31 - 1
 
 
 def create(kind_name: str, folder: Path) -> None:
-    """Make the campaign `folder`, named as the folder is. UserError where there is something in it already.
+    """Make the campaign `folder`, named as the folder is. UserError if there is something in it already.
 
     The seed of the spec is drawn here, once: two campaigns are independent unless somebody makes their seeds equal.
     """
@@ -38,7 +38,7 @@ def create(kind_name: str, folder: Path) -> None:
 
 
 def check_empty(folder: Path) -> None:
-    """UserError where there is something in the place of a new folder."""
+    """Raise UserError if there is something in the place of a new folder."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder}: is not an empty folder; give the name of a new one")
 
@@ -57,7 +57,7 @@ def from_draft(folder: Path, draft: Mapping[str, Any], agents: Mapping[str, Any]
 
 
 def draft_text(folder: Path, draft: Mapping[str, Any], agents: Mapping[str, Any] | None = None) -> str:
-    """The text of an agent's draft, for the campaign that `folder` is.
+    """Return the text of an agent's draft, for the campaign that `folder` is.
 
     What would justify a criterion against a published value is UNVERIFIED there: a person's word, not an agent's.
     """
@@ -129,7 +129,7 @@ def furnish(folder: Path) -> None:
 
 
 def campaign_id(folder: Path) -> str:
-    """Identifier for a campaign in `folder`: its name in lower case, other characters as hyphens."""
+    """Return the identifier for a campaign in `folder`: its name in lower case, other characters as hyphens."""
     name = re.sub(r"[^a-z0-9]+", "-", folder.absolute().name.lower()).strip("-")
     if not 2 <= len(name) <= 63:
         raise UserError(f"{folder}: its name gives no campaign id; use 2 to 63 letters, digits and hyphens")

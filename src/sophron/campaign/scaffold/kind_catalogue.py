@@ -12,7 +12,7 @@ from sophron.records.strict_yaml import parse
 
 
 def kinds() -> dict[str, Any]:
-    """Kind -> {stages, schemas, templates, questions}.
+    """Return kind -> {stages, schemas, templates, questions}.
 
     stages: list of {name, depends_on, optional}; schemas: stage -> its `$defs` without the result; templates: list of
     {name, spec}, the campaign that `sophron new` makes and the shipped campaigns of the kind; questions: what the
@@ -35,7 +35,7 @@ def kinds() -> dict[str, Any]:
 
 
 def pitfalls(campaign_root: Path) -> list[dict[str, Any]]:
-    """The catalogue as it stands in its files, sorted by id."""
+    """Return the catalogue as it stands in its files, sorted by id."""
     return [documents.load_yaml(pitfall.path).data for pitfall in catalogue(campaign_root)]
 
 

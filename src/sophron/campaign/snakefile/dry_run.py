@@ -32,7 +32,10 @@ VERBS = (AGENT_VERB, "sophron stage ")
 
 
 def shown(snakefile: Path, *, forced: bool) -> dict[str, Any]:
-    """The jobs of Sophron's rules that would run (all of them where forced), in no particular order; its rules."""
+    """Return the jobs of Sophron's rules that would run (all of them where forced), in no particular order.
+
+    Its rules.
+    """
     output = OutputSettings(dryrun=True, quiet={Quietness.RULES, Quietness.PROGRESS})
     with SnakemakeApi(output) as api:
         workflow = api.workflow(

@@ -38,7 +38,7 @@ def begin(folder: str | Path) -> None:
 
 
 def take(root: Path) -> None:
-    """Take the campaign. Raises UserError where another driver runs, Refused where nothing valid is signed.
+    """Take the campaign. Raises UserError if another driver runs, Refused if nothing valid is signed.
 
     The lock is held until this process ends, however it ends.
     """
@@ -65,7 +65,7 @@ def _protect_jobs(root: Path) -> None:
 
 
 def check_agents(approval: approvals.Approval) -> None:
-    """Refused where an agent is not the signed one: better now than after days, when the report asks for it."""
+    """Raise Refused if an agent is not the signed one: better now than after days, when the report asks for it."""
     root, record = approval.root, approval.record
     changed = amend.agents_changed(root, load(root / SPEC_NAME), record)
     if changed:
@@ -75,7 +75,7 @@ def check_agents(approval: approvals.Approval) -> None:
 
 
 def check_shell(root: Path) -> None:
-    """Refused where something puts another text around every shell line than was signed; no step could see that."""
+    """Raise Refused if something puts another text around every shell line than was signed; no step could see that."""
     signed = approvals.signed_gate(root).record["shell"]
     if workflow_of(root) is not None and around_shell_lines() != signed:
         raise Refused(
@@ -85,14 +85,14 @@ def check_shell(root: Path) -> None:
 
 
 def check_requests(root: Path) -> None:
-    """Refused where this run's profile or command line asks for more than was signed: nothing is submitted yet."""
+    """Raise Refused if this run's profile or command line asks for more than was signed: nothing is submitted yet."""
     workflow = workflow_of(root)
     if workflow is not None:
         check_jobs(workflow.dag.needrun_jobs(), approvals.signed_gate(root).record)
 
 
 def key_variables(root: Path) -> list[str]:
-    """Names of the variables from which the models of a campaign take their keys."""
+    """Return the names of the variables from which the models of a campaign take their keys."""
     found = []
     # A campaign's own file may hold single keys of an entry.
     for path, pointer in ((resource(*MODELS), ""), (root.joinpath(*MODELS), "changes")):

@@ -37,7 +37,7 @@ class Draft:
 
 
 def read(root: Path) -> Draft | None:
-    """The draft of a campaign, if there is one."""
+    """Return the draft of a campaign, if there is one."""
     path = root / FOLDER / DRAFT_NAME
     if not path.is_file():
         return None
@@ -55,10 +55,10 @@ def drop(root: Path) -> None:
 
 
 def spec_file(root: Path) -> Path:
-    """`campaign.yaml`, or the drafted spec in a process that plans one (steps refuse what it would run)."""
+    """Return `campaign.yaml`, or the drafted spec in a process that plans one (steps refuse what it would run)."""
     return root / FOLDER / Path(os.environ[VARIABLE]).name if is_planned() else root / SPEC_NAME
 
 
 def is_planned() -> bool:
-    """Whether this process plans a spec that is not in force; the variable holds its file's name."""
+    """Return whether this process plans a spec that is not in force; the variable holds its file's name."""
     return bool(os.environ.get(VARIABLE))

@@ -103,7 +103,7 @@ def result_properties(result_schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def types_of(schema: Mapping[str, Any]) -> set[str]:
-    """The JSON types that a property may have; what is only a reference holds more than a number."""
+    """Return the JSON types that a property may have; what is only a reference holds more than a number."""
     kinds = schema.get("type", "object")
     return {kinds} if isinstance(kinds, str) else set(kinds)
 
@@ -138,7 +138,7 @@ def _check_constants(tree: ast.AST, constants: Mapping[str, Any]) -> None:
 
 
 def constant_parts(tree: ast.AST, constants: Mapping[str, Any]) -> Iterator[ast.expr]:
-    """The largest parts of an expression that hold no name of the result."""
+    """Yield the largest parts of an expression that hold no name of the result."""
     if isinstance(tree, ast.expr) and names_of(tree) <= set(constants):
         yield tree
     elif isinstance(tree, ast.Call):
@@ -150,7 +150,7 @@ def constant_parts(tree: ast.AST, constants: Mapping[str, Any]) -> Iterator[ast.
 
 
 def number_of(node: ast.expr, values: Mapping[str, Any]) -> Any:
-    """The value of a part of an expression. ArithmeticError and its like for what cannot be computed."""
+    """Return the value of a part of an expression. ArithmeticError and its like for what cannot be computed."""
     return _Judge(values).eval(ast.unparse(node), node)
 
 
@@ -205,7 +205,7 @@ class _DottedNames(ast.NodeTransformer):
 
 
 def parse(expression: str) -> ast.Expression:
-    """The tree of a criterion, dotted names as one each. Raises CriterionError for what is none."""
+    """Return the tree of a criterion, dotted names as one each. Raises CriterionError for what is none."""
     try:
         tree: ast.Expression = _DottedNames().visit(ast.parse(expression.strip(), mode="eval"))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -227,7 +227,7 @@ def parse(expression: str) -> ast.Expression:
 
 
 def names_of(tree: ast.AST) -> set[str]:
-    """The names in an expression, but for those of functions."""
+    """Return the names in an expression, but for those of functions."""
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in called}
 

@@ -10,7 +10,7 @@ from sophron.records import documents
 
 
 def closed(spec: Spec) -> list[str]:
-    """Why criteria keep the gate closed, one sentence each, with file, line and key."""
+    """Return why criteria keep the gate closed, one sentence each, with file, line and key."""
     return [
         f"{spec.document.where(['stages', stage.name, 'criteria', place, 'expression'])}: {fault}"
         for stage in spec.stages
@@ -20,7 +20,7 @@ def closed(spec: Spec) -> list[str]:
 
 
 def is_presence_check(spec: Spec, stage: str, criterion: Criterion) -> bool:
-    """Whether a criterion judges no physics: it counts what the definition asks for, or what files there are.
+    """Return whether a criterion judges no physics: it counts what the definition asks for, or what files there are.
 
     So does one that holds for every value that the schema of the result allows: it fails if there is no value.
     """
@@ -34,7 +34,7 @@ def is_presence_check(spec: Spec, stage: str, criterion: Criterion) -> bool:
 
 
 def labels(spec: Spec, stage: str, criterion: Criterion) -> str:
-    """What kind of criterion it is, in brackets, for people; empty for an ordinary one."""
+    """Return what kind of criterion it is, in brackets, for people; empty for an ordinary one."""
     justified = justification(spec, stage, criterion)
     found = ["presence check"] if is_presence_check(spec, stage, criterion) else []
     found += [f"holds the answer against a constant, see the assumption {justified['id']}"] if justified else []
@@ -42,12 +42,12 @@ def labels(spec: Spec, stage: str, criterion: Criterion) -> str:
 
 
 def signed_numbers(spec: Spec, stage: str, criterion: Criterion) -> dict[str, Any]:
-    """The names in a criterion that stand for a number of the definition or the question, with their values."""
+    """Return the names in a criterion that stand for a number of the definition or the question, with their values."""
     return _read(spec, stage, criterion)[2]
 
 
 def justification(spec: Spec, stage: str, criterion: Criterion) -> Mapping[str, str] | None:
-    """The assumption that says why this criterion holds the answer against a constant; None if there is none."""
+    """Return the assumption that says why this criterion holds the answer against a constant; None if there is none."""
     name = f"{stage}.{criterion.id}"
     found = (one for one in spec.data["method"]["assumptions"] if one.get("criterion") == name)
     return next(found, None)

@@ -15,12 +15,12 @@ TRY_NAME = "try.json"
 
 
 def installed() -> list[Engine]:
-    """All engines, by name."""
+    """Return all engines, by name."""
     return [entry_points.load(REGISTRY, name) for name in entry_points.names(REGISTRY)]
 
 
 def find(name: str) -> Engine | None:
-    """The engine called `name`; None if no such engine is installed."""
+    """Return the engine called `name`; None if no such engine is installed."""
     try:
         engine: Engine = entry_points.load(REGISTRY, name)
     except UserError:  # a campaign may be looked at where its engines are not
@@ -29,7 +29,7 @@ def find(name: str) -> Engine | None:
 
 
 def wants_gpu(accelerator: str) -> bool:
-    """Whether an installed engine runs on a GPU with this value of the mechanical key `accelerator`."""
+    """Return whether an installed engine runs on a GPU with this value of the mechanical key `accelerator`."""
     return accelerator != "none" and any(accelerator in engine.gpu_accelerators for engine in installed())
 
 

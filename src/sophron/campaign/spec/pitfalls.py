@@ -23,7 +23,7 @@ class Condition:
     key: str | None = None
 
     def holds(self, spec: Mapping[str, Any]) -> bool:
-        """Whether the spec passes; a key that it lacks passes only `present false`."""
+        """Return whether the spec passes; a key that it lacks passes only `present false`."""
         found = _at(spec, self.key) if self.key else spec
         if self.test == "present":
             return (found is not None) == bool(self.wanted)
@@ -56,7 +56,7 @@ class Pitfall:
     when: tuple[Condition, ...] = field(default=())
 
     def applies(self, spec: Mapping[str, Any]) -> bool:
-        """Whether a spec (parsed `campaign.yaml`) could fall into it."""
+        """Return whether a spec (parsed `campaign.yaml`) could fall into it."""
         stages = spec.get("stages", {})
         return (
             (not self.kinds or spec.get("kind") in self.kinds)
@@ -71,7 +71,7 @@ ProbeSpec = Callable[["Spec"], Findings]
 
 
 def hits(findings: Findings) -> list[str]:
-    """One sentence for each pitfall that is there; any keeps the gate closed."""
+    """Return one sentence for each pitfall that is there; any keeps the gate closed."""
     return [
         f"the pitfall {pitfall.id} was found: {finding.evidence}"
         for pitfall, finding in findings
@@ -93,7 +93,7 @@ def catalogue(campaign_root: Path) -> list[Pitfall]:
 
 
 def load(path: Path) -> Pitfall:
-    """The pitfall in one file; UserError where it does not fit `schemas/pitfall.schema.yaml` or is misnamed."""
+    """Return the pitfall in one file; UserError if it does not fit `schemas/pitfall.schema.yaml` or is misnamed."""
     document = load_yaml(path)
     validate(document, "pitfall")
     data = document.data
@@ -113,7 +113,7 @@ def load(path: Path) -> Pitfall:
 
 
 def applicable(pitfalls: list[Pitfall], spec: Mapping[str, Any]) -> list[Pitfall]:
-    """Those of `pitfalls` that the spec could fall into, in the same order."""
+    """Return those of `pitfalls` that the spec could fall into, in the same order."""
     return [pitfall for pitfall in pitfalls if pitfall.applies(spec)]
 
 

@@ -29,7 +29,7 @@ class Quantity:
 
 
 def quantity(stage_schema: Mapping[str, Any]) -> Quantity:
-    """The answer of a stage, with copies, other estimates and errors of it, as its schema names them."""
+    """Return the answer of a stage, with copies, other estimates and errors of it, as its schema names them."""
     answer, more = stage_schema.get("answer", {}), stage_schema.get("of_answer", {})
     ends = [answer.get("interval", {}).get(end) for end in ("low", "high")]
     own = {name: 1 for name in (answer.get("value"), *ends) if name} | more.get("estimates", {})
@@ -41,7 +41,7 @@ def quantity(stage_schema: Mapping[str, Any]) -> Quantity:
 def constants_compared(
     tree: ast.Expression, answer: Quantity, constants: Mapping[str, Any], reference: Mapping[str, Any] | None = None
 ) -> list[str]:
-    """The parts of a criterion that hold the answer against a constant; empty if there are none.
+    """Return the parts of a criterion that hold the answer against a constant; empty if there are none.
 
     reference: the published range of the question; a bound of 1 that lies in it is no physical bound.
     """
@@ -59,7 +59,7 @@ class _Reader:
         self.found: list[str] = []
 
     def power(self, node: ast.expr) -> Power:
-        """The power of the answer's unit that an expression has."""
+        """Return the power of the answer's unit that an expression has."""
         if criteria.names_of(node) <= set(self.constants):
             return ANY if criteria.number_of(node, self.constants) == 0 else Fraction(0)
         if isinstance(node, ast.Compare):
@@ -136,7 +136,7 @@ class _Reader:
         return power
 
     def found_in(self, node: ast.expr) -> bool:
-        """Whether a part of this was noted already."""
+        """Return whether a part of this was noted already."""
         return any(
             ast.unparse(one) in self.found for one in ast.walk(node) if isinstance(one, ast.expr) and one is not node
         )

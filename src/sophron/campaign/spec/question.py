@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"\s*(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3}
 
 
 def declared(spec: Spec) -> Question | None:
-    """What the kind says that this campaign can answer; None for a kind that says nothing."""
+    """Return what the kind says that this campaign can answer; None for a kind that says nothing."""
     if spec.kind.question is None:
         return None
     try:
@@ -31,7 +31,7 @@ def declared(spec: Spec) -> Question | None:
 def check_names(spec: Spec) -> None:
     """Raise UserError, with file, line and remedy, for a quantity or condition that the kind does not know.
 
-    And for a condition that is text where a number is needed. Numbers and names that are right cost nothing.
+    And for a condition that is text if a number is needed. Numbers and names that are right cost nothing.
     """
     about = declared(spec)
     if about is None:
@@ -47,7 +47,7 @@ def check_units(spec: Spec) -> None:
 
 
 def answer_unit(spec: Spec) -> tuple[str, float]:
-    """Unit in which answers are shown, and what a number of a result is multiplied by to be in it.
+    """Return the unit in which answers are shown, and what a number of a result is multiplied by to be in it.
 
     UserError as for `check_units`: a number never gets the name of a unit that it is not in.
     """
@@ -56,7 +56,10 @@ def answer_unit(spec: Spec) -> tuple[str, float]:
 
 
 def remark(spec: Spec) -> str:
-    """What a reviewer must know of the units, as a sentence; empty if results are in the units of the question."""
+    """Return what a reviewer must know of the units, as a sentence.
+
+    Empty if results are in the units of the question.
+    """
     about = declared(spec)
     if about is None:
         return "The kind does not say what it answers, so quantity, units and conditions are not checked."

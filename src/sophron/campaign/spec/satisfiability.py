@@ -45,13 +45,13 @@ class Domain:
     nullable: bool
 
     def fit(self, value: float) -> float:
-        """The nearest value of the domain."""
+        """Return the nearest value of the domain."""
         inside = min(max(value, self.low), self.high)
         return float(round(inside)) if self.whole else inside
 
 
 def domain(schema: Mapping[str, Any], *, ranges: bool = True) -> Domain:
-    """What a property's schema allows; without `ranges` only its types count."""
+    """Return what a property's schema allows; without `ranges` only its types count."""
     types = criteria.types_of(schema)
     truth = types <= {"boolean", "null"}
     low, high, whole = (0.0 if truth else -math.inf), (1.0 if truth else math.inf), "number" not in types
@@ -73,13 +73,16 @@ def _minus(end: float | None) -> float | None:
 
 
 def can_pass(tree: ast.Expression, schemas: Mapping[str, Any], constants: Values) -> bool:
-    """Whether values that the schemas (name -> schema) allow were found for which it holds."""
+    """Return whether values that the schemas (name -> schema) allow were found for which it holds."""
     domains = {name: domain(schema) for name, schema in schemas.items()}
     return _found(tree.body, domains, constants, wanted=True)
 
 
 def can_fail(tree: ast.Expression, schemas: Mapping[str, Any], constants: Values, *, ranges: bool = True) -> bool:
-    """Whether finite values were found for which it does not hold. `isfinite` of what may be null may be false."""
+    """Return whether finite values were found for which it does not hold.
+
+    `isfinite` of what may be null may be false.
+    """
     domains = {name: domain(schema, ranges=ranges) for name, schema in schemas.items()}
     for call in ast.walk(tree):
         if isinstance(call, ast.Call) and _name(call) == "isfinite":

@@ -43,7 +43,7 @@ class Finding:
 
 @cache
 def exclusions() -> tuple[Exclusion, ...]:
-    """The installed `agents/scope.yaml`. A campaign cannot widen it. UserError where the file is not valid."""
+    """Return the installed `agents/scope.yaml`. A campaign cannot widen it. UserError if the file is not valid."""
     document = documents.load_yaml(resource("workflow", "agents", "scope.yaml"))
     return tuple(_exclusion(document, index) for index in range(len(document.data)))
 
@@ -59,7 +59,7 @@ def _exclusion(document: documents.Document, index: int) -> Exclusion:
 
 
 def excluded(content: Any) -> list[Finding]:
-    """Everything out of scope in a text, or in the texts of plain data such as a spec; keys are not looked at.
+    """Return everything out of scope in a text, or in the texts of plain data such as a spec; keys are not looked at.
 
     One finding an exclusion, in the order of the table. It is a matter of words: a sentence counts where it names an
     action and its object, and who hides the intent is not found. To say that something is not wanted can be refused,

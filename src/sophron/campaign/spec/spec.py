@@ -37,7 +37,7 @@ class Spec:
 
     @cached_property
     def kind(self) -> Kind:
-        """Its kind; UserError with file and line where no such kind is installed."""
+        """Its kind; UserError with file and line if no such kind is installed."""
         try:
             kind: Kind = entry_points.load("sophron.kinds", self.data["kind"])
         except UserError as error:
@@ -77,7 +77,7 @@ class Spec:
         return replace(stage, depends_on=tuple(name for name in stage.depends_on if name in self.data["stages"]))
 
     def stage(self, name: str) -> StageKind:
-        """Stage `name`; UserError where this campaign has none."""
+        """Stage `name`; UserError if this campaign has none."""
         for stage in self.stages:
             if stage.name == name:
                 return stage
@@ -97,37 +97,40 @@ class Spec:
         return {rule: asked for rule, asked in found.items() if rule not in self.left_out}
 
     def unit(self, name: str) -> StageKind:
-        """The stage or part called `name`; UserError where this campaign has neither."""
+        """Return the stage or part called `name`; UserError if this campaign has neither."""
         return self.parts[name] if name in self.parts else self.stage(name)
 
     def engine(self, name: str) -> str | None:
-        """Name of the engine that a stage or part runs; None if it runs none."""
+        """Return the name of the engine that a stage or part runs; None if it runs none."""
         named = self.unit(name).engine
         stage, _, key = named.rpartition(".")
         return str(self.definition(stage)[key]) if stage else named or None
 
     def owner(self, name: str) -> str:
-        """The stage that a stage, a part or an agent rule belongs to; UserError where this campaign has none of it."""
+        """Return the stage that a stage, a part or an agent rule belongs to.
+
+        Raise UserError if this campaign has none of it.
+        """
         for stage in self.stages:
             if name in (part.name for part in stage.parts) or name in (asked.rule for asked in stage.agents):
                 return stage.name
         return self.stage(name).name
 
     def definition(self, name: str) -> Mapping[str, Any]:
-        """The definition of a stage, or of the stage that a part belongs to."""
+        """Return the definition of a stage, or of the stage that a part belongs to."""
         block: Mapping[str, Any] = self.data["stages"][self.owner(name)]["definition"]
         return block
 
     def criteria(self, name: str) -> list[Criterion]:
-        """The criteria of a stage."""
+        """Return the criteria of a stage."""
         return [Criterion(**block) for block in self.data["stages"][name]["criteria"]]
 
     def mechanical(self, name: str) -> Mechanical:
-        """The signed mechanical block of a stage or part, before any overlay."""
+        """Return the signed mechanical block of a stage or part, before any overlay."""
         return Mechanical.of(self.mechanical_block(name))
 
     def mechanical_block(self, name: str) -> Mapping[str, Any]:
-        """The mechanical block of a stage or part."""
+        """Return the mechanical block of a stage or part."""
         block: Mapping[str, Any] = self.data
         for key in self.mechanical_keys(name):
             block = block[key]
@@ -139,7 +142,7 @@ class Spec:
         return {name: self.mechanical_block(name) for name in [*self.data["stages"], *self.parts]}
 
     def mechanical_keys(self, name: str) -> tuple[str, ...]:
-        """Where that block stands: of a part its own, where it has one, else that of its stage."""
+        """Return where that block stands: of a part its own, if it has one, else that of its stage."""
         stage = self.owner(name)
         own = name in self.data["stages"][stage].get("parts", {})
         return ("stages", stage, "parts", name) if own else ("stages", stage, "mechanical")
@@ -170,7 +173,7 @@ class Spec:
         return found | dotted("question.conditions", self.data["question"]["conditions"])
 
     def ancestors(self, name: str) -> list[str]:
-        """The stages that a stage builds on, directly or not, in topological order."""
+        """Return the stages that a stage builds on, directly or not, in topological order."""
         needed, order = {name}, [stage.name for stage in self.stages]
         for stage in reversed(self.stages):
             if stage.name in needed:
@@ -178,7 +181,7 @@ class Spec:
         return [one for one in order if one in needed and one != name]
 
     def criteria_digest(self, name: str) -> str:
-        """Digest of how a stage is judged: its criteria, and the value of each signed number in them."""
+        """Return the digest of how a stage is judged: its criteria, and the value of each signed number in them."""
         from sophron.campaign.spec import criteria
 
         named = {used for one in self.criteria(name) for used in criteria.names_of(criteria.parse(one.expression))}
@@ -186,7 +189,7 @@ class Spec:
         return digest({"stage": name, "criteria": self.data["stages"][name]["criteria"], "values": values})
 
     def report_digest(self) -> str:
-        """Digest of what the report says beside the results."""
+        """Return the digest of what the report says beside the results."""
         return digest({"question": self.data["question"], "method": self.data["method"]})
 
     @cached_property
@@ -204,12 +207,15 @@ class Spec:
         return {name: block["definition"] for name, block in self.data["stages"].items()}
 
     def steps(self, name: str) -> list[Wildcards]:
-        """The wildcards of each step of a stage, sorted as the ranges are; of a part or agent rule, all that may be."""
+        """Return the wildcards of each step of a stage, sorted as the ranges are.
+
+        Of a part or agent rule, all that may be.
+        """
         names = self.agent_rules[name].wildcards if name in self.agent_rules else self.unit(name).wildcards
         return [dict(zip(names, values, strict=True)) for values in product(*(self.ranges[key] for key in names))]
 
     def descendants(self, names: Sequence[str]) -> list[str]:
-        """`names` and every stage that builds on one of them, in topological order."""
+        """Return `names` and every stage that builds on one of them, in topological order."""
         reached = set(names)
         for stage in self.stages:
             if reached.intersection(stage.depends_on):
@@ -217,12 +223,12 @@ class Spec:
         return [stage.name for stage in self.stages if stage.name in reached]
 
     def seed(self, stage: str, wildcards: Wildcards) -> int:
-        """Seed of one step, 1 to 900,000,000, from the spec's seed, the stage and the wildcards."""
+        """Return the seed of one step, 1 to 900,000,000, from the spec's seed, the stage and the wildcards."""
         text = digest([self.data["seed"], stage, dict(wildcards)])
         return int(text[:12], 16) % LARGEST_SEED + 1
 
     def unverified(self) -> list[str]:
-        """Ids of the assumptions that nobody has verified yet; the gate stays closed while there are any."""
+        """Return the ids of the assumptions that nobody has verified yet; the gate stays closed while there are any."""
         return [str(item["id"]) for item in self.data["method"]["assumptions"] if item["status"] == "UNVERIFIED"]
 
     def fragments(self, name: str) -> dict[str, Any]:
@@ -263,7 +269,7 @@ def load(path: Path) -> Spec:
 
 
 def load_signed(approval: Approval) -> Spec:
-    """The spec that a valid approval is for. It was checked before it was signed, so it is only read."""
+    """Return the spec that a valid approval is for. It was checked before it was signed, so it is only read."""
     spec = Spec(documents.load_yaml(approval.root / SPEC_NAME))
     if spec.digest != approval.record["spec"]:
         raise UserError(f"{approval.root / SPEC_NAME}: was changed just now; run again what asked for it")
@@ -322,7 +328,7 @@ def _check_justified(spec: Spec) -> None:
 
 
 def dotted(above: str, value: Any) -> dict[str, Any]:
-    """Dotted name -> value of nested mappings and lists; of each also its length."""
+    """Return dotted name -> value of nested mappings and lists; of each also its length."""
     if isinstance(value, Mapping):
         inner = {f"{above}.{key}": one for key, one in value.items()}
     elif isinstance(value, list):
@@ -347,5 +353,5 @@ def _check_mechanical(spec: Spec, stage: StageKind) -> None:
 
 
 def cores_of(mechanical: Mechanical) -> Cores:
-    """The mechanical block as the cores that a stage function sees."""
+    """Return the mechanical block as the cores that a stage function sees."""
     return Cores(mechanical.ranks, mechanical.threads, mechanical.accelerator)

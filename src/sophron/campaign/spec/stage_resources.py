@@ -57,11 +57,11 @@ class Mechanical:
         return int(engines.wants_gpu(self.accelerator))
 
     def memory_at(self, attempt: int) -> int:
-        """Memory in MB of try `attempt` (from 1): grows linearly, up to the ceiling."""
+        """Return the memory in MB of try `attempt` (from 1): grows linearly, up to the ceiling."""
         return min(self.memory_mb * attempt, self.ceiling_memory_mb)
 
     def runtime_at(self, attempt: int) -> int:
-        """Minutes of try `attempt` (from 1): grows linearly, up to the ceiling."""
+        """Return the minutes of try `attempt` (from 1): grows linearly, up to the ceiling."""
         return min(self.runtime_min * attempt, self.ceiling_runtime_min)
 
     def may_grow(self, memory_mb: int, runtime_min: int) -> frozenset[str]:
@@ -71,7 +71,7 @@ class Mechanical:
         return frozenset(name for name, more in room.items() if more)
 
     def core_hours(self) -> float:
-        """Upper bound for one step: ceiling cores x ceiling runtime x attempts."""
+        """Return the upper bound for one step: ceiling cores x ceiling runtime x attempts."""
         return self.ceiling_cores * self.ceiling_runtime_min / 60 * (self.retries + 1)
 
 
@@ -82,7 +82,7 @@ def most_gpus(block: Mapping[str, Any]) -> int:
 
 
 def reservation_lines(shapes: Iterable[Mechanical]) -> list[str]:
-    """What a reservation gives an engine, and who holds a step to it."""
+    """Return what a reservation gives an engine, and who holds a step to it."""
     shapes = list(shapes)
     minutes = sorted({minutes for one in shapes for minutes in (one.runtime_min, one.ceiling_runtime_min)})
     if not minutes:
@@ -147,12 +147,12 @@ class Overlay:
     where: str
 
     def allowed(self, block: Mapping[str, Any]) -> bool:
-        """Whether it is the signed value itself or among the signed choices."""
+        """Return whether it is the signed value itself or among the signed choices."""
         return self.value == self.signed or self.value in block.get("choices", {}).get(self.key, [])
 
 
 def overlays(root: Path, blocks: Blocks) -> list[Overlay]:
-    """The overlays in force: for each stage and key the last one, as far as there is such a stage."""
+    """Return the overlays in force: for each stage and key the last one, as far as there is such a stage."""
     path = root / OVERLAYS_NAME
     if not path.is_file():
         return []
@@ -168,7 +168,7 @@ def overlays(root: Path, blocks: Blocks) -> list[Overlay]:
 
 
 def signed_value(block: Mapping[str, Any], key: str) -> Any:
-    """The value of a mechanical key as the spec has it, or its default."""
+    """Return the value of a mechanical key as the spec has it, or its default."""
     value = getattr(Mechanical.of(block), key)
     return list(value) if isinstance(value, tuple) else value
 
@@ -196,7 +196,7 @@ def end_overlays(root: Path, old: Blocks, new: Blocks, *, by: str, timestamp: st
 
 
 def overlaid(block: Mapping[str, Any], stage: str, root: Path) -> Mechanical:
-    """The mechanical block of a stage with the overlays of `mechanical.yaml`; UserError for one never signed."""
+    """Return the mechanical block of a stage with the overlays of `mechanical.yaml`; UserError for one never signed."""
     mechanical = Mechanical.of(block)
     for one in overlays(root, {stage: block}):
         if not one.allowed(block):

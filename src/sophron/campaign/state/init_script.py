@@ -12,7 +12,7 @@ NAME = "init.sh"
 
 
 def render(campaign: str, prefix: str) -> str:
-    """The script for the Python installation at `prefix`."""
+    """Return the script for the Python installation at `prefix`."""
     path = resource("campaign", "templates", "init.sh.j2")
     return templates.render(path, campaign=plain(campaign), prefix=shlex.quote(prefix))
 

@@ -10,7 +10,7 @@ Record = dict[str, Any]  # a JSON object: the state, one of its stages, or an ev
 
 
 def fresh() -> Record:
-    """The state before the first event."""
+    """Return the state before the first event."""
     return {
         "workflow_id": None,
         "workflow_status": "pending",
@@ -41,7 +41,7 @@ def fresh() -> Record:
 
 
 def fresh_stage(name: str) -> Record:
-    """A stage of which nothing has run."""
+    """Return a stage of which nothing has run."""
     return {
         "id": name,
         "depends_on": [],
@@ -99,7 +99,7 @@ def workflow_status(state: Record) -> str:
 
 
 def waiting_gate(state: Record) -> str | None:
-    """The gate at which a human is awaited: "specify", "amend", or None."""
+    """Return the gate at which a human is awaited: "specify", "amend", or None."""
     approval = state["approval"]
     if approval is None:
         return "specify"
@@ -108,7 +108,7 @@ def waiting_gate(state: Record) -> str | None:
 
 
 def next_command(state: Record) -> str | None:
-    """What to type next; None where all is done."""
+    """Return what to type next; None if all is done."""
     if state["waiting_gate"] == "specify":
         return "sophron review"
     if state["waiting_gate"] == "amend":
@@ -124,15 +124,15 @@ def next_command(state: Record) -> str | None:
 
 
 def cut_short(run: Record | None) -> bool:
-    """Whether the last run did not come to its end: it was killed, or left jobs undone."""
+    """Return whether the last run did not come to its end: it was killed, or left jobs undone."""
     return run is not None and (run["ended_at"] is None or run["done"] < run["total"])
 
 
 def find_stage(state: Record, name: str | None) -> Record | None:
-    """The stage called `name`, if the campaign has it."""
+    """Return the stage called `name`, if the campaign has it."""
     return next((stage for stage in state["stages"] if stage["id"] == name), None)
 
 
 def holder_of(state: Record, event: Record) -> Record:
-    """The stage that a step belongs to, or the campaign itself for gate, report and the like."""
+    """Return the stage that a step belongs to, or the campaign itself for gate, report and the like."""
     return find_stage(state, event["stage"]) or state

@@ -18,7 +18,7 @@ def plain(text: str) -> str:
 
 
 def size(root: Path) -> int:
-    """Bytes of progress.log; 0 where there is none."""
+    """Return the bytes of progress.log; 0 if there is none."""
     try:
         return (root / NAME).stat().st_size
     except FileNotFoundError:

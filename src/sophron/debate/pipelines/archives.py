@@ -26,7 +26,7 @@ def _nobody(member: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def extracted(archive: Path, folder: Path) -> Path:
-    """A new `folder` with what an archive holds; UserError for anything but files and folders inside.
+    """Return a new `folder` with what an archive holds; UserError for anything but files and folders inside.
 
     Filters of `tarfile` would do, but Python 3.11 has them only from 3.11.4 on.
     """

@@ -44,14 +44,14 @@ TARGET = "results/build/passed"
 
 
 def is_rehearsal(spec: Spec) -> bool:
-    """Whether a campaign is one, by what its plan says of itself."""
+    """Return whether a campaign is one, by what its plan says of itself."""
     return str(spec.data["method"]["name"]) == TITLE
 
 
 def begin(found: Contract, iterations: int, folder: Path, probe: ProbeSpec) -> None:
     """Make the campaign `folder` and sign it, unless this rehearsal was begun there already.
 
-    UserError if a model would be asked, and if the folder holds something else.
+    Raise UserError if a model would be asked, and if the folder holds something else.
     """
     for part, who in found.handles.items():
         if who["backend"] not in STAND_INS:
@@ -70,7 +70,7 @@ def begin(found: Contract, iterations: int, folder: Path, probe: ProbeSpec) -> N
 
 
 def refuse_old(folder: Path) -> None:
-    """UserError for the folder of a rehearsal that was no campaign yet."""
+    """Raise UserError for the folder of a rehearsal that was no campaign yet."""
     if (folder / OLD).is_file():
         raise UserError(
             f"{folder / OLD}: is a rehearsal of an earlier Sophron, which goes on no more; "
@@ -140,7 +140,7 @@ def _sign(folder: Path, probe: ProbeSpec) -> None:
 def run(folder: Path) -> bool:
     """Run the loop on this machine until it ends; whether the last tier passed, and all that was held out.
 
-    UserError if it did not come to its end; the next call goes on.
+    Raise UserError if it did not come to its end; the next call goes on.
     """
     with snakemake_process.signals_raised():
         ended = snakemake_process.run(folder, [*COMMAND, "--", TARGET], {})

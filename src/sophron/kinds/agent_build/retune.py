@@ -25,7 +25,7 @@ Rerun = Callable[[Handles], Source]
 def prepare(trail: Trail, found: Contract, handles: Handles, folder: Path) -> None:
     """Make the campaign `folder` that builds a trail's agent again; a person reviews and signs it as any other.
 
-    UserError if the contract is not the trail's, and if there is something in the folder.
+    Raise UserError if the contract is not the trail's, and if there is something in the folder.
     """
     trail_entry.check_same_contract(trail, found.folder)
     own = trail.folder / MODELS
@@ -40,7 +40,7 @@ def prepare(trail: Trail, found: Contract, handles: Handles, folder: Path) -> No
 def retune(folder: Path, agent: Mapping[str, Any], rerun: Rerun) -> Trail:
     """Build again with `agent` (backend and model) as the agent's model, all other parts as they were.
 
-    The trail gets one entry, tagged with the new handle (AgentBuild, II-D). UserError where nothing would change,
+    The trail gets one entry, tagged with the new handle (AgentBuild, II-D). UserError if nothing would change,
     where the rerun asked another model or used another contract, and where its agent would change what callers see.
     """
     before = trails.load(folder)
@@ -58,7 +58,7 @@ def retune(folder: Path, agent: Mapping[str, Any], rerun: Rerun) -> Trail:
 
 
 def handles_with(trail: Trail, agent: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Who plays which part with `agent` as the agent's model. UserError where that is who played it last."""
+    """Return who plays which part with `agent` as the agent's model. UserError if that is who played it last."""
     handles = dict(trail.entries[-1]["models"])
     if agent.items() <= handles["agent"].items():
         raise UserError(f"{trail.folder}: the agent was built for {_told(agent)} already; name another model")

@@ -20,9 +20,9 @@ FEWEST = 2
 
 
 def ranges(definitions: Mapping[str, Definition]) -> dict[str, Sequence[str]]:
-    """Values of the wildcards: `replica` counts `compare.replicas` from 0.
+    """Return the values of the wildcards: `replica` counts `compare.replicas` from 0.
 
-    UserError where there is one way only, or where two of them would sample something else.
+    Raise UserError if there is one way only, or if two of them would sample something else.
     """
     there = [name for name in WAYS if name in definitions]
     if "compare" in definitions and len(there) < FEWEST:
@@ -38,7 +38,7 @@ def ranges(definitions: Mapping[str, Definition]) -> dict[str, Sequence[str]]:
 
 
 def question(_definitions: Mapping[str, Definition]) -> Question:
-    """The size of a chain of beads, in Lennard-Jones units."""
+    """Return the size of a chain of beads, in Lennard-Jones units."""
     return Question(
         quantities={"radius of gyration": "sigma (LJ)"},
         conditions={"density": "sigma^-3", "temperature": "epsilon/k_B", "chain_length": "none", "cutoff": "sigma"},

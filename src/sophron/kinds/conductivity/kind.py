@@ -19,9 +19,9 @@ _GATHERING = ("green_kubo", "extrapolate")
 
 
 def ranges(definitions: Mapping[str, Definition]) -> dict[str, Sequence[str]]:
-    """Values of the wildcards: `replica` counts from 0, `copies` lists `mueller_plathe.copies`.
+    """Return the values of the wildcards: `replica` counts from 0, `copies` lists `mueller_plathe.copies`.
 
-    UserError where Green-Kubo and extrapolation are both there and want different numbers of replicas.
+    Raise UserError if Green-Kubo and extrapolation are both there and want different numbers of replicas.
     """
     counts = {name: int(definitions[name]["replicas"]) for name in _GATHERING if name in definitions}
     if len(set(counts.values())) > 1:

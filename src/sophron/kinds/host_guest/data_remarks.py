@@ -9,7 +9,7 @@ MOST_REMARKS, MOST_NAMED = 40, 8
 
 
 def sections(report: Report) -> list[Section]:
-    """One section, or none where the data contradict nothing."""
+    """Return one section, or none if the data contradict nothing."""
     told: dict[str, list[str]] = {}
     for step in [step for stage in report.stages if stage.name == "tasks" for step in stage.steps]:
         for remark in step.outcome.result.get("remarks", []):  # a step that failed has no result

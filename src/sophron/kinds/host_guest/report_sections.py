@@ -92,7 +92,7 @@ def _row(rung: Rung) -> Table:
 
 
 def _svg(draw: Callable[[Path], None]) -> bytes:
-    """The picture that `draw` makes; empty where matplotlib is not installed, which no report depends on."""
+    """The picture that `draw` makes; empty if matplotlib is not installed, which no report depends on."""
     if find_spec("matplotlib") is None:
         return b""
     with tempfile.TemporaryDirectory() as folder:

@@ -15,7 +15,7 @@ _EXECUTED = {**_LEFT, "executed": "executed.json"}
 
 
 def ranges(definitions: Mapping[str, Definition]) -> dict[str, Sequence[str]]:
-    """`guest`: names in the library; `window` counts those of the pipeline."""
+    """Return `guest`: names in the library; `window` counts those of the pipeline."""
     return {
         "guest": list(definitions["tasks"]["guests"]),
         "window": [str(number) for number in range(definitions["produce"]["windows"])],
@@ -23,7 +23,7 @@ def ranges(definitions: Mapping[str, Definition]) -> dict[str, Sequence[str]]:
 
 
 def question(definitions: Mapping[str, Definition]) -> Question:
-    """The strongest of the library's guests, and the ranking behind it."""
+    """Return the strongest of the library's guests, and the ranking behind it."""
     return Question({"standard binding free energies": "kcal/mol (1 mol/l)"}, conditions(definitions))
 
 

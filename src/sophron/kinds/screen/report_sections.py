@@ -16,7 +16,10 @@ MOST_RANKED = 20
 
 
 def sections(report: Report) -> list[Section]:
-    """The guests, and remarks on their data. Refused where the ranking is not the file that its outcome speaks of."""
+    """Return the guests, and remarks on their data.
+
+    Refused if the ranking is not the file that its outcome speaks of.
+    """
     stages = {stage.name: stage for stage in report.stages}
     guests = len(stages["analyse"].steps)
     used = sum(stages[part].core_hours for part in PARTS)

@@ -15,7 +15,7 @@ _SYSTEM = {"system": "system.data"}
 
 
 def ranges(definitions: Mapping[str, Definition]) -> dict[str, Sequence[str]]:
-    """Values of the wildcards: `replica` counts `green_kubo.replicas` from 0, `rate` lists `shear.rates`.
+    """Return the values of the wildcards: `replica` counts `green_kubo.replicas` from 0, `rate` lists `shear.rates`.
 
     A rate is written as Python's shortest form (`0.01`, `1e-05`): it is a folder name as well.
     """

@@ -40,7 +40,7 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class Service:
-    """A kind of service: its client package, its public address, and the variables used where a model names none.
+    """A kind of service: its client package, its public address, and the variables used if a model names none.
 
     keyless: whether servers of one's own, at an address that the user gave, may be asked without a key.
     """
@@ -53,7 +53,7 @@ class Service:
     keyless: bool
 
     def missing(self, model: Model) -> str | None:
-        """One sentence that says what `model` lacks, or None."""
+        """Return one sentence that says what `model` lacks, or None."""
         url = self._url(model)
         if not url:
             return f"{model.handle}: its address is missing; set the environment variable {model.base_url_env}"
@@ -65,7 +65,7 @@ class Service:
         return reason
 
     def endpoint(self, model: Model) -> Endpoint:
-        """Where to call. Raises ModelError where something is missing: nothing is imported or sent before that."""
+        """Return where to call. Raises ModelError if something is missing: nothing is imported or sent before that."""
         if (reason := self.missing(model)) is not None:
             raise ModelError("unauthorized", reason, outcome="none")
         return Endpoint(self.name, self._url(model), self._key(model))

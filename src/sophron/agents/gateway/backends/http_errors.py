@@ -57,7 +57,7 @@ def typed(sdk: Any, endpoint: Endpoint) -> Iterator[None]:
 
 
 def of_status(status: int, headers: Mapping[str, str], body: object, endpoint: Endpoint) -> ModelError:
-    """The failure behind an HTTP status outside 200 to 299. body: decoded JSON or text."""
+    """Return the failure behind an HTTP status outside 200 to 299. body: decoded JSON or text."""
     kind, outcome = _STATUS.get(status, ("server", "unknown") if status >= 500 else ("rejected", "none"))
     said = endpoint.cleaned(_message(body))
     return ModelError(
@@ -71,7 +71,7 @@ def of_status(status: int, headers: Mapping[str, str], body: object, endpoint: E
 
 
 def of_event(error: object, endpoint: Endpoint) -> ModelError:
-    """The failure behind an error that comes inside a stream, after work has begun."""
+    """Return the failure behind an error that comes inside a stream, after work has begun."""
     kind = _EVENT.get(str(error.get("type")), "server") if isinstance(error, Mapping) else "server"
     said = shown(endpoint.cleaned(_message(error)), 300)
     reason = f"{endpoint.service} at {endpoint.host} gave up in the middle of its answer: {said}"

@@ -21,17 +21,17 @@ class Mailbox(CampaignBackend):
     name = "mailbox"
 
     def missing(self, model: Model) -> str | None:
-        """One sentence where there is no campaign to keep the mailbox in."""
+        """Return one sentence if there is no campaign to keep the mailbox in."""
         del model
         return None if self.root.is_dir() else f"{self.root}: is no folder; name that of the campaign"
 
     def count(self, request: Request, model: Model) -> int:
-        """An upper bound: whoever answers may be a model."""
+        """Return an upper bound: whoever answers may be a model."""
         del model
         return tokens_at_most(request)
 
     def complete(self, request: Request, model: Model) -> Response:
-        """The answer; ModelError `timeout` says how to give it."""
+        """Return the answer; ModelError `timeout` says how to give it."""
         entry = mailbox.post(self.root, request, Redactor())
         until = time.monotonic() + model.timeout_s
         look = FIRST_LOOK_S
@@ -49,7 +49,7 @@ class Mailbox(CampaignBackend):
         return Response((Text(text),), "end", usage, self.name, model.name)
 
     def _answer(self, entry: mailbox.Entry, request: Request) -> str | None:
-        """The answer as text, or None where there is none that fits; one that does not is moved aside."""
+        """The answer as text, or None if there is none that fits; one that does not is moved aside."""
         path = entry.folder / mailbox.ANSWER
         if not entry.answered:
             return None

@@ -17,7 +17,7 @@ _WORD = re.compile(r" ?[A-Z]?[a-z]+")
 
 
 def tokens_at_most(request: Request, extra: str = "") -> int:
-    """Input tokens of `request`, overcounted. extra: text that the backend adds to the prompt.
+    """Return the input tokens of `request`, overcounted. extra: text that the backend adds to the prompt.
 
     A token holds at least one byte, and in words of letters three or more; so a word in small letters, with its space
     and its capital, counts a third of its length, and every byte else (digits, marks, further capitals) counts one.

@@ -51,7 +51,7 @@ class Pair:
 
     @cached_property
     def statement(self) -> list[ast.AST]:
-        """The nodes themselves, and the innermost statement around them where it has no body."""
+        """The nodes themselves, and the innermost statement around them if it has no body."""
         found = [node for node in (self.old, self.new) if node is not None]
         holders = [node for node, _ in self.within if isinstance(node, ast.stmt)]
         return found + [node for node in holders[-1:] if not isinstance(node, COMPOUND)]
@@ -64,7 +64,7 @@ class Pair:
 
 
 def differences(pair: Pair, allows: Callable[[Pair], bool]) -> Iterator[Pair]:
-    """The smallest differences that `allows` does not cover; it is asked of the whole before its parts."""
+    """Yield the smallest differences that `allows` does not cover; it is asked of the whole before its parts."""
     if same(pair.old, pair.new) or allows(pair):
         return
     parts = list(_parts(pair))
@@ -75,7 +75,7 @@ def differences(pair: Pair, allows: Callable[[Pair], bool]) -> Iterator[Pair]:
 
 
 def same(old: Node, new: Node) -> bool:
-    """Whether two nodes mean the same to the letter; layout and comments do not count."""
+    """Return whether two nodes mean the same to the letter; layout and comments do not count."""
     if old is None or new is None:
         return old is new
     return type(old) is type(new) and ast.dump(old) == ast.dump(new)
@@ -105,7 +105,7 @@ def _is_tree(value: object) -> bool:
 
 
 def aligned(old: Sequence[Node], new: Sequence[Node]) -> list[tuple[Node, Node]]:
-    """The items of two lists in pairs, in their order; None stands beside an item without a partner."""
+    """Return the items of two lists in pairs, in their order; None stands beside an item without a partner."""
     begin, end = 0, 0
     while begin < min(len(old), len(new)) and same(old[begin], new[begin]):
         begin += 1

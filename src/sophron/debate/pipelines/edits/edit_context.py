@@ -84,7 +84,7 @@ class File:
         return frozenset(named).union(_own(), *(_of_module(name.partition(".")[0]) for name in sorted(roots)))
 
     def module_of(self, node: ast.AST) -> str:
-        """The module that an expression stands for; "" where it is none."""
+        """Return the module that an expression stands for; "" where it is none."""
         name, root = dotted(node, self.names), dotted(node, {}).partition(".")[0]
         if root not in self.names or root in self.stored:
             return ""
@@ -92,20 +92,23 @@ class File:
         return name if allowed and module(name) is not None else ""
 
     def function_of(self, call: ast.Call) -> str:
-        """Dotted name of the function that a call is of, where a pipeline may have its module; else ""."""
+        """Return dotted name of the function that a call is of, where a pipeline may have its module; else ""."""
         name = called(call, self.names)
         return name if importable(name.rpartition(".")[0], "") is None else ""
 
 
 def there(name: Imported) -> bool:
-    """Whether an import finds what it names; one that no pipeline may have is never looked up, and counts as found."""
+    """Return whether an import finds what it names.
+
+    One that no pipeline may have is never looked up, and counts as found.
+    """
     if importable(name.module, name.name) is not None:
         return True
     return resolves(name.module, "" if name.name == "*" else name.name)
 
 
 def near(wrong: str, right: str, known: Iterable[str], most: int = 1) -> bool:
-    """Whether `right` is among the `most` words of `known` that are nearest to `wrong`."""
+    """Return whether `right` is among the `most` words of `known` that are nearest to `wrong`."""
     return right in difflib.get_close_matches(wrong, sorted({*known, right}), n=most, cutoff=NEAR)
 
 
@@ -146,7 +149,7 @@ def _own() -> frozenset[str]:
 
 @cache
 def definers(name: str) -> frozenset[str]:
-    """Our modules that define a function, class or constant of this name."""
+    """Return our modules that define a function, class or constant of this name."""
     found = set()
     for path in own_modules():
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
@@ -161,7 +164,7 @@ def definers(name: str) -> frozenset[str]:
 
 
 def plain_path(text: str) -> PurePosixPath | None:
-    """A relative path without dots that lead out; None where the text is no such path."""
+    """Return a relative path without dots that lead out; None if the text is no such path."""
     path = PurePosixPath(text)
     inside = text and "\n" not in text and not path.is_absolute() and ".." not in path.parts and "~" not in text
     return path if inside else None

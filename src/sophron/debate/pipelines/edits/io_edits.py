@@ -32,7 +32,7 @@ HANG = ("bcc", "rc")
 
 
 def allows(pair: Pair, file: File) -> bool:
-    """Whether a difference is one of the mechanical ones, wherever else it may not touch what is protected."""
+    """Return whether a difference is one of the mechanical ones, wherever else it may not touch what is protected."""
     if _annotation(pair):
         return True
     if pair.old is None:

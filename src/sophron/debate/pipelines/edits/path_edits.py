@@ -16,7 +16,10 @@ PATHS = ("Path", "PurePath", "joinpath")
 
 
 def renamed(pair: Pair, file: File) -> bool:
-    """Another relative path of the same kind, molecule and window; of another name where no other stage has the old."""
+    """Return another relative path of the same kind, molecule and window.
+
+    Of another name if no other stage has the old.
+    """
     match pair.old, pair.new:
         case ast.Constant(value=str(old)), ast.Constant(value=str(new)) if _opened(pair):
             before, after = plain_path(old), plain_path(new)
@@ -43,7 +46,7 @@ def _opened(pair: Pair) -> bool:
 
 
 def as_text(pair: Pair) -> bool:
-    """A path given as text, or a text as a path."""
+    """Return a path given as text, or a text as a path."""
     for inner, outer in ((pair.old, pair.new), (pair.new, pair.old)):
         if isinstance(outer, ast.Call) and dotted(outer.func, {}) in ("str", "Path", "os.fspath"):
             plain = len(outer.args) == 1 and not outer.keywords
@@ -70,7 +73,7 @@ def _is_text(node: Node) -> bool:
 
 
 def written_out(node: ast.expr) -> bool:
-    """A path that is written out, or made from names and texts."""
+    """Return a path that is written out, or made from names and texts."""
     match node:
         case ast.Constant(value=str(text)):
             return plain_path(text) is not None

@@ -20,12 +20,12 @@ UNCERTAINTY = re.compile(r"error_kcal|uncertainty|delta_g|statistical|systematic
 
 
 def method_words(text: str) -> list[str]:
-    """Words of a text that name a method."""
+    """Return the words of a text that name a method."""
     return [word for word in re.split(r"[^a-z0-9]+", text.lower()) if METHOD.fullmatch(word)]
 
 
 def molecule_words(text: str) -> list[str]:
-    """Words of a text that say of which molecule, or from which start, something is."""
+    """Return the words of a text that say of which molecule, or from which start, something is."""
     return [word for word in re.split(r"[^a-z0-9]+", text.lower()) if word in MOLECULES]
 
 
@@ -36,12 +36,12 @@ def protected(pair: Pair) -> bool:
 
 
 def written(pair: Pair) -> str:
-    """The code of a difference and of the statement around it."""
+    """Return the code of a difference and of the statement around it."""
     return "\n".join(text_of(node) for node in pair.statement)
 
 
 def text_of(node: Node) -> str:
-    """The code of a node; "" for what is none by itself."""
+    """Return the code of a node; "" for what is none by itself."""
     try:
         return ast.unparse(node) if node is not None else ""
     except (ValueError, AttributeError):
@@ -49,7 +49,7 @@ def text_of(node: Node) -> str:
 
 
 def lengths(node: Node) -> int:
-    """How often a piece of code reads the length of production."""
+    """Return how often a piece of code reads the length of production."""
     if node is None:
         return 0
     calls = [called(each) for each in ast.walk(node) if isinstance(each, ast.Call)]
@@ -58,7 +58,7 @@ def lengths(node: Node) -> int:
 
 
 def numbers(node: Node) -> Counter[str]:
-    """Its numbers."""
+    """Return its numbers."""
     walked = ast.walk(node) if node is not None else ()
     return Counter(repr(each.value) for each in walked if isinstance(each, ast.Constant) and _is_number(each))
 
@@ -68,7 +68,7 @@ def _is_number(node: ast.Constant) -> bool:
 
 
 def operators(node: Node) -> Counter[str]:
-    """Its arithmetic."""
+    """Return its arithmetic."""
     walked = ast.walk(node) if node is not None else ()
     arithmetic = (ast.BinOp, ast.UnaryOp, ast.AugAssign)
     return Counter(type(each.op).__name__ for each in walked if isinstance(each, arithmetic))

@@ -15,7 +15,7 @@ MOST_NEAR = 3
 
 
 def allows(pair: Pair, file: File) -> bool:
-    """Whether a word that meant nothing became the word that is nearest to it."""
+    """Return whether a word that meant nothing became the word that is nearest to it."""
     match pair.old, pair.new:
         case ast.Name(id=wrong, ctx=ast.Load()), ast.Name(id=right, ctx=ast.Load()):
             return not file.dynamic and wrong not in file.defined and near(wrong, right, file.defined)

@@ -12,7 +12,7 @@ MEANING = re.compile(r"[-+*/%@<>=!|&^~]|\b(not|and|or|if|elif|else|while|assert|
 
 
 def allows(before: str, after: str) -> bool:
-    """Whether only punctuation and `pass` changed, and on lines where punctuation groups no formula and no test.
+    """Return whether only punctuation and `pass` changed, and on lines where punctuation groups no formula and no test.
 
     A statement that moved in or out of a block counts as changed on its line.
     """

@@ -28,10 +28,10 @@ class Shape:
 
 
 def files(shape: Shape) -> dict[str, str]:
-    """File name -> source."""
+    """Return file name -> source."""
     return reference_pipelines.files("lj_dimer", asdict(shape))
 
 
 def draft() -> str:
-    """The whole reply, with our own choices."""
+    """Return the whole reply, with our own choices."""
     return reference_pipelines.reply(RATIONALE, files(Shape()), WINDOWS)

@@ -18,12 +18,12 @@ PRODUCTION = FILES[2]
 
 
 def files(folder: str, values: Mapping[str, Any]) -> dict[str, str]:
-    """File name -> source; folder: below `templates`; values: of the templates' variables."""
+    """Return file name -> source; folder: below `templates`; values: of the templates' variables."""
     return {name: _environment().get_template(f"{folder}/{name}.j2").render(values) for name in FILES}
 
 
 def reply(rationale: str, sources: Mapping[str, str], windows: int) -> str:
-    """The whole reply (`sophron.debate.pipelines.pipeline`); windows: steps of production."""
+    """Return the whole reply (`sophron.debate.pipelines.pipeline`); windows: steps of production."""
     entries = [f"{name} windows={windows}" if name == PRODUCTION else name for name in FILES]
     blocks = [f"FILE {name}\n```python\n{source.rstrip()}\n```" for name, source in sources.items()]
     return "\n".join(["RATIONALE", rationale, "ENTRY", *entries, *blocks, ""])

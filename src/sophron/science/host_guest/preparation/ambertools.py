@@ -23,7 +23,7 @@ LONGEST_S = 1800.0
 
 
 def find(name: str) -> Path:
-    """Where a program of AmberTools is: beside this Python, or on PATH. UserError where it is not installed."""
+    """Return where a program of AmberTools is: beside this Python, or on PATH. UserError if it is not installed."""
     beside = Path(sys.executable).parent / name
     found = str(beside) if beside.is_file() else shutil.which(name)
     if not found:
@@ -64,7 +64,7 @@ def call(folder: Path, name: str, *arguments: str) -> list[str]:
 
 
 def warnings(text: str) -> list[str]:
-    """Lines that warn of types or parameters, each once, in their order."""
+    """Return the lines that warn of types or parameters, each once, in their order."""
     whole = re.sub(r"^.*teLeap: Warning!\s*\n", "Warning: ", text, flags=re.MULTILINE)
     lines = [line.strip() for line in whole.splitlines()]
     return list(dict.fromkeys(line for line in lines if WARNING.search(line) and not HARMLESS.search(line)))

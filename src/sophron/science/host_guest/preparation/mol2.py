@@ -67,11 +67,11 @@ class Molecule:
         return tuple(place for place, atom in enumerate(self.atoms) if atom.element != "H")
 
     def neighbours(self, place: int) -> tuple[int, ...]:
-        """Places of the atoms bonded to one."""
+        """Return the places of the atoms bonded to one."""
         return tuple(b if a == place else a for a, b, _ in self.bonds if place in {a, b})
 
     def integer_charge(self, name: str) -> int:
-        """The integer that the partial charges mean; UserError, which tells of `name`, where there is none."""
+        """Return the integer that the partial charges mean; UserError, which tells of `name`, if there is none."""
         nearest = round(self.charge)
         if abs(self.charge - nearest) > LARGEST_ROUNDING:
             raise UserError(
@@ -92,7 +92,7 @@ class Molecule:
         return replace(self, atoms=tuple(atoms))
 
     def moved(self, positions_a: NDArray[np.float64]) -> Molecule:
-        """The same at other positions, shape (atoms, 3), in Angstrom."""
+        """Return the same at other positions, shape (atoms, 3), in Angstrom."""
         rows = [(float(x), float(y), float(z)) for x, y, z in positions_a]
         return replace(
             self, atoms=tuple(replace(atom, position_a=row) for atom, row in zip(self.atoms, rows, strict=True))
@@ -113,7 +113,7 @@ class Molecule:
 
 
 def read(path: Path) -> Molecule:
-    """Read the first molecule of a mol2 file; UserError where the file is missing or is none."""
+    """Read the first molecule of a mol2 file; UserError if the file is missing or is none."""
     try:
         sections = _sections(path.read_text())
         atoms = [line.split() for line in sections["ATOM"]]

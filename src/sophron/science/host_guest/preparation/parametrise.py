@@ -37,9 +37,9 @@ class Parametrised:
 
 
 def parametrise(molecule: Molecule, name: str, charge_e: int, folder: Path, charges: Charges) -> Parametrised:
-    """Write `<name>.mol2` and `<name>.frcmod` in `folder`; EngineFailure where a program fails.
+    """Write `<name>.mol2` and `<name>.frcmod` in `folder`; EngineFailure if a program fails.
 
-    charge_e: what the metadata say; UserError where the shipped charges contradict it, for one of them is wrong.
+    charge_e: what the metadata say; UserError if the shipped charges contradict it, for one of them is wrong.
     """
     shipped = molecule.integer_charge(f"{name}.mol2")
     if shipped != charge_e:
@@ -68,7 +68,7 @@ def parametrise(molecule: Molecule, name: str, charge_e: int, folder: Path, char
 
 
 def gaff2_file() -> Path:
-    """The parameters of GAFF2 that AmberTools has; UserError where they are not where its programs look for them.
+    """Return the parameters of GAFF2 that AmberTools has; UserError if they are not where its programs look for them.
 
     parmchk2 is given the file, not the name: in AmberTools 26.0.0 `-s gaff2` reads GAFF instead in one call of four, at
     random, fills in for types that GAFF lacks, and says nothing. Energies of CB7 then differ by 75 kcal/mol.
@@ -83,7 +83,7 @@ def gaff2_file() -> Path:
 def ammonium_checked(molecule: Molecule, name: str) -> tuple[Molecule, list[str]]:
     """Nitrogens with four neighbours get the type of their hydrogens, and each change is told.
 
-    UserError where a nitrogen with fewer neighbours has the type of an ammonium: no correction is evident.
+    Raise UserError if a nitrogen with fewer neighbours has the type of an ammonium: no correction is evident.
     """
     atoms, changes = list(molecule.atoms), []
     for place, atom in enumerate(molecule.atoms):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def read_positions(path: Path) -> dict[str, dict[str, tuple[float, float, float]]]:
-    """Residue -> atom -> position in Angstrom, in the order of the file; UserError where there is none."""
+    """Return residue -> atom -> position in Angstrom, in the order of the file; UserError if there is none."""
     residues: dict[str, dict[str, tuple[float, float, float]]] = {}
     try:
         for line in path.read_text().splitlines():
@@ -36,9 +36,9 @@ def read_positions(path: Path) -> dict[str, dict[str, tuple[float, float, float]
 def placed(
     host: Molecule, guest: Molecule, found: Mapping[str, Mapping[str, tuple[float, float, float]]], path: Path
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Positions in Angstrom of host and guest, in the order of the molecules.
+    """Return the positions in Angstrom of host and guest, in the order of the molecules.
 
-    A residue is taken for the molecule whose atom names it has. UserError, which names `path`, where none fits.
+    A residue is taken for the molecule whose atom names it has. UserError, which names `path`, if none fits.
     """
     places = []
     for what, molecule in (("host", host), ("guest", guest)):

@@ -39,21 +39,21 @@ class Window:
     wall: Wall | None = None
 
     def radial(self, distance_a: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Energy of wall and restraint of the distance, in kcal/mol."""
+        """Return the energy of wall and restraint of the distance, in kcal/mol."""
         energy = self.strength * self.frame.distance.k * (distance_a - self.frame.distance.target) ** 2
         if self.wall:
             energy = energy + self.wall.k * np.maximum(distance_a - self.wall.start, 0.0) ** 2
         return np.asarray(energy)
 
     def angular(self, restraint: Harmonic | None, angle_deg: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Energy of the restraint of an angle, in kcal/mol."""
+        """Return the energy of the restraint of an angle, in kcal/mol."""
         if restraint is None:
             return np.zeros_like(angle_deg)
         return np.asarray(self.strength * restraint.k * np.radians(angle_deg - restraint.target) ** 2)
 
 
 def chain(frame: Frame, strengths: Sequence[float], distances_a: Sequence[float], wall: Wall) -> list[Window]:
-    """Windows from the free complex behind its wall to the guest far away.
+    """Return the windows from the free complex behind its wall to the guest far away.
 
     strengths: ascending from 0, below 1, of the attach windows, which alone have the wall; distances_a: targets of
     the pull windows, the first that of `frame`, where full strength has made the wall superfluous.
@@ -68,7 +68,7 @@ def reduced(
     coordinates: NDArray[np.float64],
     temperature_k: float,
 ) -> NDArray[np.float64]:
-    """Reduced energies of samples in all windows, shape (windows, samples).
+    """Return the reduced energies of samples in all windows, shape (windows, samples).
 
     coordinates: distance in Angstrom, theta and beta in degrees, shape (3, samples); angles that no window restrains
     may be anything finite.

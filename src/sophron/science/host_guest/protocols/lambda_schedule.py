@@ -15,7 +15,7 @@ class Stage:
     sterics: float
 
     def __post_init__(self) -> None:
-        """ValueError where atoms without repulsion would still have charges: they would fall on each other."""
+        """Raise ValueError if atoms without repulsion would still have charges: they would fall on each other."""
         if self.electrostatics > 0 and self.sterics < 1:
             raise ValueError("charges are turned off before sterics")
 
@@ -25,7 +25,7 @@ class Stage:
         return self.strength < 1
 
     def halfway(self, other: Stage) -> Stage:
-        """The stage between this one and the next."""
+        """Return the stage between this one and the next."""
         if self.strength < other.strength:
             # Strengths are spaced about geometrically; from 0 on, there is no ratio to take.
             strength = (self.strength * other.strength) ** 0.5 if self.strength else 0.25 * other.strength
@@ -35,7 +35,10 @@ class Stage:
 
 
 def chain(strengths: Sequence[float], electrostatics: Sequence[float], sterics: Sequence[float]) -> list[Stage]:
-    """Windows of one leg; strengths: ascending to 1, empty without host; the others: from below 1 down to 0."""
+    """Return the windows of one leg.
+
+    strengths: ascending to 1, empty without host; the others: from below 1 down to 0.
+    """
     held = [Stage(each, 1.0, 1.0) for each in strengths] or [Stage(0.0, 1.0, 1.0)]
     full = held[-1].strength
     return [*held, *(Stage(full, each, 1.0) for each in electrostatics), *(Stage(full, 0.0, each) for each in sterics)]

@@ -48,17 +48,17 @@ class Sampling:
 
 
 def windows() -> list[Window]:
-    """The chain of the dimer: 3 attach windows behind a wall at 8 Angstrom, 17 pull windows."""
+    """Return the chain of the dimer: 3 attach windows behind a wall at 8 Angstrom, 17 pull windows."""
     return chain(FRAME, STRENGTHS, DISTANCES_A, WALL)
 
 
 def residual(potential: LennardJones) -> float:
-    """Interaction left in the last window, in kcal/mol: the bound for what release neglects."""
+    """Return the interaction left in the last window, in kcal/mol: the bound for what release neglects."""
     return float(abs(potential(np.array([DISTANCES_A[-1] - 1.0]))[0]))
 
 
 def simulate(potential: LennardJones, temperature_k: float, sampling: Sampling) -> list[Run]:
-    """Run every window forward, then every window backward; UserError where OpenMM is not installed."""
+    """Run every window forward, then every window backward; UserError if OpenMM is not installed."""
     all_windows = windows()
     context = started(potential, temperature_k, sampling.seed, DISTANCES_A[0])
     order = list(range(len(all_windows)))
@@ -76,7 +76,7 @@ def simulate(potential: LennardJones, temperature_k: float, sampling: Sampling) 
 
 
 def sampled(context: Any, window: Window, sampling: Sampling) -> NDArray[np.float64]:
-    """Distances in Angstrom while `context` runs the window, from where it stands; shape (samples,)."""
+    """Return the distances in Angstrom while `context` runs the window, from where it stands; shape (samples,)."""
     return np.fromiter(_distances(context, window, sampling), np.float64, sampling.samples)
 
 
@@ -94,7 +94,7 @@ def _distances(context: Any, window: Window, sampling: Sampling) -> Iterator[flo
 
 
 def distance(context: Any) -> float:
-    """Distance of host and guest in Angstrom."""
+    """Return the distance of host and guest in Angstrom."""
     host, guest = context.getState(getPositions=True).getPositions(asNumpy=True)._value  # noqa: SLF001 - in nm
     return ANGSTROM_PER_NM * float(np.linalg.norm(guest - host))
 
@@ -102,7 +102,7 @@ def distance(context: Any) -> float:
 def started(potential: LennardJones, temperature_k: float, seed: int, start_a: float) -> Any:
     """OpenMM's context with host and guest `start_a` Angstrom apart; all energies are in one bond between them.
 
-    UserError where OpenMM is not installed.
+    Raise UserError if OpenMM is not installed.
     """
     openmm = _openmm()
     system = openmm.System()

@@ -51,7 +51,7 @@ class Relaxed:
 
 
 def start(built: Built) -> Relaxed:
-    """Positions and box as they were built."""
+    """Return the positions and box as they were built."""
     from openmm import app, unit
 
     files = app.AmberInpcrdFile(str(built.coordinates))
@@ -63,7 +63,7 @@ def start(built: Built) -> Relaxed:
 
 
 def minimise(built: Built, begun: Relaxed, asked: str | None = None) -> tuple[Relaxed, float]:
-    """The nearest minimum and its energy in kcal/mol; EngineFailure where it is not finite."""
+    """Return the nearest minimum and its energy in kcal/mol; EngineFailure if it is not finite."""
     module = openmm()
     system, _ = solvated(built.prmtop, built.solvent)
     context = _context(system, module.VerletIntegrator(FIRST_STEP_PS), begun, asked)
@@ -95,12 +95,12 @@ def degrees_of_freedom(system: Any) -> int:
 
 
 def temperature(state: Any, freedom: int) -> float:
-    """Kinetic temperature in K of a state with energies."""
+    """Return the kinetic temperature in K of a state with energies."""
     return 2 * float(state.getKineticEnergy()._value) / (freedom * BOLTZMANN_KJ_PER_MOL_K)  # noqa: SLF001 - in kJ/mol
 
 
 def slope_per_ns(values: NDArray[np.float64], interval_ps: float) -> float:
-    """Slope of a straight line through equally spaced values, a nanosecond."""
+    """Return the slope of a straight line through equally spaced values, a nanosecond."""
     return float(np.polyfit(np.arange(values.size) * interval_ps * 1e-3, values, 1)[0])
 
 

@@ -23,6 +23,6 @@ def write(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 def read(path: Path) -> dict[str, NDArray[Any]]:
-    """What `write` put there."""
+    """Return what `write` put there."""
     with np.load(path) as kept:
         return {name: kept[name] for name in kept.files}

@@ -11,7 +11,7 @@ GRAPHICS = ("CUDA", "OpenCL")
 
 
 def openmm() -> Any:
-    """The module; UserError where it is not installed."""
+    """Return the module; UserError if it is not installed."""
     try:
         import openmm as module
     except ImportError:
@@ -20,10 +20,10 @@ def openmm() -> Any:
 
 
 def platform(asked: str | None = None, threads: int = 1) -> tuple[Any, dict[str, str]]:
-    """A platform that works here, and its properties.
+    """Return a platform that works here, and its properties.
 
     asked: one of `FASTEST_FIRST`; `GPU`, the faster of the two for graphics processors; None, the fastest there is.
-    UserError where the one that was asked for does not work here: a run of GPU length on a CPU would not end.
+    UserError if the one that was asked for does not work here: a run of GPU length on a CPU would not end.
     threads: of the CPU platform; with more than one, sums depend on their order and runs do not repeat.
     """
     names = {None: FASTEST_FIRST, "GPU": GRAPHICS}.get(asked, (asked or "",))

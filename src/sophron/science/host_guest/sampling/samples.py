@@ -36,9 +36,9 @@ def save(folder: Path, sampled: Iterable[Sampled]) -> None:
 
 
 def load(folder: Path, windows: int) -> list[Sampled]:
-    """Samples of all windows from both starts; `folder` has a folder of each production step.
+    """Return the samples of all windows from both starts; `folder` has a folder of each production step.
 
-    UserError where a window lacks one: without it, the chain would be another one.
+    Raise UserError if a window lacks one: without it, the chain would be another one.
     """
     found: dict[str, NDArray[np.float64]] = {}
     for path in sorted(folder.glob(f"*/{FILE_NAME}")):

@@ -30,7 +30,7 @@ def ideal_gas(distance_a: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def binding(potential: Potential, site: float | Wall, temperature_k: float) -> float:
-    """Exact standard binding free energy in kcal/mol: -RT ln(4 pi integral of r^2 exp(-U/RT) / V0).
+    """Return the exact standard binding free energy in kcal/mol: -RT ln(4 pi integral of r^2 exp(-U/RT) / V0).
 
     site: radius in Angstrom up to which the guest counts as bound, or the wall that keeps it there.
     """
@@ -46,7 +46,7 @@ def binding(potential: Potential, site: float | Wall, temperature_k: float) -> f
 
 
 def sample(windows: Sequence[Window], potential: Potential, temperature_k: float, samples: int, seed: int) -> list[Run]:
-    """One run of independent samples of each window."""
+    """Return one run of independent samples of each window."""
     runs = []
     for place, window in enumerate(windows):
         source = np.random.default_rng([seed, place])

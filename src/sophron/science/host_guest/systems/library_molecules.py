@@ -17,7 +17,7 @@ LONGEST_NAME = 4
 
 
 def read(host: Path, guest: Path, pose: Path) -> tuple[Molecule, Molecule]:
-    """Both as they lie in the pose; UserError where a file is missing, unfit or contradicts another."""
+    """Return both as they lie in the pose; UserError if a file is missing, unfit or contradicts another."""
     molecules = [mol2.read(path) for path in (host, guest)]
     for molecule, path in zip(molecules, (host, guest), strict=True):
         _check(molecule, path)
