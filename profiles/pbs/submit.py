@@ -1,19 +1,16 @@
 #!/usr/bin/env python3
-"""Speaks with PBS Pro or OpenPBS for Snakemake: `submit.py JOBSCRIPT` prints the id of the job. Standard library only.
+"""Speaks with PBS Pro or OpenPBS for Snakemake: `submit.py JOBSCRIPT` prints a job's id. Standard library only."""
 
-A job of a driver that died is found again by what it makes: while it waits or runs, `submit` gives its id instead of
-submitting it twice.
-"""
-
-import hashlib
-import json
-import os
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
+
+sys.dont_write_bytecode = True  # the folder of a profile holds what was installed and nothing else
+sys.path.insert(0, str(Path(__file__).parent))  # PYTHONSAFEPATH, which a driver sets, leaves it out
+
+import cluster_job  # type: ignore[import-not-found]  # noqa: E402
 
 # --- THE ONE EDIT: your queue and account ---------------------------------------------------------------------------
 QUEUE = ""  # "" lets the server choose
@@ -21,34 +18,6 @@ ACCOUNT = ""  # "" where your site needs none
 # ---------------------------------------------------------------------------------------------------------------------
 
 FOLDER = Path(".snakemake") / "pbs"
-# A job gets these variables of yours and no others: keys and agents' sockets stay where you are.
-PASSED = (
-    "PATH",
-    "PYTHONPATH",
-    "LD_LIBRARY_PATH",
-    "MODULEPATH",
-    "OMP_NUM_THREADS",
-    "SOPHRON_LMP",
-    "LANG",
-    "PYTHONSAFEPATH",
-)
-ATTEMPTS = 4  # calls of qsub before a submission counts as failed
-PAUSE_S = 5
-
-
-def properties(jobscript: Path) -> dict[str, Any]:
-    """What Snakemake says of the job, in the second line of its script."""
-    for line in jobscript.read_text(encoding="utf-8").splitlines():
-        if line.startswith("# properties = "):
-            found: dict[str, Any] = json.loads(line.removeprefix("# properties = "))
-            return found
-    raise SystemExit(f"{jobscript}: has no line of properties; submit it with snakemake")
-
-
-def name(job: dict[str, Any]) -> str:
-    """Name of the job: rule and wildcards, with what PBS allows."""
-    words = [job.get("rule") or "group", *map(str, job.get("wildcards", {}).values())]
-    return re.sub(r"[^A-Za-z0-9_.-]", "_", "-".join(words))[:64]
 
 
 def select(job: dict[str, Any]) -> str:
@@ -69,43 +38,24 @@ def walltime(minutes: float) -> str:
 
 
 def script(job: dict[str, Any], body: str, log: Path, marker: Path) -> str:
-    """The job's script: requests first, then what Snakemake wants run; its exit code is kept in `marker`."""
-    requests = [f"-N {name(job)}", f"-l {select(job)}"]
+    """The job's script, with what it asks of PBS."""
+    requests = [f"-N {cluster_job.name(job)}", f"-l {select(job)}"]
     requests += [f"-l walltime={walltime(job['resources']['runtime'])}"] if "runtime" in job["resources"] else []
     requests += [f"-q {QUEUE}"] if QUEUE else []
     requests += [f"-A {ACCOUNT}"] if ACCOUNT else []
-    passed = [variable for variable in PASSED if variable in os.environ]
+    passed = cluster_job.passed()
     requests += ["-j oe", f"-o {log}", "-r y"] + ([f"-v {','.join(passed)}"] if passed else [])
-    head = "".join(f"#PBS {request}\n" for request in requests)
-    commands = "".join(line for line in body.splitlines(keepends=True) if not line.startswith("#"))
-    return f"#!/bin/sh\n{head}(\n{commands.strip()}\n)\ncode=$?\necho $code > '{marker}'\nexit $code\n"
+    return str(cluster_job.script("#PBS", requests, body, marker))
 
 
 def submit(jobscript: Path) -> str:
     """The id of the job: a new one, or the one that a dead driver left in the queue."""
-    job = properties(jobscript)
-    key = hashlib.sha256(json.dumps([job.get("rule"), job["output"], str(Path.cwd())]).encode()).hexdigest()[:16]
-    folder = FOLDER.absolute()
-    folder.mkdir(parents=True, exist_ok=True)
-    note = folder / f"{key}.id"
-    if note.exists() and status(known := note.read_text().strip()) == "running":
-        return known
-    path, marker = folder / f"{key}.sh", folder / f"{key}.exit"
-    marker.unlink(missing_ok=True)
-    path.write_text(script(job, jobscript.read_text(encoding="utf-8"), folder / f"{key}.log", marker), encoding="utf-8")
-    found = _qsub(path)
-    note.write_text(found, encoding="utf-8")
-    (folder / f"{found}.key").write_text(key, encoding="utf-8")
-    return found
+    return str(cluster_job.submit(jobscript, FOLDER, script, _qsub, status))
 
 
-def _qsub(path: Path) -> str:
-    for attempt in range(ATTEMPTS):
-        done = subprocess.run(["qsub", str(path)], capture_output=True, text=True, check=False)
-        if done.returncode == 0:
-            return done.stdout.split()[-1]
-        time.sleep(PAUSE_S * (attempt + 1))
-    raise SystemExit(f"qsub refuses {path}: {done.stderr.strip()}")
+def _qsub(path: Path) -> tuple[str | None, str]:
+    done = subprocess.run(["qsub", str(path)], capture_output=True, text=True, check=False)
+    return (done.stdout.split()[-1] if done.returncode == 0 else None), f"qsub refuses {path}: {done.stderr.strip()}"
 
 
 def status(job: str) -> str:
@@ -119,14 +69,7 @@ def status(job: str) -> str:
             return "success" if fields["Exit_status"] == "0" else "failed"
     elif "Unknown Job" not in done.stderr and "has finished" not in done.stderr:
         return "running"  # the server did not answer: the next look will
-    return _marked(job)
-
-
-def _marked(job: str) -> str:
-    """How a job ended of which the server keeps no history: by the exit code that its script left."""
-    pointer = FOLDER / f"{job}.key"
-    marker = FOLDER / f"{pointer.read_text()}.exit" if pointer.exists() else pointer
-    return "success" if marker.exists() and marker.read_text().strip() == "0" else "failed"
+    return str(cluster_job.marked(FOLDER, job))
 
 
 if __name__ == "__main__":

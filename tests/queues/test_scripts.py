@@ -27,6 +27,7 @@ JOBS = {
 
 def load(profile, monkeypatch, name="submit"):
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.setattr(sys, "path", [*sys.path])  # a script puts its own folder first
     spec = importlib.util.spec_from_file_location(f"{profile}_{name}", resource("profiles", profile) / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -103,7 +104,7 @@ def test_a_submission_is_tried_four_times_and_a_waiting_job_is_not_submitted_aga
     waiting = {"qstat": 'printf "    job_state = Q\\n"', "bjobs": "echo PEND"}
     monkeypatch.setenv("PATH", commands(tmp_path, **{command: text}, **waiting))
     module = load(profile, monkeypatch)
-    monkeypatch.setattr(module, "PAUSE_S", 0)
+    monkeypatch.setattr(module.cluster_job, "PAUSE_S", 0)
     script = tmp_path / "job.sh"
     properties = '{"rule": "a", "output": ["x"], "wildcards": {}, "threads": 1, "resources": {"runtime": 1}}'
     script.write_text(f"#!/bin/sh\n# properties = {properties}\ntrue\n")
@@ -112,3 +113,17 @@ def test_a_submission_is_tried_four_times_and_a_waiting_job_is_not_submitted_aga
     assert (tmp_path / "count").read_text().count("x") == 4
     assert module.submit(script) == first
     assert (tmp_path / "count").read_text().count("x") == 4
+
+
+@pytest.mark.parametrize(("profile", "command"), [("pbs", "qsub"), ("lsf", "bsub")])
+def test_a_refusal_names_command_script_and_reason(profile, command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", commands(tmp_path, **{command: "echo no such queue >&2; exit 1"}))
+    module = load(profile, monkeypatch)
+    monkeypatch.setattr(module.cluster_job, "PAUSE_S", 0)
+    script = tmp_path / "job.sh"
+    properties = '{"rule": "a", "output": ["x"], "threads": 1, "resources": {}}'
+    script.write_text(f"#!/bin/sh\n# properties = {properties}\ntrue\n")
+    with pytest.raises(SystemExit, match=rf"{command} refuses .*\.sh: no such queue"):
+        module.submit(script)
+    assert not list((tmp_path / module.FOLDER).glob("*.id"))

@@ -1,0 +1,1 @@
+../pbs/cluster_job.py
