@@ -17,13 +17,18 @@ from snakemake_executor_plugin_dpdispatcher.identity import steps
 from snakemake_executor_plugin_dpdispatcher.killing import is_alive, kill
 from snakemake_executor_plugin_dpdispatcher.requests import Request
 from snakemake_executor_plugin_dpdispatcher.site import Site, configuration, load
-from sophron.records import SPEC_NAME
+from sophron.records import SPEC_NAME, retry
+from sophron.records.retry import Pauses
 from sophron.records.secret_filter import is_secret
 
-SUBMIT_PAUSES_S = (1, 2, 4, 8)  # between tries of one submit call
+SUBMIT_PAUSES = Pauses(attempts=5, first_s=1, longest_s=8)
 MOST_IN_ARRAY = 1000  # Slurm's default MaxArraySize is 1001
 LAST_LINES_S = 20  # that a script may need for its last lines, on a busy node
 QUIET_S = 60.0  # between two warnings that the scheduler does not answer
+
+
+class SubmitError(Exception):
+    """A job that the scheduler did not take, however often it was asked."""
 
 
 @dataclass
@@ -137,18 +142,20 @@ class Dispatcher:
         return faults
 
     def _submit_one(self, job: Any) -> str | None:
-        for pause in (*SUBMIT_PAUSES_S, None):
-            try:
-                self.site.submit(job)
-            except Exception as error:  # noqa: BLE001  # dpdispatcher raises whatever its machines and contexts do
-                fault = "submitting failed: " + " ".join(str(error).split())
-                self._tell(fault)
-                if pause is None:
-                    return fault
-                time.sleep(pause)
-            else:
-                return None
+        # dpdispatcher raises whatever its machines and contexts do.
+        try:
+            retry.call(lambda: self.site.submit(job), Exception, self._submit_again)
+        except SubmitError as error:
+            return str(error)
         return None
+
+    def _submit_again(self, error: Exception, attempt: int) -> float:
+        fault = "submitting failed: " + " ".join(str(error).split())
+        self._tell(fault)
+        wait_s = SUBMIT_PAUSES.after(attempt)
+        if wait_s is None:
+            raise SubmitError(fault) from None
+        return wait_s
 
     def _handed(self, batch: Batch, task: Task, faults: Mapping[str, str] | None = None) -> Handed:
         job = batch.job_of(task)

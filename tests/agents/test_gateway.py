@@ -79,7 +79,7 @@ def test_a_lasting_failure_goes_to_the_next_model_of_the_rank_at_once(make, kind
 def test_a_model_that_keeps_failing_or_lacks_its_key_is_replaced_within_its_rank(make):
     made = make({"a": [failure("server")] * 99, "b": [answer()]}, [model("x"), model("a"), model("b")], lacks=["x"])
     ask(made)
-    assert made.stub.asked == ["a"] * module.ATTEMPTS + ["b"]
+    assert made.stub.asked == ["a"] * module.PAUSES.attempts + ["b"]
 
 
 def test_no_model_of_another_rank_or_role_is_asked_and_the_failure_names_every_model(make):

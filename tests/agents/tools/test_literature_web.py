@@ -128,7 +128,7 @@ def test_a_service_that_never_ends_is_left_in_time(root, monkeypatch, fault):
     with serve_crossref(script=queue(then=Turn(fault=fault))) as server:
         _, box, _ = searches(root, server.url)
         assert "cannot be reached" in ask(box, "overlap")[0]
-        assert len(server.seen) == crossref.ATTEMPTS
+        assert len(server.seen) == crossref.PAUSES.attempts
 
 
 def test_nobody_there_is_a_sentence(root):

@@ -4,7 +4,6 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property
 from random import Random
 
 from sophron.agents.documents.errors import AgentError, Kind
@@ -24,12 +23,12 @@ from sophron.interfaces.model import (
     ToolCall,
     Usage,
 )
-from sophron.records import entry_points
+from sophron.records import entry_points, retry
+from sophron.records.retry import Pauses
 
 REGISTRY = "sophron.models"
-ATTEMPTS = 8  # where one call in five fails, three in a million requests run out of attempts
-FIRST_WAIT_S = 1.0
-LONGEST_WAIT_S = 60.0
+# Where one call in five fails, three in a million requests run out of attempts.
+PAUSES = Pauses(attempts=8, first_s=1.0, longest_s=60.0)
 PASSING = frozenset({"limited", "overloaded", "server", "timeout", "cut", "malformed", "wrong_shape", "unreachable"})
 
 
@@ -93,22 +92,21 @@ class Gateway:
         backend = self._backend(model)
         if missing := backend.missing(model):
             raise AgentError("unavailable", missing)
-        waits = _Waits(request, model)
-        for attempt in range(1, ATTEMPTS + 1):
+
+        def attempt() -> Response:
             left = until - time.monotonic()
             if left <= 0:
                 raise AgentError("unavailable", "the agent's limits.seconds are over; raise them")
-            try:
-                return self._attempt(request, replace(model, timeout_s=min(model.timeout_s, left)), backend)
-            except ModelError as failure:
-                wait = waits.after(failure, attempt)
-                if wait is None or wait >= until - time.monotonic():
-                    raise AgentError(
-                        "absent" if failure.kind == "absent" else "unavailable",
-                        f"{failure.reason} ({failure.kind}, attempt {attempt})",
-                    ) from None
-            self._sleep(wait)
-        raise AgentError("unavailable", f"gave no answer in {ATTEMPTS} attempts")
+            return self._attempt(request, replace(model, timeout_s=min(model.timeout_s, left)), backend)
+
+        def pause(failure: ModelError, number: int) -> float:
+            wait = _wait_s(failure, number, request, model)
+            if wait is None or wait >= until - time.monotonic():
+                kind: Kind = "absent" if failure.kind == "absent" else "unavailable"
+                raise AgentError(kind, f"{failure.reason} ({failure.kind}, attempt {number})") from None
+            return wait
+
+        return retry.call(attempt, ModelError, pause, self._sleep)
 
     def _attempt(self, request: Request, model: Model, backend: ModelBackend) -> Response:
         """Reserve, ask once, audit, settle. Every attempt that was reserved is audited before it is settled."""
@@ -179,23 +177,11 @@ class Gateway:
         return self._backends[model.provider]
 
 
-class _Waits:
-    """How long to wait before asking a model again: what the service asks for, else exponential with seeded jitter."""
-
-    def __init__(self, request: Request, model: Model) -> None:
-        self._about = request, model.handle
-
-    @cached_property
-    def _random(self) -> Random:
-        request, handle = self._about
-        return Random(f"{request_digest(request)} {handle}")  # noqa: S311
-
-    def after(self, failure: ModelError, attempt: int) -> float | None:
-        """Seconds, or None where asking again would not help."""
-        # In a time-out with the outcome `none` nobody took the request up in all that time: a mailbox.
-        unread = failure.kind == "timeout" and failure.outcome == "none"
-        if failure.kind not in PASSING or unread or attempt == ATTEMPTS:
-            return None
-        if failure.retry_after_s is not None:
-            return failure.retry_after_s if failure.retry_after_s <= LONGEST_WAIT_S else None
-        return min(FIRST_WAIT_S * 2.0 ** (attempt - 1), LONGEST_WAIT_S) * self._random.uniform(0.5, 1.0)
+def _wait_s(failure: ModelError, attempt: int, request: Request, model: Model) -> float | None:
+    """How long to wait before asking a model again; None if asking again would not help. The jitter is seeded."""
+    # In a time-out with the outcome `none` nobody took the request up in all that time: a mailbox.
+    unread = failure.kind == "timeout" and failure.outcome == "none"
+    if failure.kind not in PASSING or unread:
+        return None
+    jitter = Random(f"{request_digest(request)} {model.handle} {attempt}").uniform(0.5, 1.0)  # noqa: S311
+    return PAUSES.after(attempt, failure.retry_after_s, jitter)

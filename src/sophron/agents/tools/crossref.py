@@ -14,20 +14,19 @@ from urllib.parse import urlsplit
 from sophron import __version__
 from sophron.agents.tools import literature
 from sophron.agents.tools.mcp_client import McpError
-from sophron.records import user_folders
+from sophron.records import retry, user_folders
 from sophron.records.documents import load_yaml, schema, validate
 from sophron.records.errors import UserError, shown
+from sophron.records.retry import Pauses
 from sophron.records.sanitize import escape_lines
 
 FILE = "crossref.yaml"
 ROWS = 8
 """Works in one answer."""
-ATTEMPTS = 3
+PAUSES = Pauses(attempts=3, first_s=1.0, longest_s=10.0)
+"""A service that wants a longer pause is not asked again."""
 TIMEOUT_S = 20.0
 """One attempt as a whole, whatever trickles in."""
-FIRST_WAIT_S = 1.0
-LONGEST_WAIT_S = 10.0
-"""A service that wants a longer pause is not asked again."""
 ANSWER_BYTES = 2_000_000
 ABSTRACT, TITLE, NAMES = 1_500, 300, 3
 _FIELDS = "DOI,title,author,issued,container-title,abstract"
@@ -85,17 +84,17 @@ def search(at: Service, query: str, sleep: Callable[[float], None] = time.sleep)
 
     sleep: how to wait, in seconds. Raises McpError with one sentence for the agent, and UserError without httpx2.
     """
-    for attempt in range(1, ATTEMPTS + 1):
-        try:
-            return _works(_asked(at, query))
-        except _TransientError as failure:
-            wait_s = failure.wait_s if failure.wait_s is not None else FIRST_WAIT_S * 2.0 ** (attempt - 1)
-            if attempt == ATTEMPTS or wait_s > LONGEST_WAIT_S:
-                raise McpError(f"{at.host} {failure} (attempt {attempt} of {ATTEMPTS}); go on without it") from None
-        except ValueError as fault:
-            raise McpError(f"{at.host} gave no list of works ({shown(str(fault), 100)}); go on without it") from None
-        sleep(wait_s)
-    raise AssertionError("the last attempt returns or raises")
+
+    def pause(failure: _TransientError, attempt: int) -> float:
+        wait_s = PAUSES.after(attempt, failure.wait_s)
+        if wait_s is None:
+            raise McpError(f"{at.host} {failure} (attempt {attempt} of {PAUSES.attempts}); go on without it") from None
+        return wait_s
+
+    try:
+        return retry.call(lambda: _works(_asked(at, query)), _TransientError, pause, sleep)
+    except ValueError as fault:
+        raise McpError(f"{at.host} gave no list of works ({shown(str(fault), 100)}); go on without it") from None
 
 
 def _asked(at: Service, query: str) -> bytes:
