@@ -1,4 +1,4 @@
-"""What a judge has before it: one run of an agent on one case; and what a computed check says of it."""
+"""One run of an agent on one case, as a judge sees it, and the finding of a computed check."""
 
 from __future__ import annotations
 

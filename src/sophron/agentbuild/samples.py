@@ -1,4 +1,4 @@
-"""Where the samples of a curriculum come from: functions by name, each giving what an agent is told of its sample."""
+"""Sources of a curriculum's samples: functions by name, each giving the agent's input."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

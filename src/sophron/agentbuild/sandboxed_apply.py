@@ -1,4 +1,4 @@
-"""What a build runs on a meta-optimizer's word, always in the sandbox: a diff applied, helpers imported."""
+"""Apply the diffs and import the helpers of a meta-optimizer, always in the sandbox."""
 
 import shutil
 import sys

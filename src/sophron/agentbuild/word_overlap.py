@@ -1,4 +1,4 @@
-"""What of one text stands word for word in another: runs of words, counted so that padding cannot dilute them.
+"""Measure verbatim overlap between two texts: runs of words, counted so that padding cannot dilute them.
 
 Shingles after Broder, On the resemblance and containment of documents, 10.1109/SEQUEN.1997.666900; here the covered
 words are counted and not their share, because an agent's text may be as long as it likes.

@@ -1,4 +1,4 @@
-"""What a person types: `sophron VERB`, one file a verb.
+"""The command line: `sophron VERB`, one file a verb.
 
 A verb module has HELP (one line), add_arguments(parser), run(args) -> exit code, and, if it helps, EXAMPLES.
 Verb modules are light: whatever is heavy is imported when the verb runs.

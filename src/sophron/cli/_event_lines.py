@@ -1,4 +1,4 @@
-"""What people read of a run, made from the events alone: one line a finished step, failure, wait and gate.
+"""Lines that people read of a run, made from the events alone: one for each finished step, failure, wait and gate.
 
 The logger prints these lines in the terminal of the run, `sophron watch` in any other.
 """

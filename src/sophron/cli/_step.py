@@ -1,4 +1,4 @@
-"""What all verbs that rules call have in common: the gate, the digest, the log, and the claim made of them."""
+"""Common part of the verbs that rules call: the gate, the digest, the log, and the claim made of them."""
 
 import argparse
 import contextlib

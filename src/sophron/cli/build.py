@@ -4,7 +4,7 @@ import argparse
 
 from sophron.cli import _build_contract, _build_release
 
-HELP = "make an agent from a scientist's contract, and hand one out that was made"
+HELP = "build an agent from a contract, then package and serve it"
 EXAMPLES = f"""\
 examples:
 {_build_contract.EXAMPLES}{_build_release.EXAMPLES}"""

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-HELP = "show the restart files of steps; move away those that an answer of checkpoint-management prunes"
+HELP = "list restart files; move aside those the checkpoint agent marked for removal"
 EXAMPLES = """\
 examples:
   sophron restarts my-melt                                     which there are, whole or torn

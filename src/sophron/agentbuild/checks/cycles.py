@@ -1,4 +1,4 @@
-"""How checks read the trajectory of a refinement: its cycles in order, and the way to the reported state."""
+"""Read the trajectory of a refinement: its cycles in order, and the way to the reported state."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

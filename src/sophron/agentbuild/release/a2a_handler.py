@@ -1,4 +1,4 @@
-"""What the endpoint does with a call before and beside the SDK's own handler: admission, tenants, resumption.
+"""Handle the endpoint's calls around the SDK's own handler: admission, tenants, resumption.
 
 Imports the A2A SDK: only `server` imports this module, when it serves.
 """

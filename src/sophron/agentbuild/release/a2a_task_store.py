@@ -1,4 +1,4 @@
-"""Where the endpoint keeps its tasks: the SDK's database store, whose calls go to their end.
+"""Store the endpoint's tasks: the SDK's database store, whose calls go to their end.
 
 Imports the A2A SDK: only `server` imports this module, when it serves.
 """

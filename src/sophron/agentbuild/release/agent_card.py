@@ -1,4 +1,4 @@
-"""What callers of a served agent rely on: its card without version and address, its inputs, the schema of its answer.
+"""Agent card of a served agent, without version and address: its inputs, the schema of its answer.
 
 The bytes of `endpoint.json` are the durable interface (AgentBuild, II-D): a model may be replaced and the agent tuned
 again, and they stay the same.

@@ -1,4 +1,4 @@
-"""What a caller sent, checked and bounded: the parts of a message as the inputs of an agent. Their text is data."""
+"""Check and bound the parts of a caller's message, and take them as the inputs of an agent. Their text is data."""
 
 import json
 import re

@@ -1,1 +1,1 @@
-"""What agents read and write: definitions as prompts, requests as JSON, typed failures, and secrets taken out."""
+"""Documents of agents: definitions as prompts, requests as JSON, typed failures, and secrets taken out."""

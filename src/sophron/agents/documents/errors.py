@@ -1,4 +1,4 @@
-"""How an agent step fails: one kind and one sentence."""
+"""Failure of an agent step: one kind and one sentence."""
 
 from typing import Literal
 

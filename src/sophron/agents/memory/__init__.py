@@ -1,1 +1,1 @@
-"""What agents remember between iterations: bounded memory, failures seen by the debug agent, restart files."""
+"""Memory of agents between iterations: bounded memory, failures seen by the debug agent, restart files."""

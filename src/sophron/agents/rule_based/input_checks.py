@@ -105,7 +105,7 @@ def text(value: object, what: str) -> str:
 
 
 def number(value: object) -> float | None:
-    """`value` as a finite number, or None where it is none (a truth value is none)."""
+    """Return `value` as a finite float, or None if it is not a number (booleans do not count)."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:

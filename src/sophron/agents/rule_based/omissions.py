@@ -1,4 +1,4 @@
-"""What a person said and the design agent's rule of thumb did not put into its draft: numbers and words, as said."""
+"""Find numbers and words of a person that the rule-based design agent did not put into its draft."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

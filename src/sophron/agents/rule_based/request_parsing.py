@@ -1,4 +1,4 @@
-"""What a person's words say: conditions with their units, a wanted error, consent. Numbers are read, never guessed."""
+"""Parse a person's request: conditions with their units, a wanted error, consent. Numbers are read, never guessed."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What failed in a campaign, written down for the agents that look at it; and failed results moved out of the way."""
+"""Write down what failed in a campaign for the agents that look at it; move failed results out of the way."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

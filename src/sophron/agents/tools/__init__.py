@@ -1,1 +1,1 @@
-"""What a model may call before it answers: files of the step, a command in the sandbox, MCP servers."""
+"""Tools that a model may call before it answers: files of the step, a command in the sandbox, MCP servers."""

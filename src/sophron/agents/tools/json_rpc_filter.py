@@ -1,4 +1,4 @@
-"""What a server over stdio writes, as long as it speaks the protocol: too many lines that are no messages end it."""
+"""Filter the output of a server over stdio: too many lines that are not protocol messages end it."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

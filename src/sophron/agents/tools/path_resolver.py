@@ -1,4 +1,4 @@
-"""What a tool's path means: `scratch/...` or `<input>/...`, never a path of the machine."""
+"""Resolve the paths that a tool is given: `scratch/...` or `<input>/...`, never a path of the machine."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a stage file leaves, packed into one archive and taken out again."""
+"""Pack what a stage file leaves into one archive, and take it out again."""
 
 from __future__ import annotations
 

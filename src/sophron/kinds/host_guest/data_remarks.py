@@ -1,4 +1,4 @@
-"""What the report of a campaign says of its guests' data: remarks of the stage `tasks`, each with its guests."""
+"""Section of the report on the guests' data: remarks of the stage `tasks`, each with its guests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the report of a campaign with trials says of them: how each ended, its reward and its cost, and figure 3."""
+"""Sections of the report on trials: how each ended, its reward and its cost, and figure 3."""
 
 from __future__ import annotations
 

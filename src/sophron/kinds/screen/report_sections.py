@@ -1,4 +1,4 @@
-"""What the report of a screen says of its guests: how each ended, the head of the ranking, and what a guest cost."""
+"""Sections of the report of a screen: how each guest ended, the head of the ranking, and the cost of a guest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a model is reached and with which key: both come from the environment, and the key is shown nowhere."""
+"""Address and key of a model: both come from the environment, and the key is shown nowhere."""
 
 from __future__ import annotations
 

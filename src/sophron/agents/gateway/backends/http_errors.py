@@ -1,4 +1,4 @@
-"""What went wrong on the way to a service, as a ModelError: by status, by connection, by body.
+"""Translate faults on the way to a service into a ModelError: by status, by connection, by body.
 
 Imported only once a call is made. The clients of both services come from one generator and share their errors' names.
 """

@@ -1,1 +1,1 @@
-"""What may be changed in a stage file without changing what it means: alignment, allowed edits, reasons."""
+"""Mechanical edits of a stage file, which cannot change its meaning: alignment, allowed edits, reasons."""

@@ -1,4 +1,4 @@
-"""Two syntax trees, node by node: every difference, as small as it can be said."""
+"""Compare two syntax trees node by node, and yield the smallest differences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an edit is judged by: what the names of a stage file mean, which are defined, which attributes there are."""
+"""Context that an edit is judged by: names of a stage file, their definitions, and existing attributes."""
 
 from __future__ import annotations
 

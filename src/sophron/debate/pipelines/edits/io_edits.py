@@ -1,4 +1,4 @@
-"""What moves data about and computes nothing: folders, archives, output, keywords, the order in which tleap reads."""
+"""Allow edits of input and output: folders, archives, output, keywords, the order in which tleap reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where files are: paths that may be corrected, and paths that an edit may write out."""
+"""Allow edits of paths: those that may be corrected, and those that an edit may write out."""
 
 from __future__ import annotations
 

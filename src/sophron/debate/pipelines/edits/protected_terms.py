@@ -1,4 +1,4 @@
-"""What stands for a method, a molecule, a flag, an uncertainty or the length of production in a piece of code."""
+"""Protected terms in code: words for a method, a molecule, a flag, an uncertainty or the length of production."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file that is no Python made one: its words, numbers and operators stay what they were, in their order."""
+"""Syntax repair: only punctuation and indentation may change."""
 
 from __future__ import annotations
 

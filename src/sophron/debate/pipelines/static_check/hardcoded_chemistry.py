@@ -1,4 +1,4 @@
-"""What the source of a stage file must not know: charges, symmetry, acidity, names of molecules, what is withheld."""
+"""Find hard-coded chemistry in a stage file: charges, symmetry, acidity, names of molecules, withheld values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the source of a stage file may reach: libraries, our own modules, functions, the environment.
+"""Check what a stage file may reach: libraries, our own modules, functions, the environment.
 
 These checks catch what is written in the open. What generated code can reach is decided by the sandbox.
 """

@@ -1,4 +1,4 @@
-"""What Layer-1 asks of the source of a stage file, by its syntax tree; nothing here runs it.
+"""Check the structure of a stage file by its syntax tree (Layer-1); nothing here runs it.
 
 These checks are for readable, honest pipelines. What generated code can reach is decided by the sandbox.
 """

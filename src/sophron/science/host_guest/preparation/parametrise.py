@@ -1,4 +1,4 @@
-"""One molecule to GAFF2: atom types by antechamber, checked; charges as shipped or AM1-BCC, renormalised; parmchk2."""
+"""Parametrise one molecule with GAFF2: antechamber types, checked; charges as shipped or AM1-BCC; parmchk2."""
 
 from __future__ import annotations
 
