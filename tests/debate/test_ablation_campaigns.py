@@ -8,10 +8,11 @@ from sophron.campaign.scaffold import campaign_folder
 from sophron.campaign.spec import spec
 from sophron.debate.trials import ablation_campaigns, trial_figures
 from sophron.debate.trials.scores import Scores
-from sophron.debate.trials.trial_loop import Failure, Guest, Trial
+from sophron.debate.trials.trial_loop import Failure, Guest, Trial, TrialsResult
 from sophron.records import jsonl
 from sophron.records.documents import load_yaml
 from sophron.records.package_data import resource
+from sophron.records.structure import structure
 
 SCORES = {
     "guests": 2,
@@ -21,17 +22,18 @@ SCORES = {
     "spearman": 1.0,
     "kendall": 1.0,
 }
+RESULT = TrialsResult(4, 1, None, 3, {}, 1, 2, structure(Scores, SCORES), None, None, None, None, {})
 DONE = {1: "completed", 2: "completed", 3: "completed"}
 
 
 def trial(number, last, value):
     guests = {name: Guest({**DONE, 4: last}, value) for name in ("weak", "strong")} if last else {}
-    scores = Scores.read(SCORES) if value is not None else None
+    scores = structure(Scores, SCORES) if value is not None else None
     return Trial(number, runs=last is not None, guests=guests, wanted=2, scores=scores, before={})
 
 
 def rung(method, trials, spent):
-    return ablation_campaigns.Rung(method, trials, {"training": SCORES, "held_out": None}, 2, spent)
+    return ablation_campaigns.Rung(method, trials, RESULT, 2, spent)
 
 
 @pytest.fixture

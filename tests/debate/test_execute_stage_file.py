@@ -152,7 +152,7 @@ def test_a_killed_file_goes_on_where_it_was(tmp_path):
     made = Pipeline(made.rationale, made.windows, {**made.files, "01_prep.py": COUNTS})
     place, executed = dimers.stage(made, 1, tmp_path, sandbox=choose())
     assert executed.completed, executed
-    assert executed.result["diagnostics"]["found"] == sorted(kept)
+    assert executed.result.diagnostics["found"] == sorted(kept)
     assert all((place.workdir / name).read_text() == text for name, text in kept.items())
     assert not (place.workdir / "windows").is_symlink()
     assert json.loads((place.workdir / "stage_01_result.json").read_text())["status"] == "completed"

@@ -54,11 +54,11 @@ def test_a_lost_overlap_is_followed_from_its_flag_to_its_one_line_edit(mended):
     assert found.after.broken == {}
     assert found.before.overlaps["weak"] == [GOOD, LOST, LOST]
     assert len(found.after.overlaps["strong"]) == 11
-    assert (found.critique["focus"], found.file, found.changed) == ("analysis", FILE, 1)
+    assert (found.critique.focus, found.file, found.changed) == ("analysis", FILE, 1)
     assert [line for line in found.edit if line[:1] in "+-"][2:] == [f"-{FAULT}", f"+{WHOLE}"]
     assert found.sentence == (
         "Trial 0 ended as analysis_refusal (mbar_overlap_above_0p03 = false for weak, middle, strong); the panel said "
-        f"{found.critique['label']} and named the stage analysis; the author changed 1 line; trial 1 ended as clean."
+        f"{found.critique.label} and named the stage analysis; the author changed 1 line; trial 1 ended as clean."
     )
 
 
@@ -68,7 +68,7 @@ def test_more_windows_are_an_edit_of_production(tmp_path):
     assert (wider.files, wider.windows > 12) == (SOUND.files, True)
     loaded, trials = ended(tmp_path / "host", (SOUND, short), (wider, clean(wider.windows)))
     found = repaired_failure.find(tmp_path / "host", loaded, trials)
-    assert (found.critique["focus"], found.file) == ("production", "03_production.py")
+    assert (found.critique.focus, found.file) == ("production", "03_production.py")
     assert found.edit[-2:] == ["-windows=12", f"+windows={wider.windows}"]
 
 
@@ -123,7 +123,7 @@ def drawn(found, path):
 
 def test_the_picture_shows_diagnostics_panel_and_edit(mended, tmp_path):
     text = drawn(mended[1], tmp_path / "one.svg")
-    panel = f"2. Panel: {mended[1].critique['label']} ({mended[1].critique['score']:.2f}), names analysis"
+    panel = f"2. Panel: {mended[1].critique.label} ({mended[1].critique.score:.2f}), names analysis"
     words = ["1. Diagnostics: mbar_overlap_above_0p03 false", panel, "trial 0, analysis_refusal", "trial 1, clean"]
     words += [f"-{FAULT}", f"+{WHOLE}", "analysis: fail, analysis (high), proposes an edit"]
     for word in words:

@@ -24,11 +24,11 @@ from sophron.science.host_guest.systems import tasks
 from . import dimers
 
 ORIGIN = resource("campaigns", "lj-dimer-apr")
-LIBRARY = {
-    "system": "dimers",
-    "guests": ["one", "two"],
-    "settings": {"sigma_a": 3.4, "temperature_k": 298.15, "epsilon_kcal_per_mol": {"one": 1.2, "two": 2.2}},
-}
+LIBRARY = screen_campaign.Library(
+    "dimers",
+    ("one", "two"),
+    {"sigma_a": 3.4, "temperature_k": 298.15, "epsilon_kcal_per_mol": {"one": 1.2, "two": 2.2}},
+)
 
 
 @pytest.fixture

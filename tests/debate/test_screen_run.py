@@ -21,11 +21,11 @@ from . import dimers
 pytest.importorskip("openmm", reason="OpenMM is not installed: pip install 'sophron[chem]'")
 EPSILON = {"faint": 0.3, "fair": 1.4, "sticky": 12.0}
 """The last one does not leave in so short a run."""
-LIBRARY = {
-    "system": "dimers",
-    "guests": list(EPSILON),
-    "settings": {"sigma_a": 3.4, "temperature_k": 298.15, "epsilon_kcal_per_mol": EPSILON},
-}
+LIBRARY = screen_campaign.Library(
+    "dimers",
+    tuple(EPSILON),
+    {"sigma_a": 3.4, "temperature_k": 298.15, "epsilon_kcal_per_mol": EPSILON},
+)
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_guests_with_a_number_are_ranked_and_the_refused_one_is_counted(screened
         rows = list(csv.DictReader(lines))
     assert [(row["rank"], row["guest"]) for row in rows] == [("1", "fair"), ("2", "faint")]
     assert float(rows[0]["delta_g_kcal_per_mol"]) == result["strongest_kcal_per_mol"]
-    wanted = systems.DIMERS.references(LIBRARY["settings"], screened.root)
+    wanted = systems.DIMERS.references(LIBRARY.settings, screened.root)
     for row in rows:
         error = float(row["statistical_error_kcal_per_mol"])
         assert abs(float(row["delta_g_kcal_per_mol"]) - wanted[row["guest"]]) < 4 * error

@@ -29,7 +29,7 @@ def ran(tmp_path, source, **others):
     made = Pipeline(made.rationale, made.windows, {**made.files, "01_prep.py": source})
     work, executed = dimers.stage(made, 1, tmp_path, **others)
     validate(Document(executed.as_document(), tmp_path), "debate/executed")
-    validate(Document(executed.result, tmp_path), "debate/stage_result")
+    validate(Document(executed.said, tmp_path), "debate/stage_result")
     return work, executed
 
 
@@ -42,36 +42,36 @@ def test_the_first_stages_and_one_window_leave_what_later_ones_need(tmp_path):
     assert equilibrated.completed, equilibrated
     work, produced = dimers.stage(made, 3, tmp_path, window=4, earlier=["stage_01", "stage_02"])
     assert produced.completed, produced
-    assert produced.result["diagnostics"]["window"] == 4
+    assert produced.result.diagnostics["window"] == 4
     assert sorted(path.name for path in work.workdir.iterdir()) == ["samples.npz", "stage_03_result.json"]
 
 
 def test_a_crash_before_any_result_is_a_result(tmp_path):
     _, executed = ran(tmp_path, "import nothing_of_this_name\n")
-    assert executed.result["failure"]["kind"] == "no_result"
-    assert "nothing_of_this_name" in executed.result["failure"]["sentence"]
-    assert executed.measured["exit_code"] == 1
+    assert executed.result.failure.kind == "no_result"
+    assert "nothing_of_this_name" in executed.result.failure.sentence
+    assert executed.measured.exit_code == 1
 
 
 def test_a_crash_inside_keeps_its_own_result(tmp_path):
     _, executed = ran(tmp_path, WRITES.format(body="raise KeyError('gone')"))
-    assert executed.result["failure"] == {"kind": "KeyError", "sentence": "'gone'"}
+    assert executed.said["failure"] == {"kind": "KeyError", "sentence": "'gone'"}
 
 
 def test_a_result_that_is_not_valid_is_none(tmp_path):
     _, executed = ran(tmp_path, "open('stage_01_result.json', 'w').write('{\"stage\": 1}')\n")
-    assert executed.result["failure"]["kind"] == "invalid_result"
+    assert executed.result.failure.kind == "invalid_result"
 
 
 def test_a_good_result_of_a_program_that_crashed_is_not_believed(tmp_path):
     _, executed = ran(tmp_path, WRITES.format(body="pass") + "raise SystemExit(3)\n")
-    assert executed.result["failure"]["kind"] == "crash"
+    assert executed.result.failure.kind == "crash"
 
 
 def test_a_file_that_does_not_end_is_ended(tmp_path):
     _, executed = ran(tmp_path, "while True: pass\n", wall_s=3)
-    assert executed.result["failure"]["kind"] == "limit"
-    assert executed.measured["limit"] == "wall_s"
+    assert executed.result.failure.kind == "limit"
+    assert executed.measured.limit == "wall_s"
 
 
 def test_a_link_that_it_leaves_is_taken_away(tmp_path):
@@ -157,8 +157,8 @@ def seen(result):
 def test_references_are_nowhere_that_a_pipeline_can_look(campaign):
     _, executed = ran(campaign / "scratch" / "0f3a", looks(campaign))
     assert executed.completed, executed
-    assert set(executed.result["convergence_flags"]) == WAYS
-    assert seen(executed.result) == set()
+    assert set(executed.result.convergence_flags) == WAYS
+    assert seen(executed.said) == set()
 
 
 def test_without_a_sandbox_each_of_the_five_ways_finds_them(campaign):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sophron.debate.panel.votes import Label
 from sophron.debate.trials.scores import compare
 from sophron.debate.trials.trial_loop import Bounds, End, Failure, Guest, Trial, deployed, history, runnable, standing
+from sophron.records.structure import structure, unstructure
 
 from .panels import BRIEF
 
@@ -95,7 +96,7 @@ def test_failures_are_typed(made, failure, succeeded, deployable):
 
 def test_the_deployed_trial_has_the_highest_rank_correlation_of_those_that_produced_everything():
     good, better = trial(0, (-1.0, -3.0, -2.0)), trial(1, (-5.0, -6.0, -7.0))
-    assert better.scores.mae > good.scores.mae
+    assert better.scores.mae_kcal_per_mol > good.scores.mae_kcal_per_mol
     half = trial(2, (-1.0, -2.0, -3.0), statuses={1: "completed", 2: "completed", 3: "failed"})
     assert deployed([good, better, half]) == 1
     assert deployed([crashed(0), rejected(1)]) is None
@@ -123,10 +124,10 @@ def test_scores_by_hand():
     assert found.kendall == pytest.approx(1 / 3)
     assert found.spearman == pytest.approx(0.5)
     assert found.r2 == pytest.approx(0.25)
-    assert found.mae == pytest.approx(2 / 3)
-    assert found.mae_error == pytest.approx(1 / 3)  # errors 0, 1, 1
-    assert compare({}, REFERENCES).mae is None
-    assert compare({"a": -1.5}, REFERENCES).mae_error is None
+    assert found.mae_kcal_per_mol == pytest.approx(2 / 3)
+    assert found.mae_standard_error_kcal_per_mol == pytest.approx(1 / 3)  # errors 0, 1, 1
+    assert compare({}, REFERENCES).mae_kcal_per_mol is None
+    assert compare({"a": -1.5}, REFERENCES).mae_standard_error_kcal_per_mol is None
     assert compare({"a": 1.0, "b": 1.0, "c": 1.0}, REFERENCES).r2 is None
 
 
@@ -143,7 +144,7 @@ def test_scipy_agrees():
 
 def test_a_trial_is_read_as_it_was_written():
     for made in (trial(3), rejected(1), crashed(2)):
-        assert Trial.read(made.as_document()) == made
+        assert structure(Trial, unstructure(made)) == made
 
 
 def test_the_history_tells_no_reference():

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any
 
 from sophron.debate.panel.votes import Focus, Label, Severity, Vote
 
@@ -43,7 +42,8 @@ class Critique:
 
     score: equation 6, from 0 to 1; weight: sum of reputation x confidence, 0 where the score is a convention (see
     `aggregate`); focus: where most of the weighted severity of concerns falls, None without any; text: insights and
-    concerns of the last round in the order of reputation; rounds: all votes.
+    concerns of the last round in the order of reputation; rounds: all votes. Experts stand by name,
+    so that equal panels give equal bytes.
     """
 
     mode: Mode
@@ -54,19 +54,6 @@ class Critique:
     text: str
     reputations: Mapping[str, float]
     rounds: tuple[Votes, ...]
-
-    def as_document(self) -> dict[str, Any]:
-        """Plain data that fits `critique.schema.yaml`; experts by name, so that equal panels give equal bytes."""
-        return {
-            "mode": self.mode.value,
-            "label": self.label.value,
-            "score": self.score,
-            "weight": self.weight,
-            "focus": self.focus.value if self.focus else None,
-            "text": self.text,
-            "reputations": dict(sorted(self.reputations.items())),
-            "rounds": [{name: vote.as_answer() for name, vote in sorted(each.items())} for each in self.rounds],
-        }
 
 
 def aggregate(mode: Mode, rounds: Sequence[Votes], reputations: Mapping[str, float]) -> Critique:
@@ -88,8 +75,8 @@ def aggregate(mode: Mode, rounds: Sequence[Votes], reputations: Mapping[str, flo
         weight=float(weight),
         focus=_focus(last, weights),
         text=_text(last, reputations, silent=not weight),
-        reputations=dict(reputations),
-        rounds=tuple(dict(each) for each in rounds),
+        reputations=dict(sorted(reputations.items())),
+        rounds=tuple(dict(sorted(each.items())) for each in rounds),
     )
 
 

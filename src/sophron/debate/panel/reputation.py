@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import asdict, dataclass, replace
+from typing import Literal
 
 from sophron.debate.panel.votes import Label
 
@@ -107,18 +107,13 @@ def thompson(standing: Mapping[str, Reputation], seed: int, trial: int) -> dict[
     return drawn
 
 
-def as_document(entries: Sequence[Mapping[str, Reputation]]) -> dict[str, Any]:
+def as_document(entries: Sequence[Mapping[str, Reputation]]) -> dict[str, list[dict[str, dict[str, object]]]]:
     """A trajectory as plain data that fits `reputation.schema.yaml`."""
     return {
         "trajectory": [{expert: _standing(each) for expert, each in sorted(entry.items())} for entry in entries],
     }
 
 
-def _standing(reputation: Reputation) -> dict[str, Any]:
-    return {
-        "observation": reputation.observation,
-        "consistent": reputation.consistent,
-        "inconsistent": reputation.inconsistent,
-        "mean": reputation.mean,
-        "standard_deviation": reputation.standard_deviation,
-    }
+def _standing(reputation: Reputation) -> dict[str, object]:
+    numbers = {"mean": reputation.mean, "standard_deviation": reputation.standard_deviation}
+    return asdict(reputation) | numbers

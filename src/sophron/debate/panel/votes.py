@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from sophron.records.documents import Document, validate
+from sophron.records.structure import structure
 
 SCHEMA = "agents/vote"
 
@@ -69,27 +69,8 @@ class Vote:
     edit: Proposal | None = None
 
     @classmethod
-    def read(cls, answer: Mapping[str, Any], source: Path) -> Self:
+    def read(cls, answer: object, source: Path) -> Self:
         """The vote in an expert's `answer`; UserError with `source` and key where it does not fit the schema."""
         validate(Document(answer, source), SCHEMA)
-        concerns = (
-            Concern(Severity(each["severity"]), Focus(each["focus"]), each["text"]) for each in answer["concerns"]
-        )
-        return cls(
-            label=Label(answer["label"]),
-            confidence=float(answer["confidence"]),
-            strategic_insight=answer["strategic_insight"],
-            concerns=tuple(concerns),
-            reasoning=answer["reasoning"],
-            edit=Proposal(**answer["edit"]) if answer.get("edit") else None,
-        )
-
-    def as_answer(self) -> dict[str, Any]:
-        """Plain data that fits the schema."""
-        return asdict(self) | {
-            "label": self.label.value,
-            "concerns": [
-                {"severity": each.severity.value, "focus": each.focus.value, "text": each.text}
-                for each in self.concerns
-            ],
-        }
+        vote = structure(cls, answer)
+        return replace(vote, confidence=float(vote.confidence))

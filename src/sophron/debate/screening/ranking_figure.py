@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,19 +25,9 @@ def ranked(rows: Sequence[Sequence[Any]], path: Path) -> None:
         places = range(1, len(rows) + 1)
         values, statistical, systematic = ([row[column] for row in rows] for column in (1, 2, 3))
         whole = [one + other for one, other in zip(statistical, systematic, strict=True)]
-        bars: dict[str, Any] = {"ls": "none", "rasterized": len(rows) > MOST_LINES}
-        axes.errorbar(places, values, yerr=whole, color=GREY, elinewidth=0.8, label="and systematic bound", **bars)
-        axes.errorbar(
-            places,
-            values,
-            yerr=statistical,
-            color=BLUE,
-            elinewidth=2.4,
-            marker="o",
-            ms=3,
-            label="one standard error",
-            **bars,
-        )
+        bars = partial(axes.errorbar, places, values, ls="none", rasterized=len(rows) > MOST_LINES)
+        bars(yerr=whole, color=GREY, elinewidth=0.8, label="and systematic bound")
+        bars(yerr=statistical, color=BLUE, elinewidth=2.4, marker="o", ms=3, label="one standard error")
         axes.set(title="Predicted standard binding free energy", xlabel="place in the ranking", ylabel="kcal/mol")
         if len(rows) <= MOST_NAMED:
             axes.set_xticks(list(places), [row[0] for row in rows], rotation=60, ha="right", parse_math=False)

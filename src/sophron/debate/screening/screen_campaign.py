@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,19 @@ from sophron.debate.pipelines.pipeline import STAGES, Pipeline
 from sophron.debate.trials.execute_stage_file import PARTS
 from sophron.records import documents
 from sophron.records.errors import UserError
+from sophron.records.structure import structure, unstructure
 from sophron.science.host_guest.systems import library_system, systems
 
 SCHEMA = "host_guest/tasks"
+
+
+@dataclass(frozen=True)
+class Library:
+    """The guests of a screen: definition of its stage `tasks`. settings: in the form of their system."""
+
+    system: str
+    guests: tuple[str, ...]
+    settings: Mapping[str, object]
 
 
 def make(root: Path, library: Path, folder: Path) -> None:
@@ -39,24 +50,21 @@ def _deployed(root: Path, spec: Spec) -> Pipeline:
     return Pipeline.parse(ended.files["pipeline"].read_text(encoding="utf-8"))
 
 
-def defined(library: Path, origin: str) -> dict[str, Any]:
+def defined(library: Path, origin: str) -> Library:
     """The definition of `tasks` for a library, with digests of its files. origin: the system of the trials.
 
     UserError where a guest cannot be made a task of, or where the pipeline is for another form of guests.
     """
     document = _document(library)
     documents.validate(document, SCHEMA, "definition")
-    found = dict(document.data)
-    system, before = systems.find(found["system"]), systems.find(origin)
+    found = structure(Library, document.data)
+    system, before = systems.find(found.system), systems.find(origin)
     if system.form != before.form:
         raise UserError(
             f"{document.where(('system',))}: its guests are {system.form}, and the deployed pipeline is for "
             f"{before.form}; take a library of these"
         )
-    return {
-        **found,
-        "settings": dict(system.pinned(found["settings"], found["guests"], document.path.absolute().parent)),
-    }
+    return replace(found, settings=system.pinned(found.settings, found.guests, document.path.absolute().parent))
 
 
 def _document(library: Path) -> documents.Document:
@@ -65,12 +73,12 @@ def _document(library: Path) -> documents.Document:
     return documents.load_yaml(library)
 
 
-def draft(pipeline: Pipeline, library: Mapping[str, Any], origin: Mapping[str, Any]) -> dict[str, Any]:
+def draft(pipeline: Pipeline, library: Library, origin: Mapping[str, Any]) -> dict[str, object]:
     """The spec. origin: that of the trials, whose ensemble, length, platform and mechanical blocks it takes over."""
     trials = origin["stages"]["trials"]
     length = {key: trials["definition"][key] for key in ("ns_per_window", "platform")}
     blocks = {name: dict(trials.get("parts", {}).get(name, trials["mechanical"])) for name in PARTS}
-    stages: dict[str, Any] = {"tasks": _stage([], dict(library), origin["stages"]["tasks"]["mechanical"])}
+    stages = {"tasks": _stage([], unstructure(library), origin["stages"]["tasks"]["mechanical"])}
     for number, (name, file) in enumerate(zip(PARTS, STAGES, strict=True)):
         definition = {"source": pipeline.files[file.file], "windows": pipeline.windows, **length}
         stages[name] = _stage(["tasks", *PARTS[:number]], definition, blocks[name])
@@ -96,20 +104,22 @@ def draft(pipeline: Pipeline, library: Mapping[str, Any], origin: Mapping[str, A
     }
 
 
-def _question(library: Mapping[str, Any], ensemble: str) -> dict[str, Any]:
+def _question(library: Library, ensemble: str) -> dict[str, object]:
     """What a screen answers; conditions: what the library's settings say of all its guests."""
-    guests, settings = len(library["guests"]), library["settings"]
+    guests, settings = len(library.guests), library.settings
     return {
         "quantity": f"standard binding free energies of {guests} guests, ranked",
         "units": "kcal/mol (1 mol/l)",
         "ensemble": ensemble,
         "conditions": {
-            "library": library["system"],
+            "library": library.system,
             **{key: value for key, value in settings.items() if isinstance(value, int | float)},
             **{key: settings[key] for key in ("benchmark", "solvent") if key in settings},
         },
     }
 
 
-def _stage(depends_on: list[str], definition: Mapping[str, Any], mechanical: Mapping[str, Any]) -> dict[str, Any]:
+def _stage(
+    depends_on: list[str], definition: Mapping[str, object], mechanical: Mapping[str, object]
+) -> dict[str, object]:
     return {"depends_on": depends_on, "definition": dict(definition), "criteria": [], "mechanical": dict(mechanical)}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from sophron.agents.gateway import ledger
 from sophron.agents.gateway.ledger import Amount, Book, zero_amount
@@ -15,9 +15,11 @@ from sophron.campaign.execution import outcome_store
 from sophron.campaign.scaffold import campaign_folder
 from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
 from sophron.debate.trials.methods import METHODS
-from sophron.debate.trials.trial_loop import Failure, Trial, runnable
+from sophron.debate.trials.scores import Scores
+from sophron.debate.trials.trial_loop import Failure, Trial, TrialsResult, runnable
 from sophron.records.errors import UserError
 from sophron.records.step_identity import step_name
+from sophron.records.structure import structure
 
 HEADER = (
     "method",
@@ -45,13 +47,13 @@ def make(root: Path, into: Path) -> list[Path]:
 
     UserError where `root` is no campaign with trials, or where one of the folders is there already.
     """
-    data = _with_trials(root)
+    data = dict(_with_trials(root).data)
     made = []
     for method, about in METHODS.items():
         folder = into / f"{data['campaign']}-{method}".replace("_", "-")
         if folder.exists():
             raise UserError(f"{folder}: is there already; name another folder")
-        draft: dict[str, Any] = copy.deepcopy(dict(data)) | {"version": 1}
+        draft = copy.deepcopy(data) | {"version": 1}
         draft["stages"]["trials"]["definition"]["method"] = method
         if not about.panel:
             draft["stages"].pop("discussion", None)
@@ -64,11 +66,11 @@ def make(root: Path, into: Path) -> list[Path]:
     return made
 
 
-def _with_trials(root: Path) -> Mapping[str, Any]:
+def _with_trials(root: Path) -> Spec:
     spec = load(root / SPEC_NAME)
     if "trials" not in spec.data["stages"]:
         raise UserError(f"{root / SPEC_NAME}: has no stage trials; name a campaign of the kind host_guest")
-    return spec.data
+    return spec
 
 
 @dataclass(frozen=True)
@@ -81,22 +83,21 @@ class Rung:
 
     method: str
     trials: Sequence[Trial]
-    result: Mapping[str, Any]
+    result: TrialsResult
     wanted: int
     spent: Sequence[Amount]
 
     @classmethod
     def read(cls, root: Path) -> Self:
         """From a campaign folder; UserError where its trials have not ended."""
-        _with_trials(root)
-        return cls.of(root, load(root / SPEC_NAME))
+        return cls.of(root, _with_trials(root))
 
     @classmethod
     def of(cls, root: Path, spec: Spec) -> Self:
         """The same where the spec is known."""
-        result = outcome_store.finished(root, spec, "trials", {}).outcome.result
+        result = structure(TrialsResult, outcome_store.finished(root, spec, "trials", {}).outcome.result)
         closed = outcome_store.of_loop(root, spec, "close", {})[-1].outcome.result
-        made = [Trial.read(each) for each in closed["trials"]]
+        made = [structure(Trial, each) for each in closed["trials"]]
         definition = spec.definition("trials")
         return cls(definition["method"], made, result, definition["successes"], _spent(root, spec, len(made)))
 
@@ -120,16 +121,16 @@ class Rung:
         return [
             self.method,
             runnable(self.trials, self.wanted),
-            *_scores(self.result["training"]),
-            *_scores(self.result["held_out"]),
+            *_scores(self.result.training),
+            *_scores(self.result.held_out),
             str(len(self.trials)),
             *(str(count[kind]) for kind in Failure),
             *(f"{spent['calls']:.0f}", f"{spent['tokens']:.0f}", f"{spent['dollars']:.2f}"),
         ]
 
 
-def _scores(scores: Mapping[str, float | None] | None) -> list[str]:
-    values = [None if scores is None else scores[key] for key in ("r2", "spearman", "kendall")]
+def _scores(scores: Scores | None) -> list[str]:
+    values = (scores.r2, scores.spearman, scores.kendall) if scores else (None, None, None)
     return [NONE if value is None else f"{value:.2f}" for value in values]
 
 

@@ -10,7 +10,6 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from sophron.debate.pipelines.archives import ARCHIVE_NAME, extracted, packed
 from sophron.debate.pipelines.pipeline import PRODUCTION, STAGES, Pipeline, StageFile
@@ -46,17 +45,21 @@ def execute(ctx: StepContext) -> StepResult:
     if same and same[0].result["status"] == "completed":
         files = {name: _copied(path, ctx.workdir / path.name) for name, path in same[0].files.items()}
         return StepResult(same[0].result, files)
-    about: dict[str, Any] = {
-        "earlier": dict(_unpacked(ctx, before)),
-        "window": int(ctx.wildcards["window"]) if stage is PRODUCTION else None,
-        "seed": int(key[:12], 16) % LARGEST_SEED + 1,  # from all that the execution depends on
-    }
-    made = work(ctx, pipeline, stage, task, wall_s=60.0 * ctx.runtime_min, **about)
+    made = work(
+        ctx,
+        pipeline,
+        stage,
+        task,
+        earlier=dict(_unpacked(ctx, before)),
+        window=int(ctx.wildcards["window"]) if stage is PRODUCTION else None,
+        wall_s=60.0 * ctx.runtime_min,
+        seed=int(key[:12], 16) % LARGEST_SEED + 1,  # from all that the execution depends on
+    )
     executed = stage_sandbox.run(made, choose())
-    curable = LIMITS.get(executed.measured["limit"])
+    curable = LIMITS.get(executed.measured.limit or "")
     if curable in ctx.may_grow:
-        raise EngineFailure(f"{stage.file} passed its limit {executed.measured['limit']}", curable_by=curable)
-    return _left(ctx, executed.result["status"], key, executed, made)
+        raise EngineFailure(f"{stage.file} passed its limit {executed.measured.limit}", curable_by=curable)
+    return _left(ctx, executed.result.status, key, executed, made)
 
 
 def _pipeline(ctx: StepContext, stage: StageFile) -> Pipeline:
@@ -125,8 +128,8 @@ def _left(
     document = executed.as_document() if executed else None
     path = ctx.workdir / EXECUTED_NAME
     atomic.write_json(path, document)
-    number = executed.result["delta_g_kcal_per_mol"] if executed else None
-    failure = executed.result.get("failure") if executed else None
+    number = executed.result.delta_g_kcal_per_mol if executed else None
+    failure = executed.said.get("failure") if executed else None
     seed = made.seed if made else None
     about = {"status": status, "key": key, "seed": seed, "delta_g_kcal_per_mol": number, "failure": failure}
     return StepResult(about, {"left": archive, "executed": path}, _versions() if executed else {})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from sophron.debate.panel import reputation
 from sophron.debate.panel.aggregate import STEMS, Critique, Mode, aggregate
@@ -13,15 +12,16 @@ from sophron.debate.panel.votes import Label, Vote
 from sophron.debate.trials import execute_stage_file, trial_figures
 from sophron.debate.trials.methods import EXPERTS, TURNS
 from sophron.debate.trials.scores import Scores, compare
-from sophron.debate.trials.trial_loop import Bounds, Failure, Guest, Standing, Trial, standing
+from sophron.debate.trials.trial_loop import Bounds, Failure, Guest, Standing, Trial, TrialsResult, standing
 from sophron.debate.trials.trial_setup import PIPELINE_NAME
 from sophron.interfaces.kind import StepContext, StepResult, UpstreamStep
 from sophron.records import atomic, documents
+from sophron.records.structure import structure, unstructure
 
 
 def discussion(ctx: StepContext) -> StepResult:
     """The panel's recommendation before there is a pipeline."""
-    return StepResult({"critique": _weighed(ctx, Mode.DESIGN, None).as_document()})
+    return StepResult({"critique": unstructure(_weighed(ctx, Mode.DESIGN, None))})
 
 
 def screen(ctx: StepContext) -> StepResult:
@@ -40,7 +40,7 @@ def review(ctx: StepContext) -> StepResult:
 
 
 def _critique(ctx: StepContext, mode: Mode) -> StepResult:
-    return StepResult({"critique": _weighed(ctx, mode, _entries(ctx)).as_document()})
+    return StepResult({"critique": unstructure(_weighed(ctx, mode, _entries(ctx)))})
 
 
 def _weighed(ctx: StepContext, mode: Mode, entries: Sequence[Mapping[str, reputation.Reputation]] | None) -> Critique:
@@ -71,7 +71,7 @@ def _entries(ctx: StepContext) -> list[dict[str, reputation.Reputation]]:
 
 
 def _trials(closed: Sequence[UpstreamStep]) -> list[Trial]:
-    return [Trial.read(each) for each in closed[-1].result["trials"]] if closed else []
+    return [structure(Trial, each) for each in closed[-1].result["trials"]] if closed else []
 
 
 def benchmark(ctx: StepContext) -> StepResult:
@@ -88,7 +88,7 @@ def benchmark(ctx: StepContext) -> StepResult:
         "succeeded": trial.succeeded,
         "reward_kcal_per_mol": trial.reward,
     }
-    return StepResult({"trial": trial.as_document(), **about})
+    return StepResult({"trial": unstructure(trial), **about})
 
 
 def _predicted(guests: Mapping[str, Guest]) -> dict[str, float | None]:
@@ -118,8 +118,8 @@ def close(ctx: StepContext) -> StepResult:
             "failure": trial.failure.value,
             "succeeded": trial.succeeded,
             "over": now.end is not None,
-            "standing": now.as_document(),
-            "trials": [each.as_document() for each in trials],
+            "standing": unstructure(now),
+            "trials": unstructure(trials),
         }
     )
 
@@ -130,17 +130,21 @@ def _ended(ctx: StepContext) -> Trial:
         rejected = all(one.result["state"] == "rejected" for one in ctx.upstream["rehearse"])
         return Trial(number, runs=not rejected, guests={}, wanted=wanted, scores=None, before={})
     (made,) = ctx.upstream["benchmark"]
-    trial = Trial.read(made.result["trial"])
+    trial = structure(Trial, made.result["trial"])
     before = _last_labels(ctx.upstream["screen"])
-    after = next((one.result["critique"] for one in ctx.upstream["review"]), None)
-    label = Label(after["label"]) if after else None
-    score = after["score"] if after else None
+    after = _critique_of(ctx.upstream["review"])
+    label, score = (after.label, after.score) if after else (None, None)
     return replace(trial, before=before, label=label, score=score)
 
 
 def _last_labels(screened: Sequence[UpstreamStep]) -> dict[str, Label]:
-    critique = next((one.result["critique"] for one in screened), None)
-    return {expert: Label(vote["label"]) for expert, vote in critique["rounds"][-1].items()} if critique else {}
+    critique = _critique_of(screened)
+    return {expert: vote.label for expert, vote in critique.rounds[-1].items()} if critique else {}
+
+
+def _critique_of(steps: Sequence[UpstreamStep]) -> Critique | None:
+    """The critique of the first of these steps of a panel; None without one."""
+    return next((structure(Critique, one.result["critique"]) for one in steps), None)
 
 
 def _bounds(ctx: StepContext) -> Bounds:
@@ -164,23 +168,23 @@ def trials(ctx: StepContext) -> StepResult:
     trial_figures.trials(made, entries, plot)
     held_out, predicted = _held_out(ctx, now)
     failures = _counted(made)
-    error = held_out["mae_kcal_per_mol"] if held_out else None
-    result = {
-        "trials": len(made),
-        "successes": now.successes,
-        "end": now.end.value if now.end else None,
-        "deployed": now.deployed,
-        "failures": failures,
-        "refused": failures.get(Failure.REFUSAL.value, 0),
-        "predictions": sum(trial.scores.guests for trial in made if trial.scores),
-        "training": chosen.scores.as_document() if chosen and chosen.scores else None,
-        "held_out": held_out,
-        "held_out_error_kcal_per_mol": error,
-        "held_out_standard_error_kcal_per_mol": held_out["mae_standard_error_kcal_per_mol"] if held_out else None,
-        "refusal": _why_no_number(ctx) if error is None else None,
-        "predicted": predicted,
-    }
-    return StepResult(result, {"pipeline": path, "reputation": told, "trials_plot": plot})
+    error = held_out.mae_kcal_per_mol if held_out else None
+    result = TrialsResult(
+        trials=len(made),
+        successes=now.successes,
+        end=now.end,
+        deployed=now.deployed,
+        failures=failures,
+        refused=failures.get(Failure.REFUSAL, 0),
+        predictions=sum(trial.scores.guests for trial in made if trial.scores),
+        training=chosen.scores if chosen else None,
+        held_out=held_out,
+        held_out_error_kcal_per_mol=error,
+        held_out_standard_error_kcal_per_mol=held_out.mae_standard_error_kcal_per_mol if held_out else None,
+        refusal=_why_no_number(ctx) if error is None else None,
+        predicted=predicted,
+    )
+    return StepResult(unstructure(result), {"pipeline": path, "reputation": told, "trials_plot": plot})
 
 
 def _why_no_number(ctx: StepContext) -> str:
@@ -193,8 +197,8 @@ def _why_no_number(ctx: StepContext) -> str:
     return f"the analysis of {last.wildcards['guest']} in trial {last.wildcards['trial']} refused: {told}"
 
 
-def _counted(made: Sequence[Trial]) -> dict[str, int]:
-    kinds = [trial.failure.value for trial in made]
+def _counted(made: Sequence[Trial]) -> dict[Failure, int]:
+    kinds = [trial.failure for trial in made]
     return {kind: kinds.count(kind) for kind in sorted(set(kinds))}
 
 
@@ -205,7 +209,7 @@ def _deployed(ctx: StepContext, now: Standing) -> str:
     return execute_stage_file.ready(mine).reply
 
 
-def _held_out(ctx: StepContext, now: Standing) -> tuple[dict[str, Any] | None, dict[str, float | None]]:
+def _held_out(ctx: StepContext, now: Standing) -> tuple[Scores | None, dict[str, float | None]]:
     names = ctx.definition["held_out"]
     if now.deployed is None or not names:
         return None, {}
@@ -217,5 +221,4 @@ def _held_out(ctx: StepContext, now: Standing) -> tuple[dict[str, Any] | None, d
         if one.wildcards["trial"] == str(now.deployed)
     }
     predicted = {name: mine.get(name) for name in names}
-    scores: Scores = compare(predicted, {name: values[name] for name in names})
-    return scores.as_document(), predicted
+    return compare(predicted, {name: values[name] for name in names}), predicted

@@ -11,15 +11,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from sophron.campaign.execution import outcome_store
 from sophron.campaign.spec.spec import Spec
+from sophron.debate.panel.aggregate import Critique
 from sophron.debate.panel.votes import Label
 from sophron.debate.pipelines.pipeline import PRODUCTION, STAGES, Pipeline, StageFile
 from sophron.debate.trials.rehearsals import ready
+from sophron.debate.trials.stage_sandbox import StageResult
 from sophron.debate.trials.trial_loop import Failure, Trial
 from sophron.records import documents
+from sophron.records.structure import structure
 
 NONE = (
     "No trial was mended: none whose failure the panel traced to one stage was followed by an edit of its "
@@ -49,7 +51,7 @@ class Mended:
 
     before: Analysed
     after: Analysed
-    critique: Mapping[str, Any]
+    critique: Critique
     file: str
     edit: Sequence[str]
 
@@ -67,7 +69,7 @@ class Mended:
         lines = "1 line" if self.changed == 1 else f"{self.changed} lines"
         return (
             f"Trial {first.number} ended as {first.failure.value}{f' ({flags})' if flags else ''}; the panel said "
-            f"{self.critique['label']} and named the stage {self.critique['focus']}; the author changed {lines}; "
+            f"{self.critique.label} and named the stage {self.critique.focus}; the author changed {lines}; "
             f"trial {then.number} ended as {then.failure.value}."
         )
 
@@ -99,10 +101,10 @@ def _is_passed(before: Trial, after: Trial) -> bool:
 def _mended(root: Path, spec: Spec, pairs: Sequence[tuple[Trial, Trial]]) -> Iterator[Mended]:
     for before, after in pairs:
         made = outcome_store.of_loop(root, spec, "review", {"trial": str(before.number)})
-        critique = made[0].outcome.result["critique"] if made else {"focus": None}
-        stage = next((each for each in STAGES if each.focus == critique["focus"]), None)
+        critique = structure(Critique, made[0].outcome.result["critique"]) if made else None
+        stage = next((each for each in STAGES if critique and each.focus == critique.focus), None)
         first, then = (Pipeline.parse(ready(root, spec, {"trial": str(each.number)})) for each in (before, after))
-        if stage is not None and _differs(first, then, stage):
+        if critique and stage and _differs(first, then, stage):
             found, mended = _analysed(root, spec, before), _analysed(root, spec, after)
             yield Mended(found, mended, critique, stage.file, _edit(first, then))
 
@@ -130,9 +132,10 @@ def _analysed(root: Path, spec: Spec, trial: Trial) -> Analysed:
         guest, document = one.wildcards["guest"], documents.load_json(one.files["executed"])
         if guest not in trial.guests or document is None:
             continue
-        if document["result"]["diagnostics"].get("overlaps"):
-            overlaps[guest] = document["result"]["diagnostics"]["overlaps"]
-        for name, held in document["result"]["convergence_flags"].items():
+        result = structure(StageResult, document["result"])
+        if isinstance(found := result.diagnostics.get("overlaps"), list) and found:
+            overlaps[guest] = found
+        for name, held in result.convergence_flags.items():
             if not held:
                 broken.setdefault(name, []).append(guest)
     return Analysed(trial, overlaps, broken)

@@ -7,7 +7,6 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Self
 
 Numbers = Mapping[str, float | None]
 """Guest -> standard binding free energy in kcal/mol; None where there is none."""
@@ -15,37 +14,20 @@ Numbers = Mapping[str, float | None]
 
 @dataclass(frozen=True)
 class Scores:
-    """guests: with a number; mae: over these, in kcal/mol, None without any; r2, spearman: None where undefined.
+    """guests: with a number; mae_kcal_per_mol: over these, None without any; r2, spearman: None where undefined.
 
-    mae_error: standard error of it, from its scatter over the guests; None for fewer than two.
+    mae_standard_error_kcal_per_mol: standard error of it, from its scatter over the guests; None for fewer than two.
 
     kendall: over the pairs of all guests: one with a missing number counts neither as right nor as wrong, so that
     refusing to answer never raises it. None for fewer than two guests.
     """
 
     guests: int
-    mae: float | None
-    mae_error: float | None
+    mae_kcal_per_mol: float | None
+    mae_standard_error_kcal_per_mol: float | None
     r2: float | None
     spearman: float | None
     kendall: float | None
-
-    def as_document(self) -> dict[str, float | int | None]:
-        """Plain data."""
-        return {
-            "guests": self.guests,
-            "mae_kcal_per_mol": self.mae,
-            "mae_standard_error_kcal_per_mol": self.mae_error,
-            "r2": self.r2,
-            "spearman": self.spearman,
-            "kendall": self.kendall,
-        }
-
-    @classmethod
-    def read(cls, document: Mapping[str, Any]) -> Self:
-        """The scores that `as_document` wrote."""
-        keys = ("guests", "mae_kcal_per_mol", "mae_standard_error_kcal_per_mol", "r2", "spearman", "kendall")
-        return cls(*(document[key] for key in keys))
 
 
 def compare(predicted: Numbers, references: Mapping[str, float]) -> Scores:
@@ -55,8 +37,8 @@ def compare(predicted: Numbers, references: Mapping[str, float]) -> Scores:
     correlation, errors = _pearson(ours, theirs), [abs(one - other) for one, other in pairs]
     return Scores(
         guests=len(pairs),
-        mae=statistics.fmean(errors) if errors else None,
-        mae_error=statistics.stdev(errors) / math.sqrt(len(errors)) if len(errors) > 1 else None,
+        mae_kcal_per_mol=statistics.fmean(errors) if errors else None,
+        mae_standard_error_kcal_per_mol=statistics.stdev(errors) / math.sqrt(len(errors)) if len(errors) > 1 else None,
         r2=None if correlation is None else correlation**2,
         spearman=_pearson(_ranks(ours), _ranks(theirs)),
         kendall=_kendall(pairs, len(references)),

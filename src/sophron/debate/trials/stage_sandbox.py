@@ -11,9 +11,8 @@ import sys
 import sysconfig
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 import sophron
 from sophron.debate.pipelines import pipeline
@@ -21,6 +20,7 @@ from sophron.debate.pipelines.pipeline import Pipeline, StageFile
 from sophron.interfaces.sandbox import Ended, Grant, SandboxBackend
 from sophron.records import atomic, documents, sanitize
 from sophron.records.errors import UserError
+from sophron.records.structure import structure
 from sophron.sandbox import mounts
 
 SCHEMA = "debate/stage_result"
@@ -38,7 +38,7 @@ class Work:
 
     pipeline: Pipeline
     stage: StageFile
-    task: Mapping[str, Any]
+    task: Mapping[str, object]
     folder: Path
     seed: int
     ns_per_window: float
@@ -57,20 +57,58 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Executed:
-    """How it went. result: valid by `stage_result.schema.yaml` whatever happened; measured: by us, not by the file."""
+class StageFailure:
+    """Why a stage failed or was refused. kind: type of an exception, or reason of a refusal."""
 
-    result: Mapping[str, Any]
-    measured: Mapping[str, Any]
+    kind: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class StageResult:
+    """What a stage file says of itself (`debate/stage_result.schema.yaml`). diagnostics: each file has its own."""
+
+    stage: int
+    status: str
+    wall_time_seconds: float
+    delta_g_kcal_per_mol: float | None
+    convergence_flags: Mapping[str, bool]
+    energy_components: Mapping[str, float | None]
+    diagnostics: Mapping[str, object]
+    writer_notes: str
+    failure: StageFailure | None = None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was measured from outside. exit_code: negative for a signal; limit: of the sandbox, if one ended it."""
+
+    wall_time_s: float
+    exit_code: int
+    limit: str | None
+    stderr_tail: str
+
+
+@dataclass(frozen=True)
+class Executed:
+    """How it went. said: the document of `result`, as the file wrote it, or as we did where it left no valid one."""
+
+    said: Mapping[str, object]
+    measured: Measured
+
+    @property
+    def result(self) -> StageResult:
+        """What the file says of itself; valid whatever happened."""
+        return structure(StageResult, self.said)
 
     @property
     def completed(self) -> bool:
         """Whether the stage did its work."""
-        return bool(self.result["status"] == "completed")
+        return self.result.status == "completed"
 
-    def as_document(self) -> dict[str, Any]:
+    def as_document(self) -> dict[str, object]:
         """Plain data that fits `debate/executed.schema.yaml`."""
-        return {"result": dict(self.result), "measured": dict(self.measured)}
+        return {"result": dict(self.said), "measured": asdict(self.measured)}
 
 
 def run(work: Work, sandbox: SandboxBackend) -> Executed:
@@ -85,12 +123,7 @@ def run(work: Work, sandbox: SandboxBackend) -> Executed:
     errors = work.folder / "stderr"
     begun = time.monotonic()
     ended = sandbox.run([sys.executable, "-s", work.stage.file], _grant(work), stdout=output, stderr=errors)
-    measured = {
-        "wall_time_s": time.monotonic() - begun,
-        "exit_code": ended.returncode,
-        "limit": ended.limit,
-        "stderr_tail": _tail(errors),
-    }
+    measured = Measured(time.monotonic() - begun, ended.returncode, ended.limit, _tail(errors))
     result = _result(work, ended, measured)
     _clean(work)
     atomic.write_json(work.workdir / work.stage.result, result)
@@ -173,17 +206,17 @@ def _tail(path: Path) -> str:
     return "\n".join(sanitize.lines(text))[-TAIL:]
 
 
-def _result(work: Work, ended: Ended, measured: Mapping[str, Any]) -> Mapping[str, Any]:
+def _result(work: Work, ended: Ended, measured: Measured) -> Mapping[str, object]:
     """What the file says of itself where that is valid and fits how it ended; else what we saw."""
     if ended.limit is not None:
         return _failed(work, "limit", f"it passed its limit {ended.limit} and was ended.", measured)
     path = work.workdir / work.stage.result
     if path.is_symlink() or not path.is_file():
-        said = measured["stderr_tail"].strip().splitlines()
+        said = measured.stderr_tail.strip().splitlines()
         why = f"it ended with {ended.returncode} and left no {work.stage.result}"
         return _failed(work, "no_result", f"{why}{': ' + said[-1] if said else ''}", measured)
     try:
-        result = documents.load_json(path)
+        result: dict[str, object] = documents.load_json(path)
         documents.validate(documents.Document(result, Path(path.name)), SCHEMA)
     except UserError as error:
         return _failed(work, "invalid_result", str(error), measured)
@@ -191,16 +224,15 @@ def _result(work: Work, ended: Ended, measured: Mapping[str, Any]) -> Mapping[st
         return _failed(work, "invalid_result", f"its result says stage {result['stage']}", measured)
     if ended.returncode and result["status"] != "failed":
         return _failed(work, "crash", f"it says {result['status']} and ended with {ended.returncode}", measured)
-    checked: Mapping[str, Any] = result
-    return checked
+    return result
 
 
-def _failed(work: Work, kind: str, sentence: str, measured: Mapping[str, Any]) -> Mapping[str, Any]:
+def _failed(work: Work, kind: str, sentence: str, measured: Measured) -> Mapping[str, object]:
     return {
         "stage": work.stage.number,
         "status": "failed",
         "failure": {"kind": kind, "sentence": sentence},
-        "wall_time_seconds": measured["wall_time_s"],
+        "wall_time_seconds": measured.wall_time_s,
         "delta_g_kcal_per_mol": None,
         "convergence_flags": {},
         "energy_components": {},

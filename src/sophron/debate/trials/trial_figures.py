@@ -68,7 +68,7 @@ def ladder(rungs: Sequence[Rung], path: Path) -> None:
             numbers = [trial.number for trial in rung.trials]
             taus = [trial.scores.kendall if trial.scores else None for trial in rung.trials]
             drawn = ranks.plot(numbers, [float("nan") if tau is None else tau for tau in taus], mark)[0]
-            held_out = (rung.result["held_out"] or {}).get("kendall")
+            held_out = rung.result.held_out and rung.result.held_out.kendall
             if held_out is not None:
                 ranks.plot([numbers[-1] + 0.5], [held_out], "o", color=drawn.get_color(), markerfacecolor="none", ms=9)
             for axes, kind in ((dollars, "dollars"), (tokens, "tokens")):
@@ -130,15 +130,15 @@ def _votes(axes: Any, found: Mended) -> None:
     from sophron.science.figures import GREEN, GREY, VERMILION
 
     colours = {Label.PASS: GREEN, Label.UNCERTAIN: GREY, Label.FAIL: VERMILION}
-    last = found.critique["rounds"][-1]
+    last = found.critique.rounds[-1]
     for place, (expert, vote) in enumerate(sorted(last.items())):
-        axes.barh(place, vote["confidence"], height=0.3, color=colours[Label(vote["label"])])
-        named = sorted({f"{each['focus']} ({each['severity']})" for each in vote["concerns"]})
-        words = [f"{expert}: {vote['label']}", *named, *(["proposes an edit"] if vote.get("edit") else [])]
+        axes.barh(place, vote.confidence, height=0.3, color=colours[vote.label])
+        named = sorted({f"{each.focus} ({each.severity})" for each in vote.concerns})
+        words = [f"{expert}: {vote.label}", *named, *(["proposes an edit"] if vote.edit else [])]
         axes.text(0, place - 0.22, _line(", ".join(words), 70), fontsize=8.5, va="bottom", parse_math=False)
     axes.set(xlim=(0, 1), ylim=(len(last) - 0.5, -0.6), yticks=[], xlabel="confidence of the expert")
     axes.grid(visible=False)
-    said = f"2. Panel: {found.critique['label']} ({found.critique['score']:.2f}), names {found.critique['focus']}"
+    said = f"2. Panel: {found.critique.label} ({found.critique.score:.2f}), names {found.critique.focus}"
     axes.set_title(said, parse_math=False)
 
 

@@ -7,12 +7,12 @@ nor drift from them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Self
 
 from sophron.debate.panel.votes import Label
 from sophron.debate.trials.scores import Scores
+from sophron.records.structure import unstructure
 
 
 class Failure(StrEnum):
@@ -79,7 +79,7 @@ class Trial:
     @property
     def reward(self) -> float | None:
         """r* = -MAE over the guests with a number, in kcal/mol; None without any."""
-        return None if self.scores is None or self.scores.mae is None else -self.scores.mae
+        return None if self.scores is None or self.scores.mae_kcal_per_mol is None else -self.scores.mae_kcal_per_mol
 
     @property
     def failure(self) -> Failure:
@@ -114,45 +114,6 @@ class Trial:
         complete = len(self.guests) == self.wanted and all(each.produced for each in self.guests.values())
         return complete and self.scores is not None and self.scores.guests > 0
 
-    def as_document(self) -> dict[str, Any]:
-        """Plain data that fits `$defs/trial` of `debate/close.schema.yaml`."""
-        return {
-            "number": self.number,
-            "runs": self.runs,
-            "guests": {
-                name: {
-                    "statuses": {str(stage): status for stage, status in sorted(guest.statuses.items())},
-                    "delta_g_kcal_per_mol": guest.delta_g_kcal_per_mol,
-                }
-                for name, guest in sorted(self.guests.items())
-            },
-            "wanted": self.wanted,
-            "scores": self.scores.as_document() if self.scores else None,
-            "before": {expert: label.value for expert, label in sorted(self.before.items())},
-            "label": self.label.value if self.label else None,
-            "score": self.score,
-        }
-
-    @classmethod
-    def read(cls, document: Mapping[str, Any]) -> Self:
-        """The trial that `as_document` wrote."""
-        guests = {
-            name: Guest(
-                {int(stage): status for stage, status in each["statuses"].items()}, each["delta_g_kcal_per_mol"]
-            )
-            for name, each in document["guests"].items()
-        }
-        return cls(
-            number=document["number"],
-            runs=document["runs"],
-            guests=guests,
-            wanted=document["wanted"],
-            scores=Scores.read(document["scores"]) if document["scores"] else None,
-            before={expert: Label(label) for expert, label in document["before"].items()},
-            label=Label(document["label"]) if document["label"] else None,
-            score=document["score"],
-        )
-
 
 @dataclass(frozen=True)
 class Standing:
@@ -163,9 +124,24 @@ class Standing:
     end: End | None
     deployed: int | None
 
-    def as_document(self) -> dict[str, Any]:
-        """Plain data."""
-        return asdict(self) | {"end": self.end.value if self.end else None}
+
+@dataclass(frozen=True)
+class TrialsResult:
+    """Result of the stage `trials` (`host_guest/trials.schema.yaml`). predicted: held-out guest -> kcal/mol."""
+
+    trials: int
+    successes: int
+    end: End | None
+    deployed: int | None
+    failures: Mapping[Failure, int]
+    refused: int
+    predictions: int
+    training: Scores | None
+    held_out: Scores | None
+    held_out_error_kcal_per_mol: float | None
+    held_out_standard_error_kcal_per_mol: float | None
+    refusal: str | None
+    predicted: Mapping[str, float | None]
 
 
 def standing(trials: Sequence[Trial], bounds: Bounds) -> Standing:
@@ -202,7 +178,7 @@ def _merit(trial: Trial) -> tuple[float, float, int]:
     return (-1.0 if kendall is None else kendall, trial.reward or 0.0, trial.number)
 
 
-def history(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+def history(trials: Sequence[Trial]) -> list[dict[str, object]]:
     """H of algorithm 1: each trial in a few lines, without any reference value."""
     return [
         {
@@ -214,7 +190,7 @@ def history(trials: Sequence[Trial]) -> list[dict[str, Any]]:
             },
             "panel": trial.label.value if trial.label else None,
             "panel_score": trial.score,
-            "training": trial.scores.as_document() if trial.scores else None,
+            "training": unstructure(trial.scores),
         }
         for trial in trials
     ]

@@ -10,7 +10,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from sophron.agents.step import cited_works
 from sophron.agents.tools import literature
@@ -24,6 +23,7 @@ from sophron.debate.trials import execute_stage_file, stage_sandbox
 from sophron.debate.trials.methods import METHODS
 from sophron.interfaces.kind import StepContext, StepResult, UpstreamStep
 from sophron.records import atomic, documents
+from sophron.records.structure import structure
 from sophron.sandbox.choose import choose
 from sophron.science.host_guest.systems import systems
 
@@ -83,16 +83,16 @@ def rehearse(ctx: StepContext) -> StepResult:
         return _rehearsed(ctx, "rejected", "", "the mechanical check refused it")
     number = int(ctx.wildcards["attempt"])
     pipeline = Pipeline.parse(looked.files["pipeline"].read_text(encoding="utf-8"))
-    fixes = [fix for fix in _in_order(ctx.upstream["engineer"], "fix") if int(fix.wildcards["fix"]) < number]
+    answers = [step for step in _in_order(ctx.upstream["engineer"], "fix") if int(step.wildcards["fix"]) < number]
+    fixes = [structure(mechanical_edits.Fix, step.result) for step in answers]
     made: list[mechanical_edits.Edit] = []
     for fix in fixes:
-        if fix.result["action"] == "give_up":
-            return _rehearsed(ctx, "stuck", pipeline.reply, f"the Engineer gave up: {fix.result['diagnosis']}")
-        edits = mechanical_edits.read(fix.result)
-        made += edits
+        if fix.action == "give_up":
+            return _rehearsed(ctx, "stuck", pipeline.reply, f"the Engineer gave up: {fix.diagnosis}")
+        made += fix.edits
         if mechanical_edits.repeated(made):
             return _rehearsed(ctx, "stuck", pipeline.reply, "the same fix was tried twice")
-        fixed = _fixed(ctx, pipeline, edits)
+        fixed = _fixed(ctx, pipeline, fix.edits)
         if isinstance(fixed, str):
             return _rehearsed(ctx, "stuck", pipeline.reply, fixed)
         pipeline = fixed
@@ -131,9 +131,10 @@ def _run_through(ctx: StepContext, pipeline: Pipeline, number: int) -> StepResul
     until = time.monotonic() + mechanical_edits.SESSION_S / (ctx.definition["attempts"] + 1)
     for stage in STAGES[:3]:
         window = 0 if stage is PRODUCTION else None
-        about: dict[str, Any] = {"earlier": earlier, "window": window, "seed": ctx.seed}
         wall_s = min(max(1.0, until - time.monotonic()), 60.0 * ctx.runtime_min)
-        work = execute_stage_file.work(ctx, pipeline, stage, task, wall_s=wall_s, **about)
+        work = execute_stage_file.work(
+            ctx, pipeline, stage, task, earlier=earlier, window=window, wall_s=wall_s, seed=ctx.seed
+        )
         work = replace(work, ns_per_window=min(work.ns_per_window, REHEARSED_NS))
         executed = stage_sandbox.run(work, choose())
         if not executed.completed:
@@ -143,8 +144,9 @@ def _run_through(ctx: StepContext, pipeline: Pipeline, number: int) -> StepResul
 
 
 def _said(executed: stage_sandbox.Executed) -> str:
-    failure = executed.result.get("failure") or {}
-    return f"{failure.get('kind')}: {failure.get('sentence')}\n{executed.measured['stderr_tail']}"[-4000:]
+    failure = executed.result.failure
+    why = f"{failure.kind}: {failure.sentence}" if failure else "None: None"
+    return f"{why}\n{executed.measured.stderr_tail}"[-4000:]
 
 
 def _rehearsed(ctx: StepContext, state: str, reply: str, said: str, file: str = "") -> StepResult:

@@ -18,6 +18,7 @@ from sophron.debate.trials.rehearsals import pipeline_text, ready, rehearsals
 from sophron.debate.trials.trial_loop import Trial, history
 from sophron.interfaces.kind import Wildcards
 from sophron.records import documents
+from sophron.records.structure import structure
 
 Inputs = dict[str, Any]
 PER_WINDOW = ("dwell_within_target", "statistical_inefficiency", "sampled_ns", "planned_ns", "distance_mean_a")
@@ -64,7 +65,7 @@ def write(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
         return inputs | {"pipeline": "", "critiques": {}, "history": []}
     before = {"trial": str(number - 1)}
     (closed,) = outcome_store.of_loop(root, spec, "close", before)
-    trials = [Trial.read(each) for each in closed.outcome.result["trials"]]
+    trials = [structure(Trial, each) for each in closed.outcome.result["trials"]]
     panels = [f"{stem}_{expert}" for stem in ("pre", "single", "post") for expert in EXPERTS]
     inputs |= _found(root, spec, [*design, "write", "criticise", *panels], before)
     return inputs | {

@@ -11,9 +11,9 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
 from sophron.debate.pipelines.edits import import_edits, io_edits, rename_edits, syntax_repair
 from sophron.debate.pipelines.edits.ast_diff import Pair, differences
@@ -90,9 +90,13 @@ def repeated(fixes: Sequence[Edit]) -> bool:
     return len({fix.digest for fix in fixes}) < len(fixes)
 
 
-def read(answer: Mapping[str, Any]) -> list[Edit]:
-    """The edits in an Engineer's answer (`agents/engineer.schema.yaml`)."""
-    return [Edit(each["file"], each["old"], each["new"]) for each in answer["edits"]]
+@dataclass(frozen=True)
+class Fix:
+    """An answer of the Engineer (`agents/engineer.schema.yaml`). edits: none if it gave up."""
+
+    diagnosis: str
+    action: Literal["edit", "give_up"]
+    edits: tuple[Edit, ...]
 
 
 def _normal(text: str) -> str:

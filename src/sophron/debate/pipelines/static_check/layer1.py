@@ -43,7 +43,7 @@ class Verdict:
         """Pass without faults, else fail; a mechanical check is never uncertain."""
         return Label.FAIL if self.faults else Label.PASS
 
-    def as_document(self) -> dict[str, Any]:
+    def as_document(self) -> dict[str, object]:
         """Plain data that fits `host_guest/layer1.schema.yaml`."""
         return {
             "label": self.label.value,
