@@ -38,7 +38,7 @@ def produced(tmp_path_factory):
     task = dimers.task(0.5)
     first, _, windows, last = dimers.through(sound(), folder, ns=NS, metadata=task)
     assert all(one.completed for one in windows)
-    return folder, task, {"1": first.result, "3": windows[0].result, "4": last.result}
+    return folder, task, {"1": first.said, "3": windows[0].said, "4": last.said}
 
 
 def results(stages, windows=WINDOWS):
@@ -53,7 +53,7 @@ def panel(made, stages, windows=WINDOWS):
 def analysed(made, produced):
     folder, task, stages = produced
     _, executed = dimers.stage(made, 4, folder, earlier=["stage_01", "stage_02"], metadata=task)
-    return {**stages, "4": executed.result}
+    return {**stages, "4": executed.said}
 
 
 def test_the_sound_pipeline_gives_a_number_and_nobody_objects(produced):

@@ -94,9 +94,9 @@ def test_lengths_are_averaged_over_replicas():
         return {"length": length, "conductivity": value, "conductivity_error": error}
 
     lengths = extrapolate.by_length([box(20.0, 3.0, 0.3), box(10.0, 2.0, 0.1), box(10.0, 3.0, 0.1)])
-    assert [one["length"] for one in lengths] == [10.0, 20.0]
-    assert lengths[0] == {"length": 10.0, "conductivity": 2.5, "conductivity_error": 0.5, "replicas": 2}
-    assert lengths[1]["conductivity_error"] == 0.3
+    assert [one.length for one in lengths] == [10.0, 20.0]
+    assert lengths[0] == extrapolate.BoxLength(10.0, 2.5, 0.5, replicas=2)
+    assert lengths[1].conductivity_error == 0.3
 
 
 def test_green_kubo_wants_every_replica(argon, tmp_path):

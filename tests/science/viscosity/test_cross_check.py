@@ -3,7 +3,7 @@ import pytest
 
 from sophron.interfaces.kind import EngineFailure, UpstreamStep
 from sophron.science.estimators.zero_shear import carreau
-from sophron.science.viscosity.cross_check import by_rate, run
+from sophron.science.viscosity.cross_check import Rate, by_rate, run
 
 from .analysis import checked, context
 
@@ -67,9 +67,9 @@ def test_replicas_at_one_rate():
     runs = [{"rate": 0.1, "viscosity": value, "viscosity_error": 0.1} for value in (1.0, 3.0)]
     lone = {"rate": 0.01, "viscosity": 5.0, "viscosity_error": 0.3}
     low, high = by_rate([*runs, lone])
-    assert low == {"rate": 0.01, "viscosity": 5.0, "viscosity_error": 0.3, "replicas": 1}
-    assert high == {"rate": 0.1, "viscosity": 2.0, "viscosity_error": pytest.approx(1.0), "replicas": 2}
+    assert low == Rate(0.01, 5.0, 0.3, replicas=1)
+    assert high == Rate(0.1, 2.0, pytest.approx(1.0), replicas=2)
     close = by_rate([{**run, "viscosity": 2.0} for run in runs])[0]
-    assert close["viscosity_error"] == pytest.approx(0.1 / np.sqrt(2))
+    assert close.viscosity_error == pytest.approx(0.1 / np.sqrt(2))
     with pytest.raises(EngineFailure, match="no error"):
         by_rate([{"rate": 0.1, "viscosity": 2.0, "viscosity_error": 0.0}])

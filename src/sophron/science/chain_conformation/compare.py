@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sophron.interfaces.kind import StepContext, StepResult
+from sophron.records.structure import unstructure
 from sophron.science.chain_conformation import run_set_checks, walltime
 from sophron.science.chain_conformation.gyration import Radius, measured, radius
 from sophron.science.chain_conformation.run_set_checks import RunSet
@@ -20,6 +22,47 @@ if TYPE_CHECKING:
 
 NORMAL = 1.959964
 """Half-width of a 95 % interval in standard errors."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The verdict on independent values, as the result has it; numbers are None where the test rejects."""
+
+    radius_of_gyration: float | None
+    radius_of_gyration_error: float | None
+    interval_low: float | None
+    interval_high: float | None
+    agree: bool
+    refused: bool
+    refusal: str | None
+    chi2: float
+    degrees_of_freedom: int
+    p_value: float
+    power: float
+    detectable_shift: float
+    units: str = "sigma"
+
+
+@dataclass(frozen=True)
+class SetRow:
+    """One set in the result: value, where it ran, wall times in s and their ratio to those of the first set."""
+
+    stage: str
+    radius_of_gyration: float
+    radius_of_gyration_error: float
+    effective_samples: float
+    equal_to: str | None
+    scheduler: str | None
+    pilot: str | None
+    jobs: tuple[str, ...]
+    hosts: tuple[str, ...]
+    ranks: int
+    lammps: tuple[str, ...]
+    wall_s: float
+    engine_s: float
+    wall_ratio: float
+    wall_ratio_error: float | None
+    engine_ratio: float
 
 
 def run(ctx: StepContext) -> StepResult:
@@ -40,13 +83,13 @@ def run(ctx: StepContext) -> StepResult:
     ]
     path = ctx.workdir / "sets.svg"
     _draw(path, rows, result, test)
-    result |= {
+    about = {
         "distinct_sets": len(distinct),
         "replicas": len(sets[0].runs),
         "took_turns": walltime.took_turns(sets),
-        "sets": rows,
+        "sets": unstructure(rows),
     }
-    return StepResult(result, {"sets_plot": path}, {"numpy": np.__version__})
+    return StepResult(asdict(result) | about, {"sets_plot": path}, {"numpy": np.__version__})
 
 
 def twins(sets: Sequence[RunSet]) -> list[int | None]:
@@ -56,7 +99,7 @@ def twins(sets: Sequence[RunSet]) -> list[int | None]:
     ]
 
 
-def decide(values: Sequence[Radius], significance: float, shift: float) -> tuple[dict[str, Any], Homogeneity]:
+def decide(values: Sequence[Radius], significance: float, shift: float) -> tuple[Agreement, Homogeneity]:
     """Return the verdict on independent values, as part of the typed result, and the test behind it.
 
     shift: relative shift of one value that the power is stated for. One value alone, all sets being equal to the last
@@ -70,46 +113,44 @@ def decide(values: Sequence[Radius], significance: float, shift: float) -> tuple
         f"disagreement: the {len(values)} values differ with chi-square {test.chi2:.3g} on {test.degrees_of_freedom} "
         f"degrees of freedom, p = {test.p_value:.2g} below {significance:g}; they are not pooled"
     )
-    result = {
-        "radius_of_gyration": mean if agree else None,
-        "radius_of_gyration_error": error if agree else None,
-        "interval_low": mean - NORMAL * error if agree else None,
-        "interval_high": mean + NORMAL * error if agree else None,
-        "units": "sigma",
-        "agree": agree,
-        "refused": not agree,
-        "refusal": None if agree else refusal,
-        "chi2": test.chi2,
-        "degrees_of_freedom": test.degrees_of_freedom,
-        "p_value": test.p_value,
-        "power": power(errors, shift * mean, significance) if several else 1.0,
-        "detectable_shift": detectable_shift(errors, significance) / mean if several else 0.0,
-    }
+    result = Agreement(
+        radius_of_gyration=mean if agree else None,
+        radius_of_gyration_error=error if agree else None,
+        interval_low=mean - NORMAL * error if agree else None,
+        interval_high=mean + NORMAL * error if agree else None,
+        agree=agree,
+        refused=not agree,
+        refusal=None if agree else refusal,
+        chi2=test.chi2,
+        degrees_of_freedom=test.degrees_of_freedom,
+        p_value=test.p_value,
+        power=power(errors, shift * mean, significance) if several else 1.0,
+        detectable_shift=detectable_shift(errors, significance) / mean if several else 0.0,
+    )
     return result, test
 
 
-def _row(each: RunSet, value: Radius, first: RunSet, twin: str | None) -> dict[str, Any]:
-    """One set in the typed result: value, where it ran, wall times."""
-    places = [run.ran["placement"] for run in each.runs]
+def _row(each: RunSet, value: Radius, first: RunSet, twin: str | None) -> SetRow:
+    places = [run.ran.placement for run in each.runs]
     wall, engine = walltime.ratio(each, first), walltime.ratio(each, first, "engine_s")
-    return {
-        "stage": each.way.stage,
-        "radius_of_gyration": value.value,
-        "radius_of_gyration_error": value.error,
-        "effective_samples": sum(run.result["effective_samples"] for run in each.runs),
-        "equal_to": twin,
-        "scheduler": _only([place["scheduler"] for place in places]),
-        "pilot": _only([place["pilot"] for place in places]),
-        "jobs": sorted({place["job"] for place in places if place["job"]}),
-        "hosts": sorted({place["host"] for place in places}),
-        "ranks": min(run.ran["ranks"] for run in each.runs),
-        "lammps": sorted({run.ran["lammps"] for run in each.runs}),
-        "wall_s": sum(run.ran["wall_s"] for run in each.runs),
-        "engine_s": sum(run.ran["engine_s"] for run in each.runs),
-        "wall_ratio": wall.value,
-        "wall_ratio_error": wall.error,
-        "engine_ratio": engine.value,
-    }
+    return SetRow(
+        stage=each.way.stage,
+        radius_of_gyration=value.value,
+        radius_of_gyration_error=value.error,
+        effective_samples=sum(run.result.effective_samples for run in each.runs),
+        equal_to=twin,
+        scheduler=_only([place.scheduler for place in places]),
+        pilot=_only([place.pilot for place in places]),
+        jobs=tuple(sorted({place.job for place in places if place.job})),
+        hosts=tuple(sorted({place.host for place in places if place.host})),
+        ranks=min(run.ran.ranks for run in each.runs),
+        lammps=tuple(sorted({run.ran.lammps for run in each.runs})),
+        wall_s=sum(run.ran.wall_s for run in each.runs),
+        engine_s=sum(run.ran.engine_s for run in each.runs),
+        wall_ratio=wall.value,
+        wall_ratio_error=wall.error,
+        engine_ratio=engine.value,
+    )
 
 
 def _only(names: Sequence[str | None]) -> str | None:
@@ -117,19 +158,19 @@ def _only(names: Sequence[str | None]) -> str | None:
     return ", ".join(sorted({name for name in names if name})) or None
 
 
-def _draw(path: Path, rows: Sequence[Mapping[str, Any]], result: Mapping[str, Any], test: Homogeneity) -> None:
+def _draw(path: Path, rows: Sequence[SetRow], result: Agreement, test: Homogeneity) -> None:
     """Each set with two standard errors, and the pooled value as a band if there is one."""
     places = np.arange(len(rows))
-    values = np.array([row["radius_of_gyration"] for row in rows])
-    errors = np.array([row["radius_of_gyration_error"] for row in rows])
+    values = np.array([row.radius_of_gyration for row in rows])
+    errors = np.array([row.radius_of_gyration_error for row in rows])
     with saved_figure(path, height=3.2) as figure:
         axes = figure.subplots()
-        if result["agree"]:
-            axes.axhspan(result["interval_low"], result["interval_high"], color=GREEN, alpha=0.2, linewidth=0)
-            axes.axhline(result["radius_of_gyration"], color=GREEN, linestyle="--", label="pooled, 95 % interval")
-        colour = BLUE if result["agree"] else VERMILION
+        if (pooled := result.radius_of_gyration) is not None and (error := result.radius_of_gyration_error) is not None:
+            axes.axhspan(pooled - NORMAL * error, pooled + NORMAL * error, color=GREEN, alpha=0.2, linewidth=0)
+            axes.axhline(pooled, color=GREEN, linestyle="--", label="pooled, 95 % interval")
+        colour = BLUE if result.agree else VERMILION
         axes.errorbar(places, values, yerr=2 * errors, fmt="o", color=colour, capsize=4, label="set ± 2 s.e.")
-        axes.set_xticks(places, [row["stage"].removeprefix("sample_") for row in rows])
+        axes.set_xticks(places, [row.stage.removeprefix("sample_") for row in rows])
         axes.set_xlim(-0.5, len(rows) - 0.5)
         axes.set_ylabel("radius of gyration (\N{GREEK SMALL LETTER SIGMA})")
         axes.set_title(f"χ² {test.chi2:.2f} on {test.degrees_of_freedom}, p = {test.p_value:.3f}")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from sophron.interfaces.kind import StepContext, StepResult
+from sophron.records.structure import unstructure
 from sophron.science.chain_conformation.gyration import squared_radii
-from sophron.science.chain_conformation.lammps_start import Start, template
+from sophron.science.chain_conformation.lammps_start import begin
 from sophron.science.lammps import logfile
 from sophron.science.lammps.executable import find
 from sophron.science.lammps.resumable_run import lammps_input
 from sophron.science.lammps.run import run_lammps
+from sophron.science.lammps.start import template
 from sophron.science.viscosity import models
 
 
@@ -17,17 +19,17 @@ def run(ctx: StepContext) -> StepResult:
 
     The seed of this step is the one that every way samples with. A killed run begins again.
     """
-    start, definition = Start.of(ctx, "build"), ctx.definition
+    start, definition = begin(ctx, "build"), ctx.definition
     names = ("temperature", "timestep", "damping", "push_off_steps", "steps")
     values = {**start.values, **{name: definition[name] for name in names}, "seed": ctx.seed}
-    text = lammps_input(ctx, template("equilibrate"), values, definition["steps"])
+    text = lammps_input(ctx, template("chain_conformation", "equilibrate"), values, definition["steps"])
     log = run_lammps(find(), "equilibrate", text, ctx).read_text()
     last = logfile.tables(log)[-1]
     end = dict(zip(last.columns, last.rows[-1], strict=True))
     path = ctx.workdir / "system.data"
-    system = models.read_positions(path, start.same["chain_length"])
+    system = models.read_positions(path, start.system.chain_length)
     result = {
-        **start.same,
+        **unstructure(start.system),
         "temperature_target": definition["temperature"],
         "timestep": definition["timestep"],
         "damping": definition["damping"],

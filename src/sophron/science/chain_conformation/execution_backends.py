@@ -7,10 +7,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-Place = Mapping[str, Any]
-"""What `records.placement.here` tells."""
+
+@dataclass(frozen=True)
+class Place:
+    """Where a process runs, as `records.job_environment.here` tells; None where there is no such thing."""
+
+    scheduler: str | None
+    pilot: str | None
+    job: str | None = None
+    host: str | None = None
+
+
+@dataclass(frozen=True)
+class Ran:
+    """Where and how a run was executed: content of `ran.json`, its try apart.
+
+    ranks, suffixes (accelerators whose styles were used), engine_s: as LAMMPS says; started, ended: clock of the host.
+    """
+
+    step: str
+    placement: Place
+    ranks: int
+    suffixes: tuple[str, ...]
+    lammps: str
+    engine_s: float
+    started: str
+    ended: str
+    wall_s: float
 
 
 @dataclass(frozen=True)
@@ -35,38 +59,35 @@ class Way:
 
     def misplaced(self, place: Place) -> str | None:
         """Return where a process is instead, in words; None if it is in the right place."""
-        fits = place["pilot"] == self.pilot and (self.pilot is not None or place["scheduler"] == self.scheduler)
+        fits = place.pilot == self.pilot and (self.pilot is not None or place.scheduler == self.scheduler)
         return None if fits else located(place)
 
-    def unlike(self, ran: Mapping[str, Any]) -> str | None:
-        """Return how a finished run contradicts the claim, in words.
-
-        None if it does not. ran: content of `ran.json`.
-        """
-        elsewhere = self.misplaced(ran["placement"])
+    def unlike(self, ran: Ran) -> str | None:
+        """How a finished run contradicts the claim, in words; None where it does not."""
+        elsewhere = self.misplaced(ran.placement)
         if elsewhere:
             return f"it ran {elsewhere}"
-        if ran["ranks"] < self.least_ranks:
-            return f"LAMMPS ran on {ran['ranks']} of at least {self.least_ranks} ranks"
-        if self.suffix and self.suffix not in ran["suffixes"]:
+        if ran.ranks < self.least_ranks:
+            return f"LAMMPS ran on {ran.ranks} of at least {self.least_ranks} ranks"
+        if self.suffix and self.suffix not in ran.suffixes:
             return f"LAMMPS used no style of its {self.suffix} package"
         return None
 
     @property
     def claim(self) -> str:
         """The claim in words."""
-        return located({"host": None, "job": None, "scheduler": self.scheduler, "pilot": self.pilot})
+        return located(Place(self.scheduler, self.pilot))
 
 
 def located(place: Place) -> str:
     """A place in words: `in a parsl pilot`, `in a job of slurm (17) on node3`, `outside of any queue on laptop`."""
-    if place["pilot"]:
-        where = f"in a {place['pilot']} pilot"
-    elif place["scheduler"]:
-        where = f"in a job of {place['scheduler']}" + (f" ({place['job']})" if place["job"] else "")
+    if place.pilot:
+        where = f"in a {place.pilot} pilot"
+    elif place.scheduler:
+        where = f"in a job of {place.scheduler}" + (f" ({place.job})" if place.job else "")
     else:
         where = "outside of any queue"
-    return f"{where} on {place['host']}" if place["host"] else where
+    return f"{where} on {place.host}" if place.host else where
 
 
 WAYS: Mapping[str, Way] = {

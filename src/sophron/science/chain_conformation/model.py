@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 from sophron.interfaces.kind import EngineFailure
+from sophron.records.structure import structure
 
 WCA_CUTOFF = 2 ** (1 / 6)
 SKIN = 0.5
@@ -18,41 +19,49 @@ GHOST = 1.2
 
 
 @dataclass(frozen=True)
-class Model:
-    """Beads that repel each other (WCA) on FENE bonds, or beads without volume on harmonic bonds: an ideal chain.
+class Bonds:
+    """Bonds of chains.
 
     k: spring constant (epsilon/sigma^2; the energy of a harmonic bond is k r^2); r0: largest extension of FENE (sigma).
     """
 
-    pair: str
     style: str
     k: float
     r0: float = 0.0
 
+
+@dataclass(frozen=True)
+class Model:
+    """Beads that repel each other (WCA) on FENE bonds, or beads without volume on harmonic bonds: an ideal chain."""
+
+    pair: str
+    bonds: Bonds
+
     @classmethod
-    def of(cls, block: Mapping[str, Any]) -> Self:
+    def of(cls, block: Mapping[str, object]) -> Self:
         """From the `model` of a valid definition or result. EngineFailure if beads and bonds do not fit."""
-        bonds = block["bonds"]
-        if (block["pair"] == "none") != (bonds["style"] == "harmonic"):
+        given = structure(cls, block)
+        bonds = given.bonds
+        if given.ideal != (bonds.style == "harmonic"):
             raise EngineFailure("build.definition.model: wca goes with fene bonds, none with harmonic ones; change one")
-        return cls(block["pair"], bonds["style"], float(bonds["k"]), float(bonds.get("r0", 0.0)))
+        return cls(given.pair, Bonds(bonds.style, float(bonds.k), float(bonds.r0)))
 
     @property
     def ideal(self) -> bool:
         """Whether beads do not see each other."""
         return self.pair == "none"
 
-    def values(self) -> dict[str, Any]:
+    def values(self) -> dict[str, float]:
         """Return what the input templates need to know of the model."""
         cutoff = WCA_CUTOFF
-        ghost = REACH if self.ideal else max(cutoff + SKIN, GHOST * self.r0)
+        ghost = REACH if self.ideal else max(cutoff + SKIN, GHOST * self.bonds.r0)
         return {
             "ideal": self.ideal,
             "cutoff": cutoff,
             "skin": SKIN,
             "ghost_cutoff": ghost,
-            "bond_k": self.k,
-            "bond_r0": self.r0,
+            "bond_k": self.bonds.k,
+            "bond_r0": self.bonds.r0,
         }
 
     def exact_squared_radius(self, chain_length: int, temperature: float) -> float | None:
@@ -63,4 +72,4 @@ class Model:
         """
         if not self.ideal:
             return None
-        return 1.5 * temperature / self.k * (chain_length**2 - 1) / (6 * chain_length)
+        return 1.5 * temperature / self.bonds.k * (chain_length**2 - 1) / (6 * chain_length)

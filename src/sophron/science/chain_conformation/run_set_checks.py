@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from sophron.interfaces.kind import EngineFailure, UpstreamStep
 from sophron.records import documents
 from sophron.records.step_identity import step_name
-from sophron.science.chain_conformation.execution_backends import WAYS, Way
+from sophron.records.structure import structure
+from sophron.science.chain_conformation.execution_backends import WAYS, Ran, Way
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,12 +23,23 @@ SHARED = ("seed", "start_sha256", "temperature_target", "samples")
 
 
 @dataclass(frozen=True)
+class Sampled:
+    """Of the result of a run (`chain_conformation/sample.schema.yaml`), what sets are compared by."""
+
+    seed: int
+    start_sha256: str
+    temperature_target: float
+    samples: int
+    effective_samples: float
+
+
+@dataclass(frozen=True)
 class Run:
     """One finished run: its step, its typed result, its `ran.json`, its series of squared radii."""
 
     name: str
-    result: Mapping[str, Any]
-    ran: Mapping[str, Any]
+    result: Sampled
+    ran: Ran
     squared: Series
 
 
@@ -47,8 +59,8 @@ class RunSet:
         for step in steps:
             with np.load(step.files["series"]) as arrays:
                 squared = arrays["squared_radius"]
-            ran = documents.load_json(step.files["ran"])
-            runs.append(Run(step_name(stage, step.wildcards), step.result, ran, squared))
+            ran = structure(Ran, documents.load_json(step.files["ran"]))
+            runs.append(Run(step_name(stage, step.wildcards), structure(Sampled, step.result), ran, squared))
         return cls(WAYS[stage], runs)
 
     def same_series(self, other: RunSet) -> bool:
@@ -65,18 +77,19 @@ def check(sets: Sequence[RunSet]) -> None:
             _check_record(one.way, run)
     for runs in zip(*(one.runs for one in sets), strict=True):
         for name in SHARED:
-            odd = next((run for run in runs if run.result[name] != runs[0].result[name]), None)
+            values = [getattr(run.result, name) for run in runs]
+            odd = next((number for number, value in enumerate(values) if value != values[0]), None)
             if odd:
                 raise EngineFailure(
-                    f"{odd.name} and {runs[0].name} differ in {name} ({odd.result[name]}, {runs[0].result[name]}); "
+                    f"{runs[odd].name} and {runs[0].name} differ in {name} ({values[odd]}, {values[0]}); "
                     "only runs from one start with one seed are compared"
                 )
 
 
 def _check_record(way: Way, run: Run) -> None:
     contradiction = way.unlike(run.ran)
-    if run.ran["step"] != run.name:
-        contradiction = f"its record is that of {run.ran['step']}"
+    if run.ran.step != run.name:
+        contradiction = f"its record is that of {run.ran.step}"
     if contradiction:
         raise EngineFailure(
             f"{run.name} claims to run {way.claim}, but {contradiction}; remove its folders below results and scratch "

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sophron.interfaces.kind import EnvironmentFailure, StepContext, StepResult
 from sophron.records import clock, documents
@@ -13,13 +14,16 @@ from sophron.records.atomic import write_json
 from sophron.records.canonical_json import file_digest
 from sophron.records.errors import UserError
 from sophron.records.step_identity import step_name
-from sophron.science.chain_conformation.execution_backends import WAYS, Way
-from sophron.science.chain_conformation.lammps_start import START, Start, template
+from sophron.records.structure import structure
+from sophron.science.chain_conformation.execution_backends import WAYS, Place, Ran, Way
+from sophron.science.chain_conformation.lammps_start import Start, begin
+from sophron.science.chain_conformation.model import Model
 from sophron.science.lammps import logfile, segments
 from sophron.science.lammps.executable import find
 from sophron.science.lammps.render import FileName
 from sophron.science.lammps.resumable_run import check_multiples, check_reached, lammps_input
 from sophron.science.lammps.run import run_lammps
+from sophron.science.lammps.start import START, template
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,18 +47,18 @@ def run(ctx: StepContext) -> StepResult:
     """
     way, step = WAYS[ctx.stage], step_name(ctx.stage, ctx.wildcards)
     record = documents.load_json(ctx.log_dir / "try.json")
-    _check_place(way, step, record["placement"], ctx.cores.ranks)
+    _check_place(way, step, structure(Place, record["placement"]), ctx.cores.ranks)
     check_multiples(ctx, "sample_every", "discard_steps", "steps")
-    start, begun, begun_at = Start.of(ctx, "equilibrate"), time.monotonic(), clock.isoformat()
+    start, begun, begun_at = begin(ctx, "equilibrate"), time.monotonic(), clock.isoformat()
     lammps, last = find(), ctx.definition["discard_steps"] + ctx.definition["steps"]
-    text = lammps_input(ctx, template("sample"), _values(ctx, start, last), last)
+    text = lammps_input(ctx, template("chain_conformation", "sample"), _values(ctx, start, last), last)
     log = run_lammps(lammps, "sample", text, ctx).read_text()
     timing = {"started": begun_at, "ended": clock.isoformat(), "wall_s": time.monotonic() - begun}
     taken = segments.samples(ctx.workdir, "radius", COLUMNS)
     check_reached(taken.steps, last)
     segments.check_complete(taken.steps, "radius", last, ctx.definition["sample_every"])
-    ran = _ran(ctx, step, record, log) | timing
-    contradiction = way.unlike(ran)
+    ran = _ran(ctx, step, record["placement"], log) | timing
+    contradiction = way.unlike(structure(Ran, ran))
     if contradiction:
         raise EnvironmentFailure(f"{step} claims to run {way.claim}, but {contradiction}; run it again: {way.command}")
     squared, temperature = taken.values[taken.steps > ctx.definition["discard_steps"]].T
@@ -64,7 +68,7 @@ def run(ctx: StepContext) -> StepResult:
     return StepResult(result, files, {"lammps": logfile.version(log)})
 
 
-def _check_place(way: Way, step: str, place: dict[str, Any], ranks: int) -> None:
+def _check_place(way: Way, step: str, place: Place, ranks: int) -> None:
     """Refuse to run in another place, or on fewer ranks, than the stage stands for: the run would be thrown away."""
     found = way.misplaced(place)
     if found:
@@ -76,7 +80,7 @@ def _check_place(way: Way, step: str, place: dict[str, Any], ranks: int) -> None
         )
 
 
-def _values(ctx: StepContext, start: Start, last: int) -> dict[str, Any]:
+def _values(ctx: StepContext, start: Start, last: int) -> dict[str, object]:
     before = start.step.result
     return {
         **start.values,
@@ -90,13 +94,13 @@ def _values(ctx: StepContext, start: Start, last: int) -> dict[str, Any]:
     }
 
 
-def _ran(ctx: StepContext, step: str, record: dict[str, Any], log: str) -> dict[str, Any]:
+def _ran(ctx: StepContext, step: str, placement: Mapping[str, str | None], log: str) -> dict[str, object]:
     """Where and how it ran: the record of the try, and what LAMMPS itself says of ranks, styles and seconds."""
     loop = list(LOOP.finditer(log))[-1]
     return {
         "step": step,
         "try": ctx.log_dir.name,
-        "placement": record["placement"],
+        "placement": placement,
         "ranks": int(loop["ranks"]),
         "suffixes": sorted({found["suffix"] for found in STYLE.finditer(log)}),
         "lammps": logfile.version(log),
@@ -104,19 +108,20 @@ def _ran(ctx: StepContext, step: str, record: dict[str, Any], log: str) -> dict[
     }
 
 
-def _result(ctx: StepContext, start: Start, squared: Series, temperature: Series) -> dict[str, Any]:
+def _result(ctx: StepContext, start: Start, squared: Series, temperature: Series) -> dict[str, object]:
     from sophron.science.chain_conformation.gyration import measured, radius
 
     mean, before = measured(squared), start.step.result
     interval = ctx.definition["sample_every"] * before["timestep"]
     found = radius([mean])
     relaxation = mean.inefficiency / 2 * interval
+    exact = Model.of(start.system.model).exact_squared_radius(before["chain_length"], before["temperature_target"])
     return {
         "radius_of_gyration": found.value,
         "radius_of_gyration_error": found.error,
         "squared_radius": mean.mean,
         "squared_radius_error": mean.error,
-        "exact_squared_radius": start.model.exact_squared_radius(before["chain_length"], before["temperature_target"]),
+        "exact_squared_radius": exact,
         "effective_samples": mean.effective_samples,
         "relaxation_time": relaxation,
         "discarded_relaxation_times": ctx.definition["discard_steps"] * before["timestep"] / relaxation,

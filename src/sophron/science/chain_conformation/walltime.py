@@ -22,7 +22,7 @@ def ratio(one: RunSet, other: RunSet, key: str = "wall_s") -> Ratio:
     """Time of `one` over that of `other`, run by run of the same replica: what the machine does slowly cancels."""
     from sophron.science.estimators.statistics import t_interval
 
-    logs = [math.log(a.ran[key] / b.ran[key]) for a, b in zip(one.runs, other.runs, strict=True)]
+    logs = [math.log(getattr(a.ran, key) / getattr(b.ran, key)) for a, b in zip(one.runs, other.runs, strict=True)]
     value = math.exp(sum(logs) / len(logs))
     return Ratio(value, value * t_interval(logs).standard_error if len(logs) > 1 else None)
 
@@ -35,7 +35,7 @@ def took_turns(sets: Sequence[RunSet]) -> bool:
     from datetime import datetime
 
     runs = sorted(
-        (datetime.fromisoformat(run.ran["started"]), datetime.fromisoformat(run.ran["ended"]), one.way.stage)
+        (datetime.fromisoformat(run.ran.started), datetime.fromisoformat(run.ran.ended), one.way.stage)
         for one in sets
         for run in one.runs
     )

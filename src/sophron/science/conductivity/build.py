@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
 from sophron.records.canonical_json import file_digest
+from sophron.records.structure import unstructure
 from sophron.science.conductivity.crystal import SUBLATTICES, crystal, write_data
+from sophron.science.conductivity.lammps_start import Interactions, SystemData
 from sophron.science.lammps import potentials
 from sophron.science.lammps.executable import find
 
@@ -34,26 +34,25 @@ def run(ctx: StepContext) -> StepResult:
     path = ctx.workdir / "system.data"
     write_data(path, atoms, [float(one["mass"]) for one in species])
     volume = float(np.prod(atoms.box))
-    result = {
-        "atoms": len(atoms.positions),
-        "cells": list(definition["cells"]),
-        "box": list(atoms.box),
-        "volume": volume,
-        "density": len(atoms.positions) / volume,
-        "model": _model(ctx),
-    }
-    return StepResult(result, {"system": path}, {"numpy": np.__version__})
+    result = SystemData(
+        atoms=len(atoms.positions),
+        cells=definition["cells"],
+        box=atoms.box,
+        volume=volume,
+        density=len(atoms.positions) / volume,
+        model=_model(ctx),
+    )
+    return StepResult(unstructure(result), {"system": path}, {"numpy": np.__version__})
 
 
-def _model(ctx: StepContext) -> dict[str, Any]:
-    """What later stages need to know of the interactions; a potential file is pinned by its digest."""
+def _model(ctx: StepContext) -> Interactions:
     definition = ctx.definition
     file = definition.get("potential")
-    return {
-        "units": definition["units"],
-        "pair_style": definition["pair_style"],
-        "elements": [one["element"] for one in definition["species"]],
-        "potential": file,
-        "potential_sha256": file_digest(potentials.path(find(), file)) if file else None,
-        "cutoff": definition.get("cutoff"),
-    }
+    return Interactions(
+        units=definition["units"],
+        pair_style=definition["pair_style"],
+        elements=tuple(one["element"] for one in definition["species"]),
+        potential=file,
+        potential_sha256=file_digest(potentials.path(find(), file)) if file else None,
+        cutoff=definition.get("cutoff"),
+    )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from sophron.interfaces.kind import StepContext, StepResult
-from sophron.science.conductivity.lammps_start import Start, series_file, template
+from sophron.records.structure import unstructure
+from sophron.science.conductivity.lammps_start import begin, series_file
 from sophron.science.lammps import logfile, segments
 from sophron.science.lammps.executable import find
 from sophron.science.lammps.resumable_run import check_multiples, check_reached, lammps_input
 from sophron.science.lammps.run import run_lammps
+from sophron.science.lammps.start import template
 
 COLUMNS = 3
 """Columns of the series: temperature, potential energy, pressure."""
@@ -24,26 +26,26 @@ def run(ctx: StepContext) -> StepResult:
 
     definition, lammps = ctx.definition, find()
     check_multiples(ctx, "sample_every", "discard_steps", "steps")
-    start = Start.of(ctx, "build", lammps)
+    start = begin(ctx, "build", lammps)
     names = ("temperature", "timestep", "damping", "discard_steps", "steps", "settle_steps", "sample_every")
     values = {
         **start.values,
         **{name: definition[name] for name in names},
-        "degrees_of_freedom": 3 * start.atoms - 3,
+        "degrees_of_freedom": 3 * start.system.atoms - 3,
         "seed": ctx.seed,
         "energy_file": series_file("energy"),
     }
     last = definition["discard_steps"] + definition["steps"]
-    text = lammps_input(ctx, template("equilibrate"), values, last)
+    text = lammps_input(ctx, template("conductivity", "equilibrate"), values, last)
     log = run_lammps(lammps, "equilibrate", text, ctx).read_text()
     taken = segments.samples(ctx.workdir, "energy", COLUMNS)
     check_reached(taken.steps, last)
     segments.check_complete(taken.steps, "energy", last, definition["sample_every"])
     kinetic, potential, pressure = taken.values[taken.steps > definition["discard_steps"]].T
-    kinetic_energy = start.units.boltzmann * kinetic * (3 * start.atoms - 3) / 2
-    temperature, total = series_mean(kinetic), series_mean((potential + kinetic_energy) / start.atoms)
+    kinetic_energy = start.system.units.boltzmann * kinetic * (3 * start.system.atoms - 3) / 2
+    temperature, total = series_mean(kinetic), series_mean((potential + kinetic_energy) / start.system.atoms)
     result = {
-        **start.same,
+        **unstructure(start.system),
         "temperature_target": definition["temperature"],
         "temperature_mean": temperature.mean,
         "temperature_error": temperature.error,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
+from sophron.records.structure import unstructure
 from sophron.science.conductivity.units import UNITS, Units
 from sophron.science.estimators.finite_size import Extrapolation, extrapolate
 from sophron.science.estimators.statistics import t_interval
@@ -27,7 +29,11 @@ def run(ctx: StepContext) -> StepResult:
     results = [step.result for step in ctx.upstream["mueller_plathe"]]
     units = UNITS[results[0]["model"]["units"]]
     lengths = by_length(results)
-    found = extrapolate(*([one[name] for one in lengths] for name in ("length", "conductivity", "conductivity_error")))
+    found = extrapolate(
+        [one.length for one in lengths],
+        [one.conductivity for one in lengths],
+        [one.conductivity_error for one in lengths],
+    )
     given = found.refusal is None
     result = {
         "conductivity": found.conductivity if given else None,
@@ -45,7 +51,7 @@ def run(ctx: StepContext) -> StepResult:
         "p_value": found.p_value,
         "curvature_z": found.curvature_z,
         "extrapolation_ratio": found.ratio,
-        "lengths": lengths,
+        "lengths": unstructure(lengths),
         "refused": not given,
         "refusal": found.refusal,
     }
@@ -54,7 +60,17 @@ def run(ctx: StepContext) -> StepResult:
     return StepResult(result, {"lengths_plot": path}, {"numpy": np.__version__})
 
 
-def by_length(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class BoxLength:
+    """Conductivity of a box of one length over its replicas."""
+
+    length: float
+    conductivity: float
+    conductivity_error: float
+    replicas: int
+
+
+def by_length(results: Sequence[Mapping[str, float]]) -> list[BoxLength]:
     """Return the conductivity at each length, ascending, over replicas.
 
     The error is the larger of the spread of replicas and of what their own errors combine to: few replicas may lie
@@ -71,14 +87,14 @@ def by_length(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         if not error > 0:
             raise EngineFailure(f"the conductivity at length {length:g} has no error; measure more steps")
         mean = sum(values) / len(values)
-        lengths.append({"length": length, "conductivity": mean, "conductivity_error": error, "replicas": len(runs)})
+        lengths.append(BoxLength(length, mean, error, len(runs)))
     return lengths
 
 
-def _draw(path: Path, lengths: Sequence[Mapping[str, Any]], found: Extrapolation, units: Units) -> None:
+def _draw(path: Path, lengths: Sequence[BoxLength], found: Extrapolation, units: Units) -> None:
     """1/conductivity against 1/length with the straight line through them, down to an infinite box."""
     names = ("length", "conductivity", "conductivity_error")
-    length, value, error = (np.array([one[name] for one in lengths]) for name in names)
+    length, value, error = (np.array([getattr(one, name) for one in lengths]) for name in names)
     line = np.linspace(0, 1.05 / length[0], 2)
     with saved_figure(path) as figure:
         axes = figure.subplots()

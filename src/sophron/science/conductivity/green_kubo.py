@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
@@ -76,7 +76,7 @@ def _curves(
     return interval * np.arange(lags, dtype=np.float64), acf, integral, samples
 
 
-def _values(found: Estimate | Refusal) -> dict[str, Any]:
+def _values(found: Estimate | Refusal) -> dict[str, object]:
     """Return the part of the result that is null if the rule refuses."""
     given = found if isinstance(found, Estimate) else None
     longest = found.longest_relaxation if isinstance(found, Refusal) else found.cutoff.longest_relaxation

@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sophron.interfaces.kind import StepContext, StepResult
-from sophron.science.conductivity.lammps_start import Start, template
+from sophron.records.structure import unstructure
+from sophron.science.conductivity.lammps_start import Start, begin
 from sophron.science.lammps import logfile, segments
 from sophron.science.lammps.executable import find
 from sophron.science.lammps.render import Word
 from sophron.science.lammps.resumable_run import check_multiples, check_reached, run_to_end
+from sophron.science.lammps.start import template
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,18 +32,18 @@ def run(ctx: StepContext) -> StepResult:
     """
     definition, lammps = ctx.definition, find()
     check_multiples(ctx, "sample_every", "steps", "restart_every")
-    start, steps = Start.of(ctx, "equilibrate", lammps), definition["steps"]
+    start, steps = begin(ctx, "equilibrate", lammps), definition["steps"]
     values = {
         **start.values,
         **{name: definition[name] for name in ("timestep", "sample_every", "restart_every")},
         "stress_compute": Word(definition["heat_flux"]["compute"]),
     }
-    log = run_to_end(ctx, lammps, template("green_kubo_flux"), values, series=["flux"], steps=steps)
+    log = run_to_end(ctx, lammps, template("conductivity", "green_kubo_flux"), values, series=["flux"], steps=steps)
     taken = segments.samples(ctx.workdir, "flux", COLUMNS)
     check_reached(taken.steps, steps)
     segments.check_complete(taken.steps, "flux", steps, definition["sample_every"])
     result = {
-        **start.same,
+        **unstructure(start.system),
         "compute": definition["heat_flux"]["compute"],
         "temperature_target": start.step.result["temperature_target"],
         **summary(taken.values, start),
@@ -59,7 +61,9 @@ def summary(samples: NDArray[np.float64], start: Start) -> dict[str, float]:
     from sophron.science.estimators.statistics import series_mean
 
     kinetic, potential = samples[:, 3:].T
-    energy = (potential + start.units.boltzmann * kinetic * (3 * start.atoms - 3) / 2) / start.atoms
+    energy = (
+        potential + start.system.units.boltzmann * kinetic * (3 * start.system.atoms - 3) / 2
+    ) / start.system.atoms
     mean = series_mean(kinetic)
     drift = float(np.polyfit(np.linspace(0, 1, len(energy)), energy, 1)[0])
     return {"temperature_mean": mean.mean, "temperature_error": mean.error, "energy_drift": drift}
@@ -73,7 +77,7 @@ def _write(ctx: StepContext, start: Start, flux: NDArray[np.float64]) -> Path:
         path,
         flux=flux,
         interval=ctx.definition["sample_every"] * ctx.definition["timestep"],
-        volume=start.same["volume"],
+        volume=start.system.volume,
         temperature_target=start.step.result["temperature_target"],
     )
     return path

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
-from sophron.science.conductivity.lammps_start import Start, series_file, template
+from sophron.records.structure import unstructure
+from sophron.science.conductivity.lammps_start import Start, begin, series_file
 from sophron.science.conductivity.temperature_profile import Profile, conductivity, read_profile
 from sophron.science.lammps import logfile, segments
 from sophron.science.lammps.executable import find
 from sophron.science.lammps.resumable_run import check_multiples, check_reached, lammps_input
 from sophron.science.lammps.run import run_lammps
+from sophron.science.lammps.start import template
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,14 +42,14 @@ class Box:
     def of(cls, ctx: StepContext, start: Start) -> Box:
         """From the wildcard and the definition; EngineFailure if slabs of whole cells cannot be paired."""
         copies, thickness = int(ctx.wildcards["copies"]), ctx.definition["slab_cells"]
-        cells = start.same["cells"][2] * copies
+        cells = start.system.cells[2] * copies
         slabs, rest = divmod(cells, thickness)
         if rest or slabs % 2 or slabs < LEAST_SLABS:
             raise EngineFailure(
                 f"mueller_plathe.definition: {copies} copies are {cells} cells along z, which slabs of {thickness} do "
                 f"not divide into an even number of at least {LEAST_SLABS}; change copies or slab_cells"
             )
-        x, y, z = start.same["box"]
+        x, y, z = start.system.box
         return cls(copies, slabs, z * copies, x * y)
 
 
@@ -63,9 +65,9 @@ def run(ctx: StepContext) -> StepResult:
     check_multiples(ctx, "block_steps", "discard_steps", "steps")
     check_multiples(ctx, "sample_every", "block_steps")
     check_multiples(ctx, "swap_every", "block_steps")
-    start = Start.of(ctx, "equilibrate", lammps)
+    start = begin(ctx, "equilibrate", lammps)
     box, last = Box.of(ctx, start), definition["discard_steps"] + definition["steps"]
-    text = lammps_input(ctx, template("mueller_plathe"), _values(ctx, start, box, last), last)
+    text = lammps_input(ctx, template("conductivity", "mueller_plathe"), _values(ctx, start, box, last), last)
     log = run_lammps(lammps, "mueller_plathe", text, ctx).read_text()
     swapped = segments.samples(ctx.workdir, "swapped", COLUMNS)
     check_reached(swapped.steps, last)
@@ -74,7 +76,7 @@ def run(ctx: StepContext) -> StepResult:
     path = ctx.workdir / "profile.npz"
     _write(path, blocks, swapped)
     result = {
-        **start.same,
+        **unstructure(start.system),
         "copies": box.copies,
         "length": box.length,
         "area": box.area,
@@ -85,18 +87,18 @@ def run(ctx: StepContext) -> StepResult:
     return StepResult(result, {"profile": path}, {"lammps": logfile.version(log)})
 
 
-def _values(ctx: StepContext, start: Start, box: Box, last: int) -> dict[str, Any]:
+def _values(ctx: StepContext, start: Start, box: Box, last: int) -> dict[str, object]:
     definition, temperature = ctx.definition, start.step.result["temperature_target"]
     # One box at rest lacks 3 degrees of freedom; the long one lacks 3 too, and not 3 a copy.
-    energy = start.step.result["energy_mean"] * start.atoms * box.copies
-    energy += (box.copies - 1) * 1.5 * start.units.boltzmann * temperature
+    energy = start.step.result["energy_mean"] * start.system.atoms * box.copies
+    energy += (box.copies - 1) * 1.5 * start.system.units.boltzmann * temperature
     names = ("timestep", "damping", "settle_steps", "swap_every", "block_steps", "sample_every")
     return {
         **start.values,
         **{name: definition[name] for name in names},
         "temperature": temperature,
         "energy_target": energy,
-        "degrees_of_freedom": 3 * start.atoms * box.copies - 3,
+        "degrees_of_freedom": 3 * start.system.atoms * box.copies - 3,
         "samples_a_block": definition["block_steps"] // definition["sample_every"],
         "copies": box.copies,
         "slabs": box.slabs,
@@ -110,16 +112,16 @@ def _values(ctx: StepContext, start: Start, box: Box, last: int) -> dict[str, An
 
 def _measured(
     ctx: StepContext, start: Start, box: Box, blocks: NDArray[np.float64], series: NDArray[np.float64]
-) -> dict[str, Any]:
+) -> dict[str, float]:
     """The part of the result that comes from the blocks after the discarded ones."""
     from sophron.science.estimators.statistics import series_mean
 
     definition = ctx.definition
-    first, atoms = definition["discard_steps"] // definition["block_steps"], start.atoms * box.copies
+    first, atoms = definition["discard_steps"] // definition["block_steps"], start.system.atoms * box.copies
     swapped, total, kinetic = series[first:].T
     block_time = definition["block_steps"] * definition["timestep"]
     profile = Profile(blocks[first:] * atoms / (atoms - 1), swapped, box.length, box.area, block_time)
-    found = conductivity(profile, definition["fit_share"], start.units.to_conductivity)
+    found = conductivity(profile, definition["fit_share"], start.system.units.to_conductivity)
     temperature = series_mean(kinetic[1:])
     return {
         **found,

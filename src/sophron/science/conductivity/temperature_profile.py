@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,7 +66,7 @@ def gradients(profile: Profile, share: float) -> NDArray[np.float64]:
     return np.stack(slopes, axis=1)
 
 
-def conductivity(profile: Profile, share: float, unit: float) -> dict[str, Any]:
+def conductivity(profile: Profile, share: float, unit: float) -> dict[str, float]:
     """Conductivity in `unit` of the profile's own, flux and gradients, with errors that count the autocorrelation.
 
     The swapped energy flows back through two cross-sections, so flux = energy / (2 area time), and conductivity =

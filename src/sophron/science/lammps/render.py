@@ -45,7 +45,7 @@ class FreeText:
     lines: tuple[str, ...]
 
 
-def render(template: Path, values: Mapping[str, Any]) -> str:
+def render(template: Path, values: Mapping[str, object]) -> str:
     """Return the text of `template` (Jinja) with `values`.
 
     A value that reaches the text must be an int, a finite float, a `Word`, a `FileName` or `FreeText`; TypeError or

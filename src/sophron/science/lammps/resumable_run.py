@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sophron.interfaces.kind import EngineFailure, StepContext
 from sophron.science.lammps import segments
@@ -21,7 +21,7 @@ LOG_LINES = 100
 """Thermo lines a run: enough to see its progress, too few to cost anything."""
 
 
-def lammps_input(ctx: StepContext, template: Path, values: Mapping[str, Any], steps: int) -> str:
+def lammps_input(ctx: StepContext, template: Path, values: Mapping[str, object], steps: int) -> str:
     """Return the input that `template` gives, with the values that every run has in common."""
     common = {"thermo_every": max(steps // LOG_LINES, 1), "stop_after_s": stop_after_s(ctx)}
     return render(template, {**common, **values})
@@ -31,7 +31,7 @@ def run_to_end(
     ctx: StepContext,
     lammps: Lammps,
     template: Path,
-    values: Mapping[str, Any],
+    values: Mapping[str, object],
     *,
     series: Sequence[str],
     steps: int,

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from sophron.interfaces.probe import Finding
 from sophron.science.lammps import input_checker
+from sophron.science.lammps.start import template
 from sophron.science.probes.spec_access import Line, Parameters, Spec, clear, fragments, free_texts, hit, unknown, value
-from sophron.science.viscosity.lammps_start import template
 
 _DOES = {
     "changes the interactions": (
@@ -106,5 +106,5 @@ def _named(stage: str, command: str, words: list[str]) -> str:
 
 def _own(stage: str) -> set[tuple[str, str]]:
     """(sort, name) of all that the step's own input makes."""
-    path = template(stage)
+    path = template("viscosity", stage)
     return set(_OWN.findall(path.read_text())) if path.is_file() else set()

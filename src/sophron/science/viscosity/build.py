@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sophron.interfaces.kind import StepContext, StepResult
+from sophron.records.structure import structure
 from sophron.science.viscosity import models
 
 
@@ -13,8 +14,9 @@ def run(ctx: StepContext) -> StepResult:
     """
     import numpy as np
 
-    atoms, chain_length = ctx.definition["atoms"], ctx.definition["chain_length"]
-    volume = models.checked_volume(ctx.definition)
+    definition = structure(models.BuildDefinition, ctx.definition)
+    atoms, chain_length = definition.atoms, definition.chain_length
+    volume = models.checked_volume(definition)
     length = volume ** (1 / 3)
     rng = np.random.default_rng(ctx.seed)
     chains = atoms // chain_length if chain_length > 1 else 0

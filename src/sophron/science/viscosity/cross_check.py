@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
+from sophron.records.structure import unstructure
 from sophron.science.estimators.statistics import t_interval
 from sophron.science.estimators.zero_shear import ZeroShear, carreau, extrapolate
 from sophron.science.figures import BLUE, GREEN, VERMILION, VISCOSITY_UNIT, saved_figure
@@ -24,7 +26,7 @@ def run(ctx: StepContext) -> StepResult:
     A refused Green-Kubo viscosity leaves the comparison null; the extrapolation and the lower bound stand all the same.
     """
     rates = by_rate([step.result for step in ctx.upstream["shear"]])
-    columns = ([rate[name] for rate in rates] for name in ("rate", "viscosity", "viscosity_error"))
+    columns = ([getattr(rate, name) for rate in rates] for name in ("rate", "viscosity", "viscosity_error"))
     zero = extrapolate(*columns)
     green_kubo = ctx.one("green_kubo").result
     value, error = green_kubo["viscosity"], green_kubo["viscosity_standard_error"]
@@ -43,14 +45,24 @@ def run(ctx: StepContext) -> StepResult:
         "viscosity_green_kubo": value,
         "viscosity_green_kubo_error": error,
         **_comparison(zero, value, error),
-        "rates": rates,
+        "rates": unstructure(rates),
     }
     path = ctx.workdir / "rates.svg"
     _draw(path, rates, zero, green_kubo)
     return StepResult(result, {"rates_plot": path}, {"numpy": np.__version__})
 
 
-def by_rate(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class Rate:
+    """Viscosity at one shear rate over its replicas."""
+
+    rate: float
+    viscosity: float
+    viscosity_error: float
+    replicas: int
+
+
+def by_rate(results: Sequence[Mapping[str, float]]) -> list[Rate]:
     """Return the viscosity at each rate, ascending, over replicas.
 
     The error is the larger of the spread of replicas and of what their own errors combine to: few replicas may lie
@@ -66,7 +78,7 @@ def by_rate(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         if not error > 0:
             raise EngineFailure(f"shear at rate {rate:g} has no error; measure more steps")
         mean = sum(values) / len(values)
-        rates.append({"rate": float(rate), "viscosity": mean, "viscosity_error": error, "replicas": len(runs)})
+        rates.append(Rate(float(rate), mean, error, len(runs)))
     return rates
 
 
@@ -78,10 +90,10 @@ def _comparison(zero: ZeroShear, value: float | None, error: float | None) -> di
     return {"difference": difference, "combined_error": combined, "z": difference / combined}
 
 
-def _draw(path: Path, rates: Sequence[Mapping[str, Any]], zero: ZeroShear, green_kubo: Mapping[str, Any]) -> None:
+def _draw(path: Path, rates: Sequence[Rate], zero: ZeroShear, green_kubo: Mapping[str, float]) -> None:
     """Viscosity against rate, the mean Carreau form, and Green-Kubo as a band."""
     rate, viscosity, error = (
-        np.array([one[name] for one in rates]) for name in ("rate", "viscosity", "viscosity_error")
+        np.array([getattr(one, name) for one in rates]) for name in ("rate", "viscosity", "viscosity_error")
     )
     fine = np.geomspace(rate[0] / 10, rate[-1] * 1.5, 200)
     with saved_figure(path) as figure:

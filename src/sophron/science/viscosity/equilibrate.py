@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
+from sophron.records.structure import unstructure
 from sophron.science.lammps import logfile, segments
 from sophron.science.lammps.executable import Lammps, find
 from sophron.science.lammps.render import FileName
 from sophron.science.lammps.resumable_run import check_reached, lammps_input, run_to_end
 from sophron.science.lammps.run import run_lammps
-from sophron.science.viscosity.lammps_start import Start, free_text, template
+from sophron.science.lammps.start import template
+from sophron.science.viscosity.lammps_start import Start, begin, free_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,15 +58,15 @@ def run(ctx: StepContext) -> StepResult:
     """
     from sophron.science.estimators.statistics import series_mean
 
-    start, engine = Start.of(ctx, "relax"), find()
+    start, engine = begin(ctx, "relax"), find()
     kinetic, total, pressure = _thermostatted(ctx, start, engine)
-    atoms, target = start.same["atoms"], ctx.definition["temperature"]
+    atoms, target = start.system.atoms, ctx.definition["temperature"]
     energy = canonical_energy(kinetic, total / atoms, target, atoms)
     log = _settled(ctx, start, engine, energy.mean * atoms)
     before, after = logfile.tables(log)
     measured = series_mean(kinetic)
     result = {
-        **start.same,
+        **unstructure(start.system),
         "temperature_target": target,
         "temperature_mean": measured.mean,
         "temperature_error": measured.error,
@@ -115,12 +117,20 @@ def _thermostatted(ctx: StepContext, start: Start, engine: Lammps) -> tuple[Seri
     own = {name: definition[name] for name in ("temperature", "timestep", "damping")}
     every = {"sample_every": SAMPLE_EVERY, "restart_every": definition.get("restart_every", 0)}
     values = {**start.values, **own, **every}
-    run_to_end(ctx, engine, template("equilibrate"), values, series=["energy"], steps=last, fragments=free_text(ctx))
+    run_to_end(
+        ctx,
+        engine,
+        template("viscosity", "equilibrate"),
+        values,
+        series=["energy"],
+        steps=last,
+        fragments=free_text(ctx),
+    )
     taken = segments.samples(ctx.workdir, "energy", 3)
     check_reached(taken.steps, last)
     segments.check_complete(taken.steps, "equilibrate", last, SAMPLE_EVERY)
     kinetic, potential, pressure = taken.values[taken.steps > definition["discard_steps"]].T
-    return kinetic, potential + kinetic * (3 * start.same["atoms"] - 3) / 2, pressure
+    return kinetic, potential + kinetic * (3 * start.system.atoms - 3) / 2, pressure
 
 
 def _settled(ctx: StepContext, start: Start, engine: Lammps, energy: float) -> str:
@@ -131,7 +141,7 @@ def _settled(ctx: StepContext, start: Start, engine: Lammps, energy: float) -> s
         "timestep": ctx.definition["timestep"],
         "steps": ctx.definition["settle_steps"],
         "energy_target": energy,
-        "degrees_of_freedom": 3 * start.same["atoms"] - 3,
+        "degrees_of_freedom": 3 * start.system.atoms - 3,
     }
-    text = lammps_input(ctx, template("settle"), values, ctx.definition["settle_steps"])
+    text = lammps_input(ctx, template("viscosity", "settle"), values, ctx.definition["settle_steps"])
     return run_lammps(engine, "settle", text, ctx).read_text()

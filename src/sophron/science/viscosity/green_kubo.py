@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
@@ -71,13 +71,13 @@ def run(ctx: StepContext) -> StepResult:
     }
     files = {name: ctx.workdir / file for name, file in FILES.items()}
     summary = _summary(curves)
-    np.savez(files["curves"], **summary)
+    np.savez(files["curves"], **vars(summary))
     figures.draw_autocorrelation(files["acf_plot"], summary, found)
     figures.draw_integral(files["integral_plot"], summary, found)
     return StepResult(result, files, {"numpy": np.__version__, "scipy": scipy.__version__})
 
 
-def mean_temperature(results: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
+def mean_temperature(results: Sequence[Mapping[str, float]]) -> tuple[float, float]:
     """Return the mean temperature and its standard error: from their spread, or of the run if there is one."""
     means = np.array([float(result["temperature_mean"]) for result in results])
     if means.size == 1:
@@ -109,22 +109,21 @@ def _autocorrelation(path: Path, lags: int) -> NDArray[np.float64]:
     return streamed.result()
 
 
-def _summary(curves: Curves) -> dict[str, Any]:
-    """What `curves.npz` and the figures hold: means and standard errors over replicas and components."""
+def _summary(curves: Curves) -> figures.Summary:
     lags = curves.times.size
     acf, integral = curves.acf.reshape(-1, lags), curves.integral.reshape(-1, lags)
     root = math.sqrt(len(acf))
-    return {
-        "times": curves.times,
-        "acf_mean": acf.mean(axis=0),
-        "acf_sem": acf.std(axis=0, ddof=1) / root,
-        "integral_mean": integral.mean(axis=0),
-        "integral_sem": integral.std(axis=0, ddof=1) / root,
-        "integral_replica": curves.integral.mean(axis=1),
-    }
+    return figures.Summary(
+        times=curves.times,
+        acf_mean=acf.mean(axis=0),
+        acf_sem=acf.std(axis=0, ddof=1) / root,
+        integral_mean=integral.mean(axis=0),
+        integral_sem=integral.std(axis=0, ddof=1) / root,
+        integral_replica=curves.integral.mean(axis=1),
+    )
 
 
-def _values(found: Estimate | Refusal) -> dict[str, Any]:
+def _values(found: Estimate | Refusal) -> dict[str, object]:
     """Return the part of the result that is null if the rule refuses."""
     given = found if isinstance(found, Estimate) else None
     cutoff = given.cutoff if given else None

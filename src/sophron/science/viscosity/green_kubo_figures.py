@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +19,6 @@ from sophron.science.figures import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from matplotlib.axes import Axes
@@ -26,14 +26,27 @@ if TYPE_CHECKING:
 
     from sophron.science.estimators.plateau import Refusal
 
-    Summary = Mapping[str, NDArray[np.float64]]
+
+@dataclass(frozen=True)
+class Summary:
+    """Means and standard errors over replicas and components, (lags,), under the names of `curves.npz`.
+
+    integral_replica: mean over components, (replicas, lags).
+    """
+
+    times: NDArray[np.float64]
+    acf_mean: NDArray[np.float64]
+    acf_sem: NDArray[np.float64]
+    integral_mean: NDArray[np.float64]
+    integral_sem: NDArray[np.float64]
+    integral_replica: NDArray[np.float64]
 
 
 def draw_autocorrelation(path: Path, summary: Summary, found: Estimate | Refusal) -> None:
     """Normalised autocorrelation with a band of two standard errors: the whole of it, and its tail enlarged."""
-    shown = logarithmic_sample(summary["times"].size)
-    times, scale = summary["times"][shown], summary["acf_mean"][0] or 1.0
-    mean, error = summary["acf_mean"][shown] / scale, 2 * summary["acf_sem"][shown] / scale
+    shown = logarithmic_sample(summary.times.size)
+    times, scale = summary.times[shown], summary.acf_mean[0] or 1.0
+    mean, error = summary.acf_mean[shown] / scale, 2 * summary.acf_sem[shown] / scale
     with saved_figure(path, height=5.2) as figure:
         whole, tail = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
         for axes in (whole, tail):
@@ -54,12 +67,12 @@ def draw_autocorrelation(path: Path, summary: Summary, found: Estimate | Refusal
 
 def draw_integral(path: Path, summary: Summary, found: Estimate | Refusal) -> None:
     """Running integral of every replica and of all, with the cut-off and the viscosity that was read there."""
-    shown = logarithmic_sample(summary["times"].size)
-    times, mean = summary["times"][shown], summary["integral_mean"][shown]
-    error = 2 * summary["integral_sem"][shown]
+    shown = logarithmic_sample(summary.times.size)
+    times, mean = summary.times[shown], summary.integral_mean[shown]
+    error = 2 * summary.integral_sem[shown]
     with saved_figure(path) as figure:
         axes = figure.subplots()
-        for number, replica in enumerate(summary["integral_replica"]):
+        for number, replica in enumerate(summary.integral_replica):
             label = "replicas" if number == 0 else None
             axes.plot(times, replica[shown], color=GREY, linewidth=0.7, alpha=0.6, label=label)
         axes.fill_between(times, mean - error, mean + error, color=BLUE, alpha=0.25, linewidth=0, label="± 2 s.e.")

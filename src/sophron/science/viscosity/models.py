@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from sophron.interfaces.kind import EngineFailure
 from sophron.records.atomic import write_text
+from sophron.records.structure import structure
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,15 +57,16 @@ class Model:
     special_bonds: str | None = None
 
     @classmethod
-    def of(cls, block: Mapping[str, Any]) -> Self:
+    def of(cls, block: Mapping[str, object]) -> Self:
         """From the `model` of a valid definition or result."""
-        bonds = Bonds(float(block["bonds"]["k"]), float(block["bonds"]["r0"])) if "bonds" in block else None
-        return cls(float(block["cutoff"]), bool(block["shift"]), bonds, block.get("special_bonds"))
+        given = structure(cls, block)
+        bonds = given.bonds and Bonds(float(given.bonds.k), float(given.bonds.r0))
+        return replace(given, cutoff=float(given.cutoff), bonds=bonds)
 
-    def values(self) -> dict[str, Any]:
+    def values(self) -> dict[str, float]:
         """Return what the input templates need to know of the model."""
         skin = SKINS[self.cutoff < SHORT_CUTOFF]
-        values: dict[str, Any] = {"cutoff": self.cutoff, "shift": self.shift, "skin": skin, "bonded": False}
+        values: dict[str, float] = {"cutoff": self.cutoff, "shift": self.shift, "skin": skin, "bonded": False}
         if self.bonds is not None:
             values |= {"bonded": True, "bond_k": self.bonds.k, "bond_r0": self.bonds.r0}
             values |= {"fene": self.special_bonds == "fene"}
@@ -86,22 +88,33 @@ class System:
         return self.positions.reshape(-1, self.chain_length, 3)
 
 
-def checked_volume(definition: Mapping[str, Any]) -> float:
+@dataclass(frozen=True)
+class BuildDefinition:
+    """Definition of the stage build (`viscosity/build.schema.yaml`)."""
+
+    atoms: int
+    chain_length: int
+    density: float
+    model: Model
+    volume: float | None = None
+
+
+def checked_volume(definition: BuildDefinition) -> float:
     """Return the volume in sigma^3; EngineFailure if atoms, density, volume, chains and model contradict each other."""
-    atoms, length, density = definition["atoms"], definition["chain_length"], float(definition["density"])
-    volume: float = atoms / density
-    if abs(definition.get("volume", volume) / volume - 1) > VOLUME_TOLERANCE:
+    atoms, length, density = definition.atoms, definition.chain_length, float(definition.density)
+    volume = atoms / density
+    if definition.volume is not None and abs(definition.volume / volume - 1) > VOLUME_TOLERANCE:
         raise EngineFailure(
-            f"build.definition: {atoms} beads in a volume of {definition['volume']} are a density of "
-            f"{atoms / definition['volume']:.4g}, not {density}; correct atoms, volume or density"
+            f"build.definition: {atoms} beads in a volume of {definition.volume} are a density of "
+            f"{atoms / definition.volume:.4g}, not {density}; correct atoms, volume or density"
         )
     if atoms % length:
         raise EngineFailure(f"build.definition.atoms: {atoms} beads do not make whole chains of {length}")
-    if (length > 1) != ("bonds" in definition["model"]):
+    if (length > 1) != (definition.model.bonds is not None):
         raise EngineFailure("build.definition.model.bonds: chains need bonds, and single beads have none")
-    if definition["model"]["cutoff"] > volume ** (1 / 3) / 2:
+    if definition.model.cutoff > volume ** (1 / 3) / 2:
         raise EngineFailure(
-            f"build.definition.model.cutoff: {definition['model']['cutoff']} is over half the box edge "
+            f"build.definition.model.cutoff: {definition.model.cutoff} is over half the box edge "
             f"{volume ** (1 / 3):.4g}; take more atoms"
         )
     return volume

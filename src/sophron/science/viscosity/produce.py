@@ -9,7 +9,8 @@ from sophron.interfaces.kind import StepContext, StepResult
 from sophron.science.lammps import logfile, segments
 from sophron.science.lammps.executable import find
 from sophron.science.lammps.resumable_run import check_multiples, check_reached, run_to_end
-from sophron.science.viscosity.lammps_start import Start, free_text, template
+from sophron.science.lammps.start import template
+from sophron.science.viscosity.lammps_start import Start, begin, free_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,13 +37,19 @@ def run(ctx: StepContext) -> StepResult:
     frame_every = definition.get("frame_every", 0)
     if frame_every:
         check_multiples(ctx, "frame_every", "steps", "restart_every")
-    start = Start.of(ctx, "equilibrate")
+    start = begin(ctx, "equilibrate")
     own = {name: definition[name] for name in ("timestep", "sample_every", "restart_every")}
     every = {"thermo_sample_every": definition["thermo_every"], "frame_every": frame_every}
     steps = definition["steps"]
     values = {**start.values, **own, **every}
     log = run_to_end(
-        ctx, find(), template("produce"), values, series=list(SERIES), steps=steps, fragments=free_text(ctx)
+        ctx,
+        find(),
+        template("viscosity", "produce"),
+        values,
+        series=list(SERIES),
+        steps=steps,
+        fragments=free_text(ctx),
     )
     taken = {name: segments.samples(ctx.workdir, name, columns) for name, columns in SERIES.items()}
     check_reached(taken["stress"].steps, steps)
@@ -54,13 +61,13 @@ def run(ctx: StepContext) -> StepResult:
         "trajectory": _write_trajectory(ctx, start, positions, frame_every),
     }
     result = {
-        **{name: start.same[name] for name in ("atoms", "chain_length", "volume", "density")},
+        **{name: getattr(start.system, name) for name in ("atoms", "chain_length", "volume", "density")},
         "timestep": definition["timestep"],
         "steps": steps,
         "samples": len(taken["stress"].values),
         "frames": len(positions),
         "temperature_target": start.step.result["temperature_target"],
-        **energy_summary(taken["energy"].values, start.same["atoms"]),
+        **energy_summary(taken["energy"].values, start.system.atoms),
         "continued": taken["stress"].pieces - 1,
     }
     return StepResult(result, files, {"lammps": logfile.version(log)})
@@ -92,7 +99,7 @@ def energy_summary(samples: Array, atoms: int) -> dict[str, float]:
 
 def _frames(ctx: StepContext, start: Start, every: int) -> Any:
     """All frames, (frames, atoms, 3), checked to be complete."""
-    taken = segments.frames(ctx.workdir, start.same["atoms"])
+    taken = segments.frames(ctx.workdir, start.system.atoms)
     if every:
         segments.check_complete(taken.steps, "trajectory", ctx.definition["steps"], every)
     return taken.values
@@ -106,7 +113,7 @@ def _write_stress(ctx: StepContext, start: Start, pressure: Array) -> Path:
         path,
         pressure=pressure,
         interval_tau=ctx.definition["sample_every"] * ctx.definition["timestep"],
-        volume=start.same["volume"],
+        volume=start.system.volume,
         temperature_target=start.step.result["temperature_target"],
         first_step=0,
         every_steps=ctx.definition["sample_every"],
@@ -119,5 +126,5 @@ def _write_trajectory(ctx: StepContext, start: Start, positions: Any, every: int
 
     path = ctx.workdir / "trajectory.npz"
     interval = every * ctx.definition["timestep"]
-    np.savez(path, positions=positions, interval_tau=interval, chain_length=start.same["chain_length"])
+    np.savez(path, positions=positions, interval_tau=interval, chain_length=start.system.chain_length)
     return path

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
+from sophron.records.structure import unstructure
 from sophron.science.lammps import logfile
 from sophron.science.lammps.executable import find
 from sophron.science.lammps.resumable_run import lammps_input
 from sophron.science.lammps.run import run_lammps
+from sophron.science.lammps.start import template
 from sophron.science.viscosity import models
-from sophron.science.viscosity.lammps_start import Start, template
+from sophron.science.viscosity.lammps_start import begin
 
 NO_PUSH_OFF = {"steps": 0, "prefactor": 0.0, "max_displacement": 0.0}
 
@@ -22,20 +24,22 @@ def run(ctx: StepContext) -> StepResult:
     full potential is minimised. All: a Langevin thermostat runs `steps` steps, above melting for a lattice.
     The stage is short; a killed one starts again. EngineFailure if LAMMPS fails or the energy is not finite.
     """
-    start = Start.of(ctx, "build")
+    start = begin(ctx, "build")
     soft = ctx.definition.get("push_off", NO_PUSH_OFF)
     own = {name: ctx.definition[name] for name in ("temperature", "timestep", "steps")}
     push = {"push_off_steps": soft["steps"], **{name: soft[name] for name in ("prefactor", "max_displacement")}}
     values = {**start.values, **own, **push, "seed": ctx.seed}
-    log = run_lammps(find(), "relax", lammps_input(ctx, template("relax"), values, own["steps"]), ctx).read_text()
+    log = run_lammps(
+        find(), "relax", lammps_input(ctx, template("viscosity", "relax"), values, own["steps"]), ctx
+    ).read_text()
     last = logfile.tables(log)[-1]
     end = dict(zip(last.columns, last.rows[-1], strict=True))
     if not all(math.isfinite(value) for value in end.values()):
         raise EngineFailure("relax: the energy is not finite; lengthen the push-off or shorten the time step")
     path = ctx.workdir / "system.data"
-    system = models.read_positions(path, start.same["chain_length"])
+    system = models.read_positions(path, start.system.chain_length)
     result = {
-        **start.same,
+        **unstructure(start.system),
         "energy_per_atom": end["PotEng"],
         "temperature": end["Temp"],
         "pressure": end["Press"],

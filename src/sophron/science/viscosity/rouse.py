@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
+from sophron.records.structure import unstructure
 from sophron.science.estimators import rouse as chains
 from sophron.science.estimators.statistics import t_interval
 from sophron.science.figures import BLUE, GREEN, GREY, VERMILION, logarithmic_sample, saved_figure
@@ -40,6 +41,17 @@ class Replica:
     frames: int
     chains: int
     chain_length: int
+
+
+@dataclass(frozen=True)
+class Mode:
+    """A Rouse mode over all replicas; None where it did not decay in one of them."""
+
+    mode: int
+    tau: float | None
+    tau_error: float | None
+    stretching: float | None
+    amplitude: float
 
 
 def run(ctx: StepContext) -> StepResult:
@@ -103,21 +115,21 @@ def _check(frames: int, beads: int, count: int) -> None:
         raise EngineFailure(f"the trajectory has {frames} frames; set produce.definition.frame_every to have more")
 
 
-def _result(replicas: Sequence[Replica], density: float, temperature: float) -> dict[str, Any]:
+def _result(replicas: Sequence[Replica], density: float, temperature: float) -> dict[str, object]:
     """Means over replicas, as the schema has them."""
     first = replicas[0]
     modes = [_mode(replicas, mode) for mode in range(len(first.modes))]
     end_tau, end_error = _mean([one.end_to_end.time if one.end_to_end else None for one in replicas])
     diffusion, diffusion_error = _mean([one.diffusion for one in replicas])
-    slowest = modes[0]["tau"]
+    slowest = modes[0].tau
     viscosity = None
     if slowest is not None:
         ratios = chains.ideal_time_ratios(first.chain_length).sum()
         viscosity = float(density * temperature / first.chain_length * 0.5 * slowest * ratios)
     return {
-        "modes": modes,
+        "modes": unstructure(modes),
         "longest_mode_tau": slowest,
-        "longest_mode_tau_error": modes[0]["tau_error"],
+        "longest_mode_tau_error": modes[0].tau_error,
         "mode_exponent": _exponent(modes, first.chain_length),
         "end_to_end_tau": end_tau,
         "end_to_end_tau_error": end_error,
@@ -133,13 +145,12 @@ def _result(replicas: Sequence[Replica], density: float, temperature: float) -> 
     }
 
 
-def _mode(replicas: Sequence[Replica], mode: int) -> dict[str, Any]:
-    """One entry of `modes`."""
+def _mode(replicas: Sequence[Replica], mode: int) -> Mode:
     fits = [one.modes[mode] for one in replicas]
     tau, error = _mean([fit.time if fit else None for fit in fits])
     stretching, _ = _mean([fit.stretching if fit else None for fit in fits])
     amplitude = float(np.mean([one.amplitudes[mode] for one in replicas]))
-    return {"mode": mode + 1, "tau": tau, "tau_error": error, "stretching": stretching, "amplitude": amplitude}
+    return Mode(mode + 1, tau, error, stretching, amplitude)
 
 
 def _mean(values: Sequence[float | None]) -> tuple[float | None, float | None]:
@@ -153,9 +164,9 @@ def _mean(values: Sequence[float | None]) -> tuple[float | None, float | None]:
     return interval.mean, interval.standard_error
 
 
-def _exponent(modes: Sequence[dict[str, Any]], beads: int) -> float | None:
+def _exponent(modes: Sequence[Mode], beads: int) -> float | None:
     """Slope of log tau_p against -log sin(p pi / 2N)."""
-    fitted = [(mode["mode"], mode["tau"]) for mode in modes if mode["tau"] is not None]
+    fitted = [(mode.mode, mode.tau) for mode in modes if mode.tau is not None]
     if len(fitted) < 2:
         return None
     number, tau = np.array(fitted).T

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sophron.interfaces.kind import StepContext, StepResult
 from sophron.science.lammps import logfile, segments
 from sophron.science.lammps.executable import find
 from sophron.science.lammps.resumable_run import check_multiples, check_reached, run_to_end
-from sophron.science.viscosity.lammps_start import Start, template
+from sophron.science.lammps.start import template
+from sophron.science.viscosity.lammps_start import Start, begin
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,11 +31,11 @@ def run(ctx: StepContext) -> StepResult:
     """
     definition, rate = ctx.definition, float(ctx.wildcards["rate"])
     check_multiples(ctx, "sample_every", "steps", "discard_steps", "restart_every")
-    start = Start.of(ctx, "equilibrate")
+    start = begin(ctx, "equilibrate")
     last = definition["discard_steps"] + definition["steps"]
     own = {name: definition[name] for name in ("temperature", "timestep", "damping", "sample_every", "restart_every")}
-    values = {**start.values, **own, "rate": rate, "length": start.same["volume"] ** (1 / 3)}
-    log = run_to_end(ctx, find(), template("shear"), values, series=["stress"], steps=last)
+    values = {**start.values, **own, "rate": rate, "length": start.system.volume ** (1 / 3)}
+    log = run_to_end(ctx, find(), template("viscosity", "shear"), values, series=["stress"], steps=last)
     taken = segments.samples(ctx.workdir, "stress", COLUMNS)
     check_reached(taken.steps, last)
     segments.check_complete(taken.steps, "shear", last, definition["sample_every"])
@@ -47,7 +48,7 @@ def run(ctx: StepContext) -> StepResult:
     return StepResult(result, {"stress": _write_stress(ctx, start, measured)}, {"lammps": logfile.version(log)})
 
 
-def summary(samples: Array, rate: float, interval_tau: float) -> dict[str, Any]:
+def summary(samples: Array, rate: float, interval_tau: float) -> dict[str, float]:
     """Viscosity, normal stress difference, temperature and pressure with errors that count the autocorrelation.
 
     samples: (n, 7), pressure tensor xx, yy, zz, xy, xz, yz (epsilon/sigma^3) and temperature (epsilon).
@@ -78,7 +79,7 @@ def _write_stress(ctx: StepContext, start: Start, samples: Array) -> Path:
         path,
         pressure=samples[:, :6],
         interval_tau=ctx.definition["sample_every"] * ctx.definition["timestep"],
-        volume=start.same["volume"],
+        volume=start.system.volume,
         rate=float(ctx.wildcards["rate"]),
     )
     return path
