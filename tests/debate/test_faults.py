@@ -106,7 +106,7 @@ def test_what_does_not_run_is_mended_by_mechanical_edits_or_given_up(tmp_path, s
     window = 0 if number == 3 else None
     _, crashed = dimers.stage(made, number, tmp_path, earlier=earlier, window=window)
     assert not crashed.completed
-    said = f"{crashed.result['failure']['sentence']}\n{crashed.measured['stderr_tail']}"
+    said = f"{crashed.result.failure.sentence}\n{crashed.measured.stderr_tail}"
     answer = pipeline_engineer.answer({"pipeline": made.reply, "failure": {"file": file, "said": said}})
     if answer["action"] == "give_up":
         assert not answer["edits"]

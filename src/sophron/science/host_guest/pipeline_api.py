@@ -71,7 +71,7 @@ class Account:
     """What a stage fills in while it works; the keys of `schemas/debate/stage_result.schema.yaml`."""
 
     stage: int
-    diagnostics: dict[str, Any] = field(default_factory=dict)
+    diagnostics: dict[str, object] = field(default_factory=dict)
     convergence_flags: dict[str, bool] = field(default_factory=dict)
     energy_components: dict[str, float | None] = field(default_factory=dict)
     delta_g_kcal_per_mol: float | None = None
@@ -79,11 +79,11 @@ class Account:
     systematic_error_kcal_per_mol: float | None = None
     writer_notes: str = ""
 
-    def document(self, wall_time_s: float, failure: Mapping[str, Any] | None) -> dict[str, Any]:
+    def document(self, wall_time_s: float, failure: Mapping[str, object] | None) -> dict[str, object]:
         """The result as plain data. failure: kind and sentence, None where nothing went wrong."""
         refused = failure is not None and "windows" in failure
         number = None if failure else self.delta_g_kcal_per_mol
-        document = {
+        document: dict[str, object] = {
             "stage": self.stage,
             "status": "refused" if refused else "failed" if failure else "completed",
             "wall_time_seconds": wall_time_s,
@@ -106,7 +106,7 @@ def reporting(stage: int) -> Iterator[Account]:
     """
     begun, account = time.monotonic(), Account(stage)
 
-    def write(failure: Mapping[str, Any] | None) -> None:
+    def write(failure: Mapping[str, object] | None) -> None:
         document = _finite(account.document(time.monotonic() - begun, failure))
         atomic.write_json(Path(f"stage_{stage:02d}_result.json"), document)
 

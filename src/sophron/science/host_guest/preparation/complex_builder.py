@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -13,15 +13,16 @@ from sophron.interfaces.kind import EngineFailure
 from sophron.records import documents
 from sophron.records.atomic import write_json, write_text
 from sophron.records.errors import UserError
+from sophron.records.structure import structure
 from sophron.science.host_guest.preparation import geometry, mol2, pdb
 from sophron.science.host_guest.preparation.ambertools import call, warnings
 from sophron.science.host_guest.preparation.geometry import Anchors
 from sophron.science.host_guest.preparation.parametrise import Charges, Parametrised, parametrise
+from sophron.science.host_guest.task_metadata import Solvent, TaskMetadata
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Solvent = Literal["obc2", "tip3p", "opc"]
 BOXES = {"tip3p": "TIP3PBOX", "opc": "OPCBOX"}
 AROUND_A = 12.0
 """Water between solute and box, in x and y, and beyond the pulled guest in z."""
@@ -90,9 +91,9 @@ class Complex:
         )
 
 
-def read_task(folder: Path) -> dict[str, Any]:
+def read_task(folder: Path) -> dict[str, object]:
     """`task_metadata.json`; UserError where it is missing."""
-    task: dict[str, Any] = documents.load_json(folder / "task_metadata.json")
+    task: dict[str, object] = documents.load_json(folder / "task_metadata.json")
     return task
 
 
@@ -134,23 +135,23 @@ def build(
     alone: the guest by itself, too, and in each box an ion for every charge of the guest that can go when it goes.
     UserError where files contradict each other, EngineFailure where a program fails.
     """
-    task = read_task(inputs)
-    medium = solvent or task.get("solvent", "obc2")
+    task = structure(TaskMetadata, read_task(inputs))
+    medium = solvent or cast("Solvent", task.solvent or "obc2")
     host, guest = mol2.read(inputs / "host.mol2"), mol2.read(inputs / "guest.mol2")
     if host.residue == guest.residue:
         raise UserError(f"host.mol2 and guest.mol2 both name their residue {host.residue}; give them two names.")
     path = inputs / "complex.pdb"
     places = pdb.placed(host, guest, pdb.read_positions(path), path)
     host, guest = host.moved(places[0]), guest.moved(places[1])
-    anchors = geometry.named(host, guest, task["anchors"]) if "anchors" in task else geometry.chosen(host, guest)
+    anchors = geometry.named(host, guest, task.anchors) if task.anchors else geometry.chosen(host, guest)
     aligned = _aligned(np.concatenate(places), anchors)
     count = len(host.names)
     folder.mkdir(parents=True, exist_ok=True)
     pair = (
-        parametrise(host.moved(aligned[:count]), "host", task["host_charge_e"], folder, charges),
-        parametrise(guest.moved(aligned[count:]), "guest", task["guest_charge_e"], folder, charges),
+        parametrise(host.moved(aligned[:count]), "host", task.host_charge_e, folder, charges),
+        parametrise(guest.moved(aligned[count:]), "guest", task.guest_charge_e, folder, charges),
     )
-    around = Medium(medium, pull_a, task.get("ionic_strength_molar", 0.0), abs(pair[1].charge_e) if alone else 0)
+    around = Medium(medium, pull_a, task.ionic_strength_molar, abs(pair[1].charge_e) if alone else 0)
     said = _leap(folder, "complex", {"host": pair[0], "guest": pair[1]}, around)
     if alone:
         said += _leap(folder, "alone", {"guest": pair[1]}, replace(around, pull_a=0.0))
@@ -169,14 +170,15 @@ def build(
     )
 
 
-def diagnostics(built: Complex, task: Mapping[str, Any]) -> dict[str, Any]:
-    """What there is to judge preparation by, under the names of `stage_result`."""
+def diagnostics(built: Complex, task: Mapping[str, object]) -> dict[str, object]:
+    """What there is to judge preparation by, under the names of `stage_result`. task: its metadata."""
+    given = structure(TaskMetadata, task)
     return {
         "atoms": built.atoms,
         "force_field_warnings": list(built.warnings),
         "atom_type_changes": list(built.type_changes),
         "charge_sum_e": built.charge_sum_e,
-        "charge_expected_e": task["host_charge_e"] + task["guest_charge_e"],
+        "charge_expected_e": given.host_charge_e + given.guest_charge_e,
         "renormalised_by_e": built.renormalised_by_e,
     }
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from sophron.records.errors import UserError
 from sophron.science.host_guest.preparation.mol2 import Molecule
+from sophron.science.host_guest.task_metadata import NamedAnchors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,19 +32,24 @@ class Anchors:
     guest: tuple[int, int]
 
 
-def named(host: Molecule, guest: Molecule, names: dict[str, list[str]]) -> Anchors:
+def named(host: Molecule, guest: Molecule, names: NamedAnchors) -> Anchors:
     """Anchors that task metadata name as `:residue@atom`; UserError where a molecule lacks one."""
-    places = {"host": host.names, "guest": tuple(guest.names)}
-    found: dict[str, list[int]] = {}
-    for what, offset in (("host", 0), ("guest", len(host.names))):
-        for name in names[what]:
-            atom = name.partition("@")[2]
-            if atom not in places[what]:
-                raise UserError(f"task_metadata.json: anchors.{what} names {name}, and {what}.mol2 has no such atom.")
-            found.setdefault(what, []).append(offset + places[what].index(atom))
-    if len(found.get("host", ())) != 3 or len(found.get("guest", ())) != 2:
+    held = _places("host", host, names.host, 0)
+    drawn = _places("guest", guest, names.guest, len(host.names))
+    if len(held) != 3 or len(drawn) != 2:
         raise UserError("task_metadata.json: anchors needs three atoms of the host and two of the guest.")
-    return Anchors((found["host"][0], found["host"][1], found["host"][2]), (found["guest"][0], found["guest"][1]))
+    return Anchors((held[0], held[1], held[2]), (drawn[0], drawn[1]))
+
+
+def _places(what: str, molecule: Molecule, names: Sequence[str], offset: int) -> list[int]:
+    """Indices in the complex of the atoms that `names` name; offset: that of the molecule's first atom."""
+    found = []
+    for name in names:
+        atom = name.partition("@")[2]
+        if atom not in molecule.names:
+            raise UserError(f"task_metadata.json: anchors.{what} names {name}, and {what}.mol2 has no such atom.")
+        found.append(offset + tuple(molecule.names).index(atom))
+    return found
 
 
 def chosen(host: Molecule, guest: Molecule) -> Anchors:

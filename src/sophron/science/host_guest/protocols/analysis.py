@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from sophron.records.errors import UserError
+from sophron.records.structure import structure
 from sophron.science.estimators import binding_corrections
 from sophron.science.estimators.mbar import SHORTEST_RUN, Estimate, Run, estimate
 from sophron.science.estimators.refusal import Reason, Refusal
@@ -17,6 +18,7 @@ from sophron.science.estimators.thermodynamic_cycle import Term, total
 from sophron.science.host_guest.protocols.apr_setup import Experiment
 from sophron.science.host_guest.protocols.restrained_system import Site
 from sophron.science.host_guest.sampling.samples import Sampled
+from sophron.science.host_guest.task_metadata import Protonation, Symmetry, TaskMetadata
 
 F = TypeVar("F")
 
@@ -51,7 +53,7 @@ def runs(experiment: Experiment, sampled: Sequence[Sampled]) -> list[Run]:
     return [Run(each.window, experiment.reduced(each.values), each.values[:3], each.seeded) for each in sampled]
 
 
-def binding(experiment: Experiment, sampled: Sequence[Sampled], task: Mapping[str, Any]) -> Binding | Refusal:
+def binding(experiment: Experiment, sampled: Sequence[Sampled], task: Mapping[str, object]) -> Binding | Refusal:
     """Attach, pull, release, equivalent sites and protonation, by a task's metadata, or why there is no number.
 
     Statistical and systematic uncertainty stay apart; the force field's own error is in neither.
@@ -81,24 +83,24 @@ def too_short(sampled: Sequence[Sampled]) -> Refusal | None:
 
 
 def corrected(
-    bound: Bound, sampled: Sequence[Sampled], found: Estimate, task: Mapping[str, Any]
+    bound: Bound, sampled: Sequence[Sampled], found: Estimate, task: Mapping[str, object]
 ) -> list[Term] | Refusal:
     """What is added to binding by a task's metadata: equivalent sites, then protonation where there are pKa values.
 
     sampled, found: of the chain that has the unrestrained guest in its first window.
     """
-    symmetry = _symmetry(bound, sampled, found, task["symmetry"])
+    given = structure(TaskMetadata, task)
+    symmetry = _symmetry(bound, sampled, found, given.symmetry)
     if isinstance(symmetry, Refusal):
         return symmetry
-    protonation = task.get("protonation")
-    if not protonation:
+    if given.protonation is None:
         return [symmetry]
-    return [symmetry, Term("protonation", _protonated(task, protonation, bound.temperature_k))]
+    return [symmetry, Term("protonation", _protonated(given.ph, given.protonation, bound.temperature_k))]
 
 
-def _symmetry(bound: Bound, sampled: Sequence[Sampled], found: Estimate, symmetry: Mapping[str, Any]) -> Term | Refusal:
+def _symmetry(bound: Bound, sampled: Sequence[Sampled], found: Estimate, symmetry: Symmetry) -> Term | Refusal:
     """-RT ln n where a lock kept the guest to one of n equivalent sites; else by what the unrestrained window saw."""
-    sites, locked = symmetry["equivalent_sites"], symmetry["locked_by_restraint"]
+    sites, locked = symmetry.equivalent_sites, symmetry.locked_by_restraint
     samples = [
         each.values[4][:: max(1, round(inefficiency))]
         for each, inefficiency in zip(sampled, found.inefficiencies, strict=True)
@@ -141,11 +143,11 @@ def residual(experiment: Experiment, sampled: Sequence[Sampled]) -> float:
     return float(2 * restraint.k * (distances.mean() - free))
 
 
-def _protonated(task: Mapping[str, Any], protonation: Mapping[str, Any], temperature_k: float) -> float:
+def _protonated(ph: float, protonation: Protonation, temperature_k: float) -> float:
     return binding_corrections.protonation(
-        task["ph"],
-        protonation["pka"],
+        ph,
+        protonation.pka,
         temperature_k,
-        simulated_protonated=protonation["simulated_protonated"],
-        pka_bound=protonation.get("bound_pka"),
+        simulated_protonated=protonation.simulated_protonated,
+        pka_bound=protonation.bound_pka,
     )

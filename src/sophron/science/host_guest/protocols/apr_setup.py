@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,10 +11,10 @@ import numpy as np
 
 from sophron.records import documents
 from sophron.records.atomic import write_json, write_text
+from sophron.records.structure import structure
 from sophron.science.estimators.restraints import Frame, Harmonic, rt
 from sophron.science.host_guest.preparation import geometry
 from sophron.science.host_guest.preparation.complex_builder import Complex
-from sophron.science.host_guest.preparation.geometry import Anchors
 from sophron.science.host_guest.protocols import apr, restrained_system
 from sophron.science.host_guest.protocols.apr import Wall, Window
 from sophron.science.host_guest.protocols.restrained_system import Held, Lock, Site
@@ -94,9 +94,9 @@ class Experiment:
         box = stored["box_a"]
         return cls(
             system=openmm().XmlSerializer.deserialize((folder / "system.xml").read_text()),
-            held=_held(stored["held"]),
-            site=_site(stored["site"]),
-            windows=tuple(_window(each) for each in stored["windows"]),
+            held=structure(Held, stored["held"]),
+            site=structure(Site, stored["site"]),
+            windows=tuple(structure(Window, each) for each in stored["windows"]),
             temperature_k=stored["temperature_k"],
             positions_a=np.load(folder / "start.npz")["positions_a"],
             box_a=(box[0], box[1], box[2]) if box else None,
@@ -164,21 +164,3 @@ def prepare(built: Complex, relaxed: Relaxed, protocol: Protocol, temperature_k:
     windows = chain(protocol)
     restrained_system.hold_guest(system, held, protocol.frame, site)
     return Experiment(system, held, site, windows, temperature_k, positions, relaxed.box_a, built.solvent == "obc2")
-
-
-def _held(stored: Mapping[str, Any]) -> Held:
-    host, guest = stored["anchors"]["host"], stored["anchors"]["guest"]
-    anchors = Anchors((host[0], host[1], host[2]), (guest[0], guest[1]))
-    first, second, third = stored["dummies"]
-    return Held((first, second, third), anchors, tuple(stored["centre"]))
-
-
-def _site(stored: Mapping[str, Any]) -> Site:
-    return Site(Wall(**stored["wall"]), Lock(**stored["lock"]) if stored["lock"] else None)
-
-
-def _window(stored: Mapping[str, Any]) -> Window:
-    each = {name: Harmonic(**one) if one else None for name, one in stored["frame"].items()}
-    distance = Harmonic(**stored["frame"]["distance"])
-    frame = Frame(distance, each["theta"], each["phi"], each["alpha"], each["beta"], each["gamma"])
-    return Window(frame, stored["strength"], Wall(**stored["wall"]) if stored["wall"] else None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,7 +24,7 @@ WORST = {"dwell_within_target": min, "statistical_inefficiency": max}
 """Of the windows of one step, what counts."""
 
 
-def of_seeding(seeded: Seeded[W]) -> dict[str, Any]:
+def of_seeding(seeded: Seeded[W]) -> dict[str, object]:
     """Windows in all, and those that still overlap too little with the next, by short runs."""
     return {"window_count": len(seeded.windows), "thin_windows": list(seeded.thin)}
 
@@ -69,14 +69,18 @@ def inefficiency(series: Sequence[NDArray[np.float64]]) -> dict[str, float]:
     return {"statistical_inefficiency": max(independent(each).inefficiency for each in series)}
 
 
-def of_block(windows: Sequence[Mapping[str, float]], places: range, accepted: Sequence[float]) -> dict[str, Any]:
+def of_block(windows: Sequence[Mapping[str, float]], places: range, accepted: Sequence[float]) -> dict[str, object]:
     """Of all windows that one step has run: the worst where one is worst, else sum or mean.
 
     windows: of each; places: theirs in the chain; accepted: part of the swaps between neighbours that were made.
     """
     if len(windows) == 1:
         return {"window": places.start, **windows[0]}
-    found: dict[str, Any] = {"window": places.start, "windows_in_step": len(windows), "accepted_swaps": list(accepted)}
+    found: dict[str, object] = {
+        "window": places.start,
+        "windows_in_step": len(windows),
+        "accepted_swaps": list(accepted),
+    }
     for name in windows[0]:
         values = [each[name] for each in windows if name in each]
         if name in WORST:

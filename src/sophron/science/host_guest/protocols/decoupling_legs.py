@@ -183,7 +183,7 @@ def prepare(
     return Legs(bound, Leg(free, lambdas.alone, temperature_k, alone.positions_a, alone.box_a))
 
 
-def binding(legs: Legs, sampled: Sequence[Sampled], task: Mapping[str, Any]) -> Decoupled | Refusal:
+def binding(legs: Legs, sampled: Sequence[Sampled], task: Mapping[str, object]) -> Decoupled | Refusal:
     """The sum of the cycle with corrections by a task's metadata, or why there is no number.
 
     Windows of a refusal are those of the common row.

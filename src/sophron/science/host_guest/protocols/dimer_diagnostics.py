@@ -54,7 +54,7 @@ def of_window(
     }
 
 
-def of_overlaps(runs: Sequence[Run]) -> dict[str, Any]:
+def of_overlaps(runs: Sequence[Run]) -> dict[str, object]:
     """Overlap of each window with the next by themselves; it is known where MBAR refuses, too."""
     count = max(run.window for run in runs) + 1
     parts = [np.concatenate([run.reduced for run in runs if run.window == place], axis=1) for place in range(count)]
@@ -65,7 +65,7 @@ def of_overlaps(runs: Sequence[Run]) -> dict[str, Any]:
     return {"window_count": count, "overlaps": overlaps, "minimum_overlap": min(overlaps)}
 
 
-def of_estimate(found: Estimate) -> dict[str, Any]:
+def of_estimate(found: Estimate) -> dict[str, object]:
     """What MBAR and its guards measured."""
     return {
         "overlaps": list(found.overlaps),

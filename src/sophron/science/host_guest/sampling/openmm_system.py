@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sophron.science.host_guest.preparation.complex_builder import Solvent
 from sophron.science.host_guest.sampling.platform import openmm
+from sophron.science.host_guest.task_metadata import Solvent
 
 KJ_PER_KCAL = 4.184
 NM_PER_A = 0.1

@@ -10,14 +10,15 @@ import hashlib
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from sophron.records import documents
 from sophron.records.atomic import write_bytes
 from sophron.records.errors import UserError
+from sophron.records.structure import structure
 from sophron.science import local_data
+from sophron.science.host_guest.task_metadata import Symmetry
 
 SOURCES = Path(__file__).parent / "sources.yaml"
 RAW = "https://raw.githubusercontent.com"
@@ -25,14 +26,28 @@ PATIENCE_S = 60.0
 
 
 @dataclass(frozen=True)
-class Benchmark:
+class PinnedFiles:
+    """Files below `root` of a public repository at a commit. files: path -> sha256."""
+
+    repository: str
+    commit: str
+    root: str
+    files: Mapping[str, str]
+
+    @property
+    def address(self) -> str:
+        """Where they lie on the server."""
+        return f"{self.repository}/{self.commit}/{self.root}"
+
+
+@dataclass(frozen=True)
+class Benchmark(PinnedFiles):
     """One host with its guests, as `sources.yaml` describes it.
 
-    guests: codes in the order that indices count; training: indices; symmetry: as in task metadata; remarks: of
-    guests, what their files are known to contradict; files, references: path -> sha256.
+    guests: codes in the order that indices count; training: indices; remarks: of guests, what their files are known to
+    contradict; references: files of the measured values.
     """
 
-    name: str
     layout: str
     folder: str
     host: str
@@ -41,12 +56,10 @@ class Benchmark:
     temperature_k: float
     ph: float
     ionic_strength_molar: float
-    symmetry: Mapping[str, Any]
-    remarks: Mapping[str, str]
-    files: Mapping[str, str]
-    address: str
-    references: Mapping[str, str]
-    references_address: str
+    symmetry: Symmetry
+    references: PinnedFiles
+    remarks: Mapping[str, str] = field(default_factory=dict)
+    name: str = ""
 
     @property
     def held_out(self) -> tuple[int, ...]:
@@ -59,24 +72,7 @@ def benchmark(name: str) -> Benchmark:
     known = documents.load_yaml(SOURCES).data
     if name not in known:
         raise UserError(f"there is no benchmark {name}; take one of {', '.join(sorted(known))}.")
-    each = known[name]
-    return Benchmark(
-        name=name,
-        layout=each["layout"],
-        folder=each["folder"],
-        host=each["host"],
-        guests=tuple(each["guests"]),
-        training=tuple(each["training"]),
-        temperature_k=each["temperature_k"],
-        ph=each["ph"],
-        ionic_strength_molar=each["ionic_strength_molar"],
-        symmetry=each["symmetry"],
-        remarks=each.get("remarks", {}),
-        files=each["files"],
-        address=_address(each),
-        references=each["references"]["files"],
-        references_address=_address(each["references"]),
-    )
+    return replace(structure(Benchmark, known[name]), name=name)
 
 
 def fetch(found: Benchmark, folder: Path, server: str = RAW) -> Path:
@@ -84,12 +80,12 @@ def fetch(found: Benchmark, folder: Path, server: str = RAW) -> Path:
 
     UserError where a file cannot be had, or is not the pinned one.
     """
-    return _fetched(found, found.files, found.address, folder, server)
+    return _fetched(found, found, folder, server)
 
 
 def fetch_references(found: Benchmark, folder: Path, server: str = RAW) -> Path:
     """Bring the files of measured values to `<folder>/<benchmark's folder>`; as `fetch`."""
-    return _fetched(found, found.references, found.references_address, folder, server)
+    return _fetched(found, found.references, folder, server)
 
 
 def check(found: Benchmark, folder: Path) -> None:
@@ -100,13 +96,13 @@ def check(found: Benchmark, folder: Path) -> None:
             raise UserError(f"{path} is not the file of the benchmark (sha256 differs); fetch it again.")
 
 
-def _fetched(found: Benchmark, files: Mapping[str, str], address: str, folder: Path, server: str) -> Path:
+def _fetched(found: Benchmark, pinned: PinnedFiles, folder: Path, server: str) -> Path:
     target = folder / found.folder
-    for name, digest in files.items():
+    for name, digest in pinned.files.items():
         path = target / name
         if path.is_file() and _sha256(path.read_bytes()) == digest:
             continue
-        url = f"{server}/{address}/{name}"
+        url = f"{server}/{pinned.address}/{name}"
         try:
             with urllib.request.urlopen(url, timeout=PATIENCE_S) as answer:  # noqa: S310 - https, or a test's own
                 data = answer.read()
@@ -120,10 +116,6 @@ def _fetched(found: Benchmark, files: Mapping[str, str], address: str, folder: P
             raise UserError(f"{url} is not the pinned file (sha256 differs); do not use it, and report this.")
         write_bytes(path, data)
     return target
-
-
-def _address(each: Mapping[str, Any]) -> str:
-    return f"{each['repository']}/{each['commit']}/{each['root']}"
 
 
 def _sha256(data: bytes) -> str:

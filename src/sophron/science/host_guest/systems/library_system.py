@@ -14,6 +14,7 @@ import csv
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,13 @@ from sophron.records import SPEC_NAME, documents
 from sophron.records.canonical_json import digest, file_digest
 from sophron.records.documents import Document
 from sophron.records.errors import UserError
+from sophron.records.structure import structure
 from sophron.science import local_data
 from sophron.science.host_guest.preparation import geometry
 from sophron.science.host_guest.preparation.mol2 import Molecule
 from sophron.science.host_guest.systems import library_molecules, tasks
-from sophron.science.host_guest.systems.systems import Task
+from sophron.science.host_guest.systems.systems import Settings, Task
+from sophron.science.host_guest.task_metadata import NamedAnchors
 
 NAME = "library"
 CONDITIONS_FILE, ABOUT_FILE, REFERENCES_FILE = "library.yaml", "guest.yaml", "references.csv"
@@ -41,6 +44,14 @@ ONE_SITE = {"equivalent_sites": 1, "locked_by_restraint": False}
 SCHEMA = "debate/task_metadata"
 
 
+@dataclass(frozen=True)
+class Files:
+    """Of the settings of a library, what says where its files lie. sha256: guest -> digest of its files."""
+
+    folder: str
+    sha256: Mapping[str, str] = field(default_factory=dict)
+
+
 class Library:
     """Settings: `folder` (absolute, or below the campaign's), `temperature_k`, `ph`, `solvent`.
 
@@ -49,7 +60,7 @@ class Library:
 
     form = "molecules"
 
-    def guests(self, settings: Mapping[str, Any]) -> Sequence[str]:
+    def guests(self, settings: Settings) -> Sequence[str]:
         """Names of the sub-folders that hold a guest, sorted; UserError where there is none."""
         folder = _folder(settings, Path.cwd())
         found = sorted(path.parent.name for path in folder.glob("*/guest.mol2"))
@@ -60,16 +71,16 @@ class Library:
             raise UserError(f"{folder / odd}: guests have names of a-z, 0-9 and _; rename this folder")
         return found
 
-    def names(self, settings: Mapping[str, Any]) -> Sequence[str]:
+    def names(self, settings: Settings) -> Sequence[str]:
         """None: guests have names of the user's own, which no file of a task holds."""
         del settings
         return []
 
-    def task(self, settings: Mapping[str, Any], guest: str, folder: Path) -> Task:
+    def task(self, settings: Settings, guest: str, folder: Path) -> Task:
         """The task of one guest, its files below `folder`; UserError where a file is missing, unfit, or not pinned."""
         own = _folder(settings, local_data.folder(folder).parent)
         found = pin(own, guest)
-        wanted = settings.get("sha256", {}).get(guest)
+        wanted = structure(Files, settings).sha256.get(guest)
         if wanted not in (None, found):
             raise UserError(
                 f"{own / guest}: its files or {own / 'host.mol2'} are not those that settings.sha256.{guest} pins; put "
@@ -89,7 +100,7 @@ class Library:
             tuple(remarks),
         )
 
-    def references(self, settings: Mapping[str, Any], folder: Path) -> Mapping[str, float]:
+    def references(self, settings: Settings, folder: Path) -> Mapping[str, float]:
         """Measured values of references.csv in kcal/mol; UserError where there is none: a screen needs none."""
         path = _folder(settings, local_data.folder(folder).parent) / REFERENCES_FILE
         if not path.is_file():
@@ -99,7 +110,7 @@ class Library:
             )
         return _measured(path)
 
-    def pinned(self, settings: Mapping[str, Any], guests: Sequence[str], folder: Path) -> Mapping[str, Any]:
+    def pinned(self, settings: Settings, guests: Sequence[str], folder: Path) -> Settings:
         """The settings with an absolute folder and the digest of each guest's files, all of which are read here.
 
         folder: where a path begins. UserError for the first guest that no task can be made of.
@@ -114,7 +125,7 @@ class Library:
 LIBRARY = Library()
 
 
-def definition(folder: Path) -> dict[str, Any]:
+def definition(folder: Path) -> dict[str, object]:
     """The definition of stage `tasks` for all guests of a folder, whose conditions are in its library.yaml."""
     document = documents.load_yaml(folder / CONDITIONS_FILE)
     if not isinstance(document.data, dict):
@@ -133,7 +144,7 @@ def pin(folder: Path, guest: str) -> str:
     return digest([file_digest(path) for path in (*needed, *([about] if about.is_file() else []))])
 
 
-def _read(folder: Path, guest: str, settings: Mapping[str, Any]) -> tuple[Molecule, Molecule, dict[str, Any]]:
+def _read(folder: Path, guest: str, settings: Settings) -> tuple[Molecule, Molecule, dict[str, object]]:
     """Host and guest in their pose, and the metadata but for the task's name; UserError where they do not fit."""
     own = folder / guest
     host, one = library_molecules.read(folder / "host.mol2", *(own / name for name in MOLECULE_FILES))
@@ -145,7 +156,7 @@ def _read(folder: Path, guest: str, settings: Mapping[str, Any]) -> tuple[Molecu
     }
     try:
         if "anchors" in metadata:
-            geometry.named(host, one, metadata["anchors"])
+            geometry.named(host, one, structure(NamedAnchors, metadata["anchors"]))
         else:
             geometry.chosen(host, one)
     except UserError as error:
@@ -153,24 +164,24 @@ def _read(folder: Path, guest: str, settings: Mapping[str, Any]) -> tuple[Molecu
     return host, one, metadata
 
 
-def _folder(settings: Mapping[str, Any], begins: Path) -> Path:
+def _folder(settings: Settings, begins: Path) -> Path:
     for key in ("folder", *REQUIRED):
         if key not in settings:
             raise UserError(f'the settings of a library lack "{key}"; add it')
     unknown = next((key for key in settings if key not in ("folder", "sha256", *CONDITIONS)), None)
     if unknown is not None:
         raise UserError(f'the settings of a library have no "{unknown}"; known are folder, {", ".join(CONDITIONS)}')
-    return begins / Path(settings["folder"]).expanduser()
+    return begins / Path(structure(Files, settings).folder).expanduser()
 
 
-def _conditions(settings: Mapping[str, Any]) -> dict[str, Any]:
+def _conditions(settings: Settings) -> dict[str, object]:
     """Those of all guests, valid; UserError with the key."""
     found = {"symmetry": ONE_SITE, **{key: settings[key] for key in CONDITIONS if key in settings}}
     _check(Document({"settings": found}, Path(SPEC_NAME)), found, at=("settings",))
     return found
 
 
-def _about(folder: Path) -> dict[str, Any]:
+def _about(folder: Path) -> dict[str, object]:
     """What guest.yaml says; nothing without one. UserError with file, line and key."""
     path = folder / ABOUT_FILE
     if not path.is_file():
@@ -186,7 +197,7 @@ def _about(folder: Path) -> dict[str, Any]:
     return dict(found)
 
 
-def _check(document: Document, found: Mapping[str, Any], at: tuple[str, ...] = ()) -> None:
+def _check(document: Document, found: Mapping[str, object], at: tuple[str, ...] = ()) -> None:
     """Each value against the schema of task metadata, which the whole has to fit."""
     whole = {
         "task": NAME,

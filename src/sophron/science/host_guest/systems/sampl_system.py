@@ -7,16 +7,19 @@ import math
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Self
 
 from sophron.records import documents
 from sophron.records.errors import UserError
+from sophron.records.structure import structure
 from sophron.science import local_data
 from sophron.science.estimators.restraints import rt
 from sophron.science.host_guest.systems import data, tasks
 from sophron.science.host_guest.systems.data import Benchmark
-from sophron.science.host_guest.systems.systems import Task
+from sophron.science.host_guest.systems.systems import Settings, Task
+from sophron.science.host_guest.task_metadata import Solvent
 
 KJ_PER_KCAL = 4.184
 CLIP_TABLE = "CBClip.txt"
@@ -31,15 +34,15 @@ class Sampl:
 
     form = "molecules"
 
-    def guests(self, settings: Mapping[str, Any]) -> Sequence[str]:
+    def guests(self, settings: Settings) -> Sequence[str]:
         """Codes in the order of the benchmark, in lower case."""
         return [code.lower() for code in _benchmark(settings).guests]
 
-    def names(self, settings: Mapping[str, Any]) -> Sequence[str]:
+    def names(self, settings: Settings) -> Sequence[str]:
         """Codes of guests and host."""
         return [*self.guests(settings), _benchmark(settings).host.lower()]
 
-    def task(self, settings: Mapping[str, Any], guest: str, folder: Path) -> Task:
+    def task(self, settings: Settings, guest: str, folder: Path) -> Task:
         """The task of one guest, its files below `folder`."""
         found = _benchmark(settings)
         source = _given(found, settings, folder)
@@ -49,16 +52,18 @@ class Sampl:
         data.check(found, source)
         target = folder / guest
         target.mkdir(parents=True, exist_ok=True)
-        remarks = tasks.write(found, self.guests(settings).index(guest), source, target, settings["solvent"])
+        remarks = tasks.write(
+            found, self.guests(settings).index(guest), source, target, SamplSettings.read(settings).solvent
+        )
         metadata = documents.load_json(target / "task_metadata.json")
         return Task(metadata, {name: target / name for name in tasks.MOLECULES}, remarks)
 
-    def pinned(self, settings: Mapping[str, Any], guests: Sequence[str], folder: Path) -> Mapping[str, Any]:
+    def pinned(self, settings: Settings, guests: Sequence[str], folder: Path) -> Settings:
         """The settings: `sources.yaml` pins the files."""
         del guests, folder
         return settings
 
-    def references(self, settings: Mapping[str, Any], folder: Path) -> Mapping[str, float]:
+    def references(self, settings: Settings, folder: Path) -> Mapping[str, float]:
         """Guest -> measured standard binding free energy in kcal/mol."""
         found = _benchmark(settings)
         source = _given(found, settings, folder)
@@ -71,17 +76,32 @@ class Sampl:
 SAMPL = Sampl()
 
 
-def _benchmark(settings: Mapping[str, Any]) -> Benchmark:
-    for key in ("benchmark", "solvent"):
-        if key not in settings:
-            raise UserError(f'the settings of a SAMPL benchmark lack "{key}"; add it')
-    return data.benchmark(settings["benchmark"])
+@dataclass(frozen=True)
+class SamplSettings:
+    """Settings of a SAMPL benchmark. data: a folder with its files; None: the campaign's, or the public repository."""
+
+    benchmark: str
+    solvent: Solvent
+    data: str | None = None
+
+    @classmethod
+    def read(cls, settings: Settings) -> Self:
+        """From a spec; UserError that names a missing key."""
+        for key in ("benchmark", "solvent"):
+            if key not in settings:
+                raise UserError(f'the settings of a SAMPL benchmark lack "{key}"; add it')
+        return structure(cls, settings)
 
 
-def _given(found: Benchmark, settings: Mapping[str, Any], workdir: Path) -> Path | None:
+def _benchmark(settings: Settings) -> Benchmark:
+    return data.benchmark(SamplSettings.read(settings).benchmark)
+
+
+def _given(found: Benchmark, settings: Settings, workdir: Path) -> Path | None:
     """The folder that settings name, or the campaign's folder `data` where it holds this benchmark."""
-    own = Path(settings["data"]) if "data" in settings else local_data.folder(workdir)
-    return own if "data" in settings or (own / found.folder).is_dir() else None
+    named = SamplSettings.read(settings).data
+    own = local_data.folder(workdir) if named is None else Path(named)
+    return own if named is not None or (own / found.folder).is_dir() else None
 
 
 def _measured(found: Benchmark, folder: Path) -> dict[str, float]:

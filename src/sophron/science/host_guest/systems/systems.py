@@ -6,18 +6,21 @@ Systems are found in the registry `sophron.host_guest_systems` by the name that 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol, Self
 
 from sophron.records import entry_points
 from sophron.records.errors import UserError
+from sophron.records.structure import structure
 from sophron.science.host_guest.protocols.lj_dimer import WALL
 from sophron.science.host_guest.sampling.potentials import LennardJones
 from sophron.science.host_guest.systems import exact_reference
 
 GROUP = "sophron.host_guest_systems"
 PH = 7.0
+Settings = Mapping[str, object]
+"""`settings` of a spec: opaque but for the system that they are of, which reads them into a type of its own."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class Task:
     remarks: what the data contradict and what was done about it, for people; no pipeline and no agent is told.
     """
 
-    metadata: Mapping[str, Any]
+    metadata: Mapping[str, object]
     files: Mapping[str, Path] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
 
@@ -38,23 +41,23 @@ class System(Protocol):
     form: str
     """`particles` or `molecules`: which reference pipeline fits."""
 
-    def guests(self, settings: Mapping[str, Any]) -> Sequence[str]:
+    def guests(self, settings: Settings) -> Sequence[str]:
         """Names of all guests, in the order of the benchmark; UserError where the settings do not fit."""
         ...
 
-    def names(self, settings: Mapping[str, Any]) -> Sequence[str]:
+    def names(self, settings: Settings) -> Sequence[str]:
         """Names of host and guests that no pipeline may depend on."""
         ...
 
-    def task(self, settings: Mapping[str, Any], guest: str, folder: Path) -> Task:
+    def task(self, settings: Settings, guest: str, folder: Path) -> Task:
         """The task of one guest; what files it needs are made in `folder`."""
         ...
 
-    def references(self, settings: Mapping[str, Any], folder: Path) -> Mapping[str, float]:
+    def references(self, settings: Settings, folder: Path) -> Mapping[str, float]:
         """Guest -> standard binding free energy in kcal/mol: measured, or exact; `folder` is there to work in."""
         ...
 
-    def pinned(self, settings: Mapping[str, Any], guests: Sequence[str], folder: Path) -> Mapping[str, Any]:
+    def pinned(self, settings: Settings, guests: Sequence[str], folder: Path) -> Settings:
         """The settings as a spec should sign them for `guests`: with digests of files of the user's own.
 
         folder: where relative paths begin. UserError where a file is missing.
@@ -68,57 +71,69 @@ def find(name: str) -> System:
     return found
 
 
+@dataclass(frozen=True)
+class DimerSettings:
+    """Settings of the dimers. epsilon_kcal_per_mol: guest -> depth of its well."""
+
+    epsilon_kcal_per_mol: Mapping[str, float]
+    sigma_a: float
+    temperature_k: float
+
+    @classmethod
+    def read(cls, settings: Settings) -> Self:
+        """From a spec; UserError that names a missing key."""
+        for each in fields(cls):
+            if each.name not in settings:
+                raise UserError(f'the settings of the dimers lack "{each.name}"; add it')
+        return structure(cls, settings)
+
+
 class Dimers:
     """Lennard-Jones guests of one Lennard-Jones host; their references are sums, not measurements."""
 
     form = "particles"
 
-    def guests(self, settings: Mapping[str, Any]) -> Sequence[str]:
+    def guests(self, settings: Settings) -> Sequence[str]:
         """Names in the order of the settings."""
-        for key in ("epsilon_kcal_per_mol", "sigma_a", "temperature_k"):
-            if key not in settings:
-                raise UserError(f'the settings of the dimers lack "{key}"; add it')
-        return list(settings["epsilon_kcal_per_mol"])
+        return list(DimerSettings.read(settings).epsilon_kcal_per_mol)
 
-    def names(self, settings: Mapping[str, Any]) -> Sequence[str]:
+    def names(self, settings: Settings) -> Sequence[str]:
         """Those of the guests."""
         return self.guests(settings)
 
-    def task(self, settings: Mapping[str, Any], guest: str, folder: Path) -> Task:
+    def task(self, settings: Settings, guest: str, folder: Path) -> Task:
         """Two particles have no files."""
         del folder
+        given = DimerSettings.read(settings)
         return Task(
             {
                 "task": f"dimer {self.guests(settings).index(guest)}",
-                "temperature_k": settings["temperature_k"],
+                "temperature_k": given.temperature_k,
                 "host_charge_e": 0,
                 "guest_charge_e": 0,
                 "symmetry": {"equivalent_sites": 1, "locked_by_restraint": False},
                 "ph": PH,
                 "solvent": "none",
                 "interaction": {
-                    "epsilon_kcal_per_mol": settings["epsilon_kcal_per_mol"][guest],
-                    "sigma_a": settings["sigma_a"],
+                    "epsilon_kcal_per_mol": given.epsilon_kcal_per_mol[guest],
+                    "sigma_a": given.sigma_a,
                     "bound_within_a": WALL.start,
                 },
             }
         )
 
-    def pinned(self, settings: Mapping[str, Any], guests: Sequence[str], folder: Path) -> Mapping[str, Any]:
+    def pinned(self, settings: Settings, guests: Sequence[str], folder: Path) -> Settings:
         """The settings: two particles have no files."""
         del guests, folder
         return settings
 
-    def references(self, settings: Mapping[str, Any], folder: Path) -> Mapping[str, float]:
+    def references(self, settings: Settings, folder: Path) -> Mapping[str, float]:
         """Each by one integral, with the wall that bounds the bound state."""
         del folder
+        given = DimerSettings.read(settings)
         return {
-            guest: exact_reference.binding(
-                LennardJones(settings["epsilon_kcal_per_mol"][guest], settings["sigma_a"]),
-                WALL,
-                settings["temperature_k"],
-            )
-            for guest in self.guests(settings)
+            guest: exact_reference.binding(LennardJones(epsilon, given.sigma_a), WALL, given.temperature_k)
+            for guest, epsilon in given.epsilon_kcal_per_mol.items()
         }
 
 

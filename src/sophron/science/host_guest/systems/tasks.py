@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from sophron.records.atomic import write_json, write_text
 from sophron.records.errors import UserError
 from sophron.science.host_guest.preparation import mol2, pdb
-from sophron.science.host_guest.preparation.complex_builder import Solvent
 from sophron.science.host_guest.preparation.mol2 import Atom, Molecule
 from sophron.science.host_guest.systems.data import Benchmark
+from sophron.science.host_guest.task_metadata import Solvent
 
 MOLECULES = ("host.mol2", "guest.mol2", "complex.pdb")
 """Canonical names of a task's files, beside its metadata."""
@@ -50,12 +51,12 @@ def write(found: Benchmark, index: int, folder: Path, target: Path, solvent: Sol
     """Write one task into `target`; the remarks on its files."""
     one = read(found, index, folder)
     write_molecules(one.host, one.guest, target)
-    task: dict[str, Any] = {
+    task: dict[str, object] = {
         "task": f"{found.name} {index}",
         "temperature_k": found.temperature_k,
         "host_charge_e": one.host.integer_charge("host.mol2"),
         "guest_charge_e": one.guest.integer_charge("guest.mol2"),
-        "symmetry": dict(found.symmetry),
+        "symmetry": asdict(found.symmetry),
         "ph": found.ph,
         "ionic_strength_molar": found.ionic_strength_molar,
         "solvent": solvent,
@@ -105,12 +106,12 @@ def _taproom(found: Benchmark, code: str, folder: Path) -> Guest:
     host, guest = mol2.read(folder / f"{found.host}.mol2"), mol2.read(folder / code / f"{code}.mol2")
     pose = folder / code / f"{found.host}-{code}-p.pdb"  # the name in guest.yaml lacks the pose
     described, frame = _yaml(folder / code / "guest.yaml"), _yaml(folder / "host-p.yaml")
-    remarks = list(_charges(host, guest, described["net_charge"]))
+    remarks = list(_charges(host, guest, described.net_charge))
     if code in found.remarks:
         remarks.append(found.remarks[code])
     anchors = {
-        "host": [f":{HOST_RESIDUE}@{_atom(frame, name)}" for name in ("H1", "H2", "H3")],
-        "guest": [f":{GUEST_RESIDUE}@{_atom(described, name)}" for name in ("G1", "G2")],
+        "host": [f":{HOST_RESIDUE}@{frame.atom(name)}" for name in ("H1", "H2", "H3")],
+        "guest": [f":{GUEST_RESIDUE}@{described.atom(name)}" for name in ("G1", "G2")],
     }
     return Guest(code, *in_pose(host, guest, pose), anchors, tuple(remarks))
 
@@ -171,7 +172,19 @@ def _pdb(host: Molecule, guest: Molecule) -> str:
     return "\n".join([*lines, "END", ""])
 
 
-def _yaml(path: Path) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Taproom:
+    """What is needed of a Taproom file. net_charge: as `+1e`; aliases: H1, G1, ... -> mask of an atom (`:CB7@C1`)."""
+
+    net_charge: str
+    aliases: Mapping[str, str]
+
+    def atom(self, name: str) -> str:
+        """Name of the atom behind an alias."""
+        return self.aliases[name].partition("@")[2]
+
+
+def _yaml(path: Path) -> Taproom:
     """Taproom's YAML; its aliases hold colons that no quotes protect, so only what is needed is read."""
     try:
         text = path.read_text()
@@ -181,8 +194,4 @@ def _yaml(path: Path) -> dict[str, Any]:
     charge = re.search(r"^net_charge:\s*(\S+)", text, re.MULTILINE)
     if charge is None:
         raise UserError(f"{path} has no net_charge; take the file of the benchmark.")
-    return {"net_charge": charge[1], "aliases": aliases}
-
-
-def _atom(described: dict[str, Any], name: str) -> str:
-    return str(described["aliases"][name]).partition("@")[2]
+    return Taproom(charge[1], aliases)
