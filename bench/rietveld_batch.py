@@ -30,7 +30,7 @@ from sophron.cli import _probes
 from sophron.interfaces.rietveld import Background, Freed, Request, Setup
 from sophron.records.package_data import resource
 from sophron.science.rietveld import pattern as patterns
-from sophron.science.rietveld.data import packaged
+from sophron.science.rietveld.data import Source, packaged
 from sophron.science.rietveld.rietx_engine import Rietx
 from sophron.science.rietveld.series import FIRST
 from sophron.science.rietveld.session import model_files
@@ -61,7 +61,7 @@ def make(root: Path, count: int) -> None:
     """The shipped campaign with a series of `count` patterns."""
     shutil.copytree(resource("campaigns", "rietveld-fluorapatite"), root)
     engine = Rietx()
-    pattern = patterns.read(packaged({"package": "rietx", "folder": "data/examples"}, "FAP.XRA"), engine)
+    pattern = patterns.read(packaged(Source("rietx", "data/examples"), "FAP.XRA"), engine)
     engine.close()
     (root / "data").mkdir()
     random = np.random.default_rng(SEED)
@@ -121,17 +121,17 @@ def lead_alone(root: Path) -> float:
 def batch_alone(root: Path, workers: int) -> float:
     """Wall seconds of as many cycles as the batch took, from the same model, shared by the workers."""
     given = samples.load(root / "results" / "data" / "fap" / "sample.json")
-    _, lead, kept = model_files.read(root / "results" / "refine" / "fap" / "model.json", given.pattern)
-    first = tuple(one for one in kept["free"] if one.group in FIRST)
+    _, kept = model_files.read(root / "results" / "refine" / "fap" / "model.json", given.pattern)
+    first = tuple(one for one in kept.free if one.group in FIRST)
     outcomes = (json.loads(path.read_text()) for path in root.glob("results/series/*/outcome.json"))
     rows = [row for outcome in outcomes for row in outcome["result"]["rows"]]
 
     def share(mine: list[dict]) -> None:
         engine = Rietx()
         for row in mine:
-            pattern, state = patterns.read(root / "data" / f"{row['pattern']}.xy", engine), lead
+            pattern, state = patterns.read(root / "data" / f"{row['pattern']}.xy", engine), kept.state
             for number in range(row["cycles"]):
-                free = kept["free"] if number else first
+                free = kept.free if number else first
                 state = engine.refine(pattern, state, Request(free, limit_s=LIMIT_S)).state
         engine.close()
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from record import record
 
 from sophron.interfaces.rietveld import Background, Instrument, Phase, RietveldEngine, Setup
+from sophron.records.structure import unstructure
 from sophron.science.rietveld import engine_messages, pattern, recipe
 from sophron.science.rietveld.gsas2_engine import Gsas2
 from sophron.science.rietveld.refinement import Refinement
@@ -102,7 +103,7 @@ def trap(engine: RietveldEngine, setup: Setup, refinement: Refinement) -> dict[s
     request = {"free": free, "equal": [], "values": {}, "background": None, "cycles": 100}
     asked = {
         "pattern": engine_messages.pattern(setup.pattern),
-        "state": engine_messages.state(refinement.current.state),
+        "state": unstructure(refinement.current.state),
     }
     process = engine._make()
     answer = process.ask("refine", {**asked, "request": request}, PATIENCE_S)

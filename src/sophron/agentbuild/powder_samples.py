@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from sophron.agentbuild.samples import Given
-from sophron.interfaces.rietveld import Phase, RietveldEngine
+from sophron.interfaces.rietveld import Instrument, Phase, RietveldEngine
 from sophron.records import entry_points
 from sophron.records.errors import UserError
+from sophron.records.structure import structure
 from sophron.science.rietveld import pattern
-from sophron.science.rietveld.session.sample import GivenPhase, Role, Sample, data, instrument
+from sophron.science.rietveld.session.sample import GivenPhase, Role, Sample, data
 
 ENGINES = "sophron.rietveld_engines"
 FOLDER_VARIABLE = "SOPHRON_XRD_DATA"
@@ -37,9 +38,8 @@ def of_files(folder: Path, parameters: Mapping[str, Any]) -> Given:
         for one in parameters["phases"]
     )
     limits = parameters["limits_deg"]
-    return _given(
-        Sample(parameters["engine"], read, phases, instrument(parameters["instrument"]), (limits[0], limits[1]))
-    )
+    instrument = structure(Instrument, parameters["instrument"])
+    return _given(Sample(parameters["engine"], read, phases, instrument, (limits[0], limits[1])))
 
 
 def of_series(folder: Path, parameters: Mapping[str, Any]) -> Given:

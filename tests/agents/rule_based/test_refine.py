@@ -122,7 +122,7 @@ def test_it_climbs_its_recipe_and_claims_what_is_there(refined, simulated):
     assert [one["whole"] for one in report["plots"]] == [True, True, False, False]
     labels = [state.label for state in session.trajectory.states]
     assert labels == ["start", "scale", "cell", "width", "start", "test Si"]
-    assert all(one["ok"] for one in session.trajectory.calls)
+    assert all(one.ok for one in session.trajectory.calls)
 
 
 def test_it_never_claims_what_is_not_significant(refined, simulated):
@@ -176,7 +176,7 @@ def test_zero_and_displacement_together_are_recovered_from_and_never_both_free(r
     groups = {one["group"] for one in report["refined"]["groups"]}
     assert {"cell", "zero"} <= groups
     assert "displacement" not in groups
-    assert any(one["tool"] == "roll_back" for one in session.trajectory.calls)
+    assert any(one.tool == "roll_back" for one in session.trajectory.calls)
     assert any(one["group"] == "displacement" and "zero" in one["reason"] for one in report["held"])
 
 

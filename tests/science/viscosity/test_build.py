@@ -85,7 +85,10 @@ def test_positions_survive_the_data_file(tmp_path):
         ({"chain_length": 7}, "do not make whole chains of 7"),
         ({"chain_length": 1}, "single beads have none"),
         ({"model": {"pair": "lj", "cutoff": 2.5, "shift": True}}, "chains need bonds"),
-        ({"atoms": 40, "model": {"pair": "lj", "cutoff": 2.5, "shift": True, "bonds": {}}}, "over half the box edge"),
+        (
+            {"atoms": 40, "model": {"pair": "lj", "cutoff": 2.5, "shift": True, "bonds": {"k": 30.0, "r0": 1.5}}},
+            "over half the box edge",
+        ),
     ],
 )
 def test_contradictions_are_refused(melt, tmp_path, changes, said):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+
+from sophron.interfaces.kind import Definition
 
 STEPS = 4
 """Of a short series, so that some workers share it."""
@@ -12,7 +13,7 @@ MOST = 25
 """Patterns a step of a long one: what a step costs beside its engine's cycles is then a few per cent of them."""
 
 
-def of(definition: Mapping[str, Any]) -> dict[str, Sequence[Mapping[str, Any]]]:
+def of(definition: Definition) -> dict[str, Sequence[Mapping[str, str]]]:
     """Number of a batch, from 1 -> its patterns, in their order. definition: of the stage series.
 
     Without `patterns_a_step` a sequential series is one batch.

@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult, UpstreamStep
+from sophron.records.structure import structure, unstructure
 from sophron.science.figures import BLUE, saved_figure
+from sophron.science.rietveld import series
 
 NORMAL = 1.959964
 """Half-width of a 95 % interval in standard errors."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """The parameter of the definition in one pattern. claimed: candidates that its report claims."""
+
+    pattern: str
+    value: float
+    esd: float | None
+    esd_counting: float | None
+    rwp_percent: float
+    gof: float
+    engine: str
+    stands: bool
+    claimed: tuple[str, ...]
 
 
 def run(ctx: StepContext) -> StepResult:
@@ -24,14 +41,13 @@ def run(ctx: StepContext) -> StepResult:
     steps = ctx.upstream["refine"]
     name = ctx.definition["parameter"]
     rows = [_row(step, name) for step in steps]
-    followers = (row for step in ctx.upstream.get("series", ()) for row in step.result["rows"])
-    rows += [_followed(row, name) for row in followers if row["stands"]]
-    value: float | None = rows[0]["value"] if len(rows) == 1 else None
-    error: float | None = rows[0]["esd"] if len(rows) == 1 else None
+    followers = (structure(series.Row, row) for step in ctx.upstream.get("series", ()) for row in step.result["rows"])
+    rows += [_followed(row, name) for row in followers if row.stands]
+    value, error = (rows[0].value, rows[0].esd) if len(rows) == 1 else (None, None)
     ends = (None, None) if value is None or error is None else (value - NORMAL * error, value + NORMAL * error)
     path = ctx.workdir / "series.svg"
     _draw(path, rows, name)
-    result: dict[str, Any] = {
+    result = {
         "value": value,
         "standard_error": error,
         "interval_low": ends[0],
@@ -39,45 +55,35 @@ def run(ctx: StepContext) -> StepResult:
         "units": ctx.definition["units"],
         "refusal": None if len(rows) == 1 else f"series: {len(rows)} patterns give {name} as a series, not one value",
         "patterns": len(rows),
-        "reports_that_stand": sum(row["stands"] for row in rows),
-        "largest_rwp_percent": max(row["rwp_percent"] for row in rows),
-        "engine": rows[0]["engine"],
-        "rows": rows,
+        "reports_that_stand": sum(row.stands for row in rows),
+        "largest_rwp_percent": max(row.rwp_percent for row in rows),
+        "engine": rows[0].engine,
+        "rows": unstructure(rows),
     }
     return StepResult(result, {"series_plot": path}, {"numpy": np.__version__})
 
 
-def _row(step: UpstreamStep, name: str) -> dict[str, Any]:
+def _row(step: UpstreamStep, name: str) -> Row:
     found = step.result["parameters"].get(name)
     if found is None:
         raise EngineFailure(f"{step.wildcards['pattern']}: {name} was not refined; see its report for why")
-    return {
-        "pattern": step.wildcards["pattern"],
-        "value": found["value"],
-        "esd": found["esd"],
-        "esd_counting": found["esd_counting"],
-        "rwp_percent": step.result["rwp_percent"],
-        "gof": step.result["gof"],
-        "engine": step.result["engine"],
-        "stands": step.result["stands"],
-        "claimed": sorted(one["name"] for one in step.result["phases"] if one["claimed"]),
-    }
+    claimed = sorted(one["name"] for one in step.result["phases"] if one["claimed"])
+    return structure(Row, {**step.result, **step.wildcards, **found, "claimed": claimed})
 
 
-def _followed(row: dict[str, Any], name: str) -> dict[str, Any]:
+def _followed(row: series.Row, name: str) -> Row:
     """The same of a pattern that followed a lead: nobody reported of it, so it claims nothing."""
-    found = row["parameters"].get(name)
+    found = row.parameters.get(name)
     if found is None:
-        raise EngineFailure(f"{row['pattern']}: {name} was not refined; free it in the refinement of the lead")
-    indices = {key: row[key] for key in ("pattern", "rwp_percent", "gof", "engine", "stands")}
-    return {**found, **indices, "claimed": []}
+        raise EngineFailure(f"{row.pattern}: {name} was not refined; free it in the refinement of the lead")
+    return structure(Row, {**unstructure(row), **unstructure(found), "claimed": ()})
 
 
-def _draw(path: Path, rows: Sequence[dict[str, Any]], name: str) -> None:
+def _draw(path: Path, rows: Sequence[Row], name: str) -> None:
     with saved_figure(path) as figure:
         axes = figure.subplots()
         at = np.arange(len(rows))
-        errors = [row["esd"] or 0.0 for row in rows]
-        axes.errorbar(at, [row["value"] for row in rows], errors, fmt="o", color=BLUE, markersize=4, capsize=2)
-        axes.set_xticks(at, [row["pattern"] for row in rows] if len(rows) <= 20 else [""] * len(rows))
+        errors = [row.esd or 0.0 for row in rows]
+        axes.errorbar(at, [row.value for row in rows], errors, fmt="o", color=BLUE, markersize=4, capsize=2)
+        axes.set_xticks(at, [row.pattern for row in rows] if len(rows) <= 20 else [""] * len(rows))
         axes.set_ylabel(name)

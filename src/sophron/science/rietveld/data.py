@@ -6,17 +6,18 @@ import importlib.util
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
-from sophron.interfaces.rietveld import Phase, RietveldEngine
+from sophron.interfaces.rietveld import Instrument, Phase, RietveldEngine
 from sophron.records import entry_points
 from sophron.records.atomic import write_bytes, write_json
 from sophron.records.canonical_json import file_digest
 from sophron.records.errors import UserError
+from sophron.records.structure import structure
 from sophron.science import local_data
 from sophron.science.rietveld import pattern as patterns
 from sophron.science.rietveld.session import sample as samples
@@ -26,19 +27,55 @@ TIMEOUT_S = 60.0
 LARGEST_BYTES = 64 * 1024**2
 
 
+@dataclass(frozen=True)
+class Source:
+    """Where pinned files come from: a folder of an installed package, or an address that they are downloaded from."""
+
+    package: str | None = None
+    folder: str = ""
+    url: str = ""
+
+
+@dataclass(frozen=True)
+class PinnedFile:
+    """A file that a definition pins."""
+
+    name: str
+    file: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class PinnedPhase(PinnedFile):
+    """A phase of a definition, with its CIF."""
+
+    role: samples.Role
+    march_axis: tuple[int, int, int] | None
+
+
+@dataclass(frozen=True)
+class DataDefinition:
+    """Definition of the stage data (`rietveld/data.schema.yaml`). Ranges in degrees 2 theta."""
+
+    engine: str
+    source: Source | None
+    patterns: tuple[PinnedFile, ...]
+    phases: tuple[PinnedPhase, ...]
+    instrument: Instrument
+    limits_deg: tuple[float, float] | None
+    excluded_deg: tuple[tuple[float, float], ...]
+
+
 def run(ctx: StepContext) -> StepResult:
     """Check everything that the refinement of this pattern starts from.
 
     UserError where a file is not there: with the file the next call goes on. EngineFailure where the pinned one is
     unfit, which only another definition cures.
     """
-    definition = ctx.definition
-    about = next(one for one in definition["patterns"] if one["name"] == ctx.wildcards["pattern"])
-    files = {
-        one["name"]: pinned(definition["source"], one["file"], one["sha256"], ctx.workdir)
-        for one in (about, *definition["phases"])
-    }
-    engine: RietveldEngine = entry_points.load(REGISTRY, definition["engine"])()
+    definition = structure(DataDefinition, ctx.definition)
+    about = next(one for one in definition.patterns if one.name == ctx.wildcards["pattern"])
+    files = {one.name: pinned(definition.source, one, ctx.workdir) for one in (about, *definition.phases)}
+    engine: RietveldEngine = entry_points.load(REGISTRY, definition.engine)()
     try:
         sample = _sample(definition, about, files, engine)
     except UserError as error:
@@ -64,53 +101,47 @@ def run(ctx: StepContext) -> StepResult:
 
 
 def _sample(
-    definition: Mapping[str, Any], about: Mapping[str, Any], files: Mapping[str, Path], engine: RietveldEngine
+    definition: DataDefinition, about: PinnedFile, files: Mapping[str, Path], engine: RietveldEngine
 ) -> samples.Sample:
-    phases = tuple(_phase(one, files[one["name"]]) for one in definition["phases"])
-    given = patterns.read(files[about["name"]], engine)
-    limits = definition["limits_deg"]
+    given = patterns.read(files[about.name], engine)
     return samples.Sample(
         engine.name,
-        type(given)(about["name"], given.two_theta_deg, given.intensity, given.sigma),
-        phases,
-        samples.instrument(definition["instrument"]),
-        None if limits is None else (limits[0], limits[1]),
-        tuple((low, high) for low, high in definition["excluded_deg"]),
+        type(given)(about.name, given.two_theta_deg, given.intensity, given.sigma),
+        tuple(_phase(one, files[one.name]) for one in definition.phases),
+        definition.instrument,
+        definition.limits_deg,
+        definition.excluded_deg,
     )
 
 
-def _phase(one: Mapping[str, Any], path: Path) -> samples.GivenPhase:
+def _phase(one: PinnedPhase, path: Path) -> samples.GivenPhase:
     try:
         cif = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise UserError(f"{path}: is no UTF-8 text; save the CIF as such") from None
-    axis = one["march_axis"]
-    return samples.GivenPhase(
-        Phase(one["name"], cif, None if axis is None else (axis[0], axis[1], axis[2])), one["role"]
-    )
+    return samples.GivenPhase(Phase(one.name, cif, one.march_axis), one.role)
 
 
-def pinned(source: Mapping[str, Any] | None, name: str, sha256: str, workdir: Path) -> Path:
+def pinned(source: Source | None, wanted: PinnedFile, workdir: Path) -> Path:
     """The file with this digest: of the campaign's folder, else of a package, else downloaded. UserError."""
-    path = local_data.folder(workdir) / name
+    path = local_data.folder(workdir) / wanted.file
     if not path.is_file() and source is not None:
-        path = packaged(source, name) if "package" in source else _downloaded(source["url"], name, workdir)
+        path = packaged(source, wanted.file) if source.package else _downloaded(source.url, wanted.file, workdir)
     if not path.is_file():
         raise UserError(f"{path}: there is no such file; put it there")
-    if file_digest(path) != sha256:
+    if file_digest(path) != wanted.sha256:
         raise UserError(
-            f"{path}: is not the file that campaign.yaml pins (sha256 {sha256[:12]}...); put that one there"
+            f"{path}: is not the file that campaign.yaml pins (sha256 {wanted.sha256[:12]}...); put that one there"
         )
     return path
 
 
-def packaged(source: Mapping[str, Any], name: str) -> Path:
-    """The file `name` in a folder of an installed package: `{package, folder}`. UserError where that is not there."""
-    spec = importlib.util.find_spec(source["package"])
+def packaged(source: Source, name: str) -> Path:
+    """The file `name` in a folder of an installed package. UserError where that is not there."""
+    spec = importlib.util.find_spec(source.package) if source.package else None
     if spec is None or spec.origin is None:
-        raise UserError(f"the package {source['package']}, which ships {name}, is not installed; install it")
-    folder: str = source["folder"]
-    return Path(spec.origin).parent / folder / name
+        raise UserError(f"the package {source.package}, which ships {name}, is not installed; install it")
+    return Path(spec.origin).parent / source.folder / name
 
 
 def _downloaded(url: str, name: str, workdir: Path) -> Path:

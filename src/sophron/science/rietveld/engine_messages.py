@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from sophron.interfaces.rietveld import Background, Pattern, Request, Setup, State
+from sophron.interfaces.rietveld import Pattern, Request, Setup
 from sophron.interfaces.rietveld_fit import Correlation, Curves, Fit, Flag, Parameter, PhaseFit, Rwp
 
 
-def pattern(given: Pattern) -> dict[str, Any]:
+def pattern(given: Pattern) -> dict[str, list[float]]:
     """Lists of a pattern, under the names of its fields."""
     lists = {"two_theta_deg": given.two_theta_deg.tolist(), "intensity": given.intensity.tolist()}
     return lists if given.sigma is None else {**lists, "sigma": given.sigma.tolist()}
 
 
-def setup(given: Setup, limits_deg: tuple[float, float]) -> dict[str, Any]:
+def setup(given: Setup, limits_deg: tuple[float, float]) -> dict[str, object]:
     """A setup without its pattern, with the limits that hold."""
     return {
         "phases": [asdict(one) for one in given.phases],
@@ -29,42 +29,14 @@ def setup(given: Setup, limits_deg: tuple[float, float]) -> dict[str, Any]:
     }
 
 
-def request(given: Request) -> dict[str, Any]:
+def request(given: Request) -> dict[str, object]:
     """A request; `limit_s` goes with the question itself."""
-    data = asdict(given)
-    del data["limit_s"]
-    return data
+    return {name: value for name, value in asdict(given).items() if name != "limit_s"}
 
 
-def state(given: State) -> dict[str, Any]:
-    """A state as JSON, for an engine or a file."""
-    return asdict(given)
-
-
-def state_back(data: Mapping[str, Any]) -> State:
-    """The state that `state` made; KeyError or TypeError for anything else."""
-    low, high = data["limits_deg"]
-    return State(
-        **{
-            **data,
-            "background": Background(**data["background"]),
-            "limits_deg": (low, high),
-            "moved": tuple(data["moved"]),
-        }
-    )
-
-
-def fit_back(data: Mapping[str, Any], engine: str) -> Fit:
-    """A fit from what an engine's process said."""
-    numbers = (
-        "rp_percent",
-        "r_expected_percent",
-        "chi2",
-        "gof",
-        "observations",
-        "variables",
-        "largest_shift_over_esd",
-    )
+def fit_back(data: Mapping[str, Any], engine: str, curves: Curves) -> Fit:
+    """A fit from what an engine's process said, or from what `fit` wrote; KeyError or TypeError for anything else."""
+    numbers = ("rp_percent", "r_expected_percent", "chi2", "gof", "observations", "variables", "largest_shift_over_esd")
     return Fit(
         rwp=Rwp(data["rwp_percent"], engine),
         **{key: data[key] for key in numbers},
@@ -72,11 +44,11 @@ def fit_back(data: Mapping[str, Any], engine: str) -> Fit:
         correlations=tuple(Correlation(**one) for one in data["correlations"]),
         phases=tuple(PhaseFit(**one) for one in data["phases"]),
         flags=tuple(Flag(**one) for one in data["flags"]),
-        curves=_curves(data["curves"]),
+        curves=curves,
     )
 
 
-def fit(given: Fit) -> dict[str, Any]:
+def fit(given: Fit) -> dict[str, object]:
     """A fit as JSON without its curves, for a file: `fit_back` reads it again beside them."""
     data = asdict(given)
     data["rwp_percent"] = data.pop("rwp")["percent"]
@@ -84,7 +56,8 @@ def fit(given: Fit) -> dict[str, Any]:
     return data
 
 
-def _curves(data: Mapping[str, Any]) -> Curves:
+def curves(data: Mapping[str, Any]) -> Curves:
+    """The curves that an engine's process said."""
     arrays = {key: np.array(one, dtype=float) for key, one in data.items() if key != "ticks_deg"}
     ticks = {phase: np.array(one, dtype=float) for phase, one in data["ticks_deg"].items()}
     return Curves(**arrays, ticks_deg=ticks)

@@ -47,7 +47,7 @@ class EngineProcess:
         self._folder: Path | None = None
         self._unread = b""
 
-    def ask(self, operation: str, arguments: Mapping[str, Any], limit_s: float) -> Any:
+    def ask(self, operation: str, arguments: Mapping[str, object], limit_s: float) -> Any:
         """Its answer. Raises EngineTimeout, EngineFailed, and UserError for what it refuses."""
         if self._process is None or self._process.poll() is not None:
             self._start()

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
 from sophron.interfaces.rietveld import Cycle, Request, RietveldEngine
 from sophron.records import documents, entry_points
 from sophron.records.atomic import write_json, write_text
 from sophron.records.errors import UserError
+from sophron.records.structure import structure, unstructure
 from sophron.science.rietveld import plots, refined_cif, report_check
 from sophron.science.rietveld.data import REGISTRY
 from sophron.science.rietveld.refinement import save_curves
 from sophron.science.rietveld.session import model_files, sample
 from sophron.science.rietveld.session.inspection_tools import worst_windows
+from sophron.science.rietveld.session.report import Report
 from sophron.science.rietveld.session.rounding import fit_numbers, significance
+from sophron.science.rietveld.session.trajectory import Calls
 
 RULE = "refinement"
 """The agent rule whose answer this stage takes up."""
@@ -34,36 +35,33 @@ def run(ctx: StepContext) -> StepResult:
     given = sample.load(ctx.one("data").files["sample"])
     engine: RietveldEngine = entry_points.load(REGISTRY, given.engine)()
     try:
-        pattern, state, kept = model_files.read(answer.files["model"], given.pattern)
-        cycle = engine.refine(pattern, state, Request(kept["free"], kept["equal"], limit_s=LIMIT_S))
+        pattern, kept = model_files.read(answer.files["model"], given.pattern)
+        cycle = engine.refine(pattern, kept.state, Request(kept.free, kept.equal, limit_s=LIMIT_S))
     except UserError as error:
         raise EngineFailure(f"the model that the agent left: {error}") from None
     finally:
         engine.close()
     if cycle.fit is None:
         raise EngineFailure(f"one more cycle from the reported model {cycle.ended}: {cycle.reason}")
-    trajectory = documents.load_json(answer.files["trajectory"])
-    recipe = ctx.definition["recipe"]
-    found = report_check.Checked(answer.result, cycle, kept, given, recipe, float(ctx.definition["tolerance"]))
-    differences = [*found.differences(), *report_check.of_trajectory(answer.result, trajectory)]
+    trajectory = structure(Calls, documents.load_json(answer.files["trajectory"]))
+    report, recipe = structure(Report, answer.result), structure(report_check.Recipe, ctx.definition["recipe"])
+    found = report_check.Checked(report, cycle, kept, given, recipe, float(ctx.definition["tolerance"]))
+    differences = [*found.differences(), *report_check.of_trajectory(report, trajectory)]
     files = _files(ctx.workdir, cycle, given, answer.files["trajectory"])
     shutil.copyfile(answer.files["model"], files["model"])
     write_json(files["report"], dict(answer.result))
     return StepResult(_result(cycle, found, differences, trajectory), files, {given.engine: cycle.state.version})
 
 
-def _result(
-    cycle: Cycle, found: report_check.Checked, differences: list[str], trajectory: Mapping[str, Any]
-) -> dict[str, Any]:
+def _result(cycle: Cycle, found: report_check.Checked, differences: list[str], trajectory: Calls) -> dict[str, object]:
     fit = found.fit
-    calls = trajectory["calls"]
-    seen = [one["plot"] for one in calls if one["plot"] is not None]
-    cycles = [one for one in calls if one["ended"] is not None]
-    numbers: dict[str, Any] = dict(fit_numbers(fit))
-    claimed = [one for one in found.report["phases"] if one["claimed"] and one["role"] == "candidate"]
-    least = min((significance(fit, one["name"]) or 0.0 for one in claimed if one["in_model"]), default=None)
+    calls = trajectory.calls
+    seen = [one.plot for one in calls if one.plot is not None]
+    cycles = [one for one in calls if one.ended is not None]
+    claimed = [one for one in found.report.phases if one.claimed and one.role == "candidate"]
+    least = min((significance(fit, one.name) or 0.0 for one in claimed if one.in_model), default=None)
     return {
-        **numbers,
+        **fit_numbers(fit),
         "variables": fit.variables,
         "observations": fit.observations,
         "stands": not differences,
@@ -71,17 +69,17 @@ def _result(
         "engine": fit.rwp.engine,
         "engine_version": cycle.state.version,
         "converged": cycle.ended == "converged",
-        "weights": found.kept["weights"],
+        "weights": found.kept.weights,
         "largest_move_over_esd": found.largest_move(),
         "impurities_claimed": len(claimed),
         "least_claimed_significance": least,
         "calls": len(calls),
         "plots_seen": len(seen),
-        "whole_plots_seen": sum(one["whole"] for one in seen),
+        "whole_plots_seen": sum(one.whole for one in seen),
         "cycles": len(cycles),
-        "cycles_failed": sum(not one["ok"] for one in cycles),
+        "cycles_failed": sum(not one.ok for one in cycles),
         "engine_s": cycle.wall_s,
-        "phases": found.phases(),
+        "phases": unstructure(found.phases()),
         "parameters": {
             one.name: {"value": one.value, "esd": one.esd, "esd_counting": one.esd_counting} for one in fit.parameters
         },
@@ -113,6 +111,6 @@ def _files(workdir: Path, cycle: Cycle, given: sample.Sample, trajectory: Path) 
     save_curves(files["curves"], fit.curves)
     plots.pattern_png(fit, files["pattern_plot"])
     worst = worst_windows(fit)[0]
-    plots.pattern_png(fit, files["window_plot"], (worst["low_deg"], worst["high_deg"]))
+    plots.pattern_png(fit, files["window_plot"], (worst.low_deg, worst.high_deg))
     shutil.copyfile(trajectory, files["trajectory"])
     return files

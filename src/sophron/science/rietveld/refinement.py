@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from sophron.interfaces.rietveld_fit import Curves, Fit
 from sophron.records.atomic import write_json
 from sophron.records.canonical_json import digest
 from sophron.records.errors import UserError
+from sophron.records.structure import structure, unstructure
 from sophron.science.rietveld import engine_messages
 
 
@@ -87,7 +87,7 @@ def write_kept(folder: Path, kept: Kept) -> None:
     if kept.fit is not None:
         write_json(at / "fit.json", {"engine": kept.fit.rwp.engine, **engine_messages.fit(kept.fit)})
         save_curves(at / CURVES, kept.fit.curves)
-    data = engine_messages.state(kept.state)
+    data = unstructure(kept.state)
     named = {"number": kept.number, "parent": kept.parent, "label": kept.label, "digest": digest(data), "state": data}
     write_json(at / "state.json", named)
 
@@ -100,16 +100,14 @@ def read_kept(folder: Path, number: int) -> Kept:
         if digest(named["state"]) != named["digest"]:
             raise UserError(f"{at / 'state.json'}: was changed since it was written; begin anew")
         fit = _fit(at) if (at / "fit.json").is_file() else None
-        return Kept(number, named["parent"], named["label"], engine_messages.state_back(named["state"]), fit)
+        return Kept(number, named["parent"], named["label"], structure(State, named["state"]), fit)
     except (KeyError, TypeError, ValueError, OSError) as error:
         raise UserError(f"{at}: not a state of a refinement ({type(error).__name__}); begin anew") from None
 
 
 def _fit(at: Path) -> Fit:
-    data: dict[str, Any] = json.loads((at / "fit.json").read_text(encoding="utf-8"))
-    empty: dict[str, Any] = {name: [] for name in _CURVES}
-    read = engine_messages.fit_back({**data, "curves": {**empty, "ticks_deg": {}}}, data["engine"])
-    return replace(read, curves=load_curves(at / CURVES))
+    data = json.loads((at / "fit.json").read_text(encoding="utf-8"))
+    return engine_messages.fit_back(data, data["engine"], load_curves(at / CURVES))
 
 
 _CURVES = ("two_theta_deg", "observed", "calculated", "background", "sigma")
@@ -118,11 +116,11 @@ _TICKS = "ticks_deg/"
 
 def save_curves(path: Path, curves: Curves) -> None:
     """Arrays of a fit as NPZ: five columns, and `ticks_deg/<phase>`."""
-    arrays: dict[str, Any] = {name: getattr(curves, name) for name in _CURVES}
-    arrays |= {_TICKS + phase: at for phase, at in curves.ticks_deg.items()}
+    columns = {name: getattr(curves, name) for name in _CURVES}
+    ticks = {_TICKS + phase: at for phase, at in curves.ticks_deg.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as stream:
-        np.savez_compressed(stream, **arrays)
+        np.savez_compressed(stream, **{**columns, **ticks})
 
 
 def load_curves(path: Path) -> Curves:

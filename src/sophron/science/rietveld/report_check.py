@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
-from sophron.interfaces.rietveld import Cycle
+from sophron.interfaces.rietveld import Cycle, Group
 from sophron.interfaces.rietveld_fit import Fit
 from sophron.records.errors import UserError
 from sophron.science.rietveld import request_validation
+from sophron.science.rietveld.session.model_files import Model
+from sophron.science.rietveld.session.report import FitNumbers, Report, ReportedPhase
 from sophron.science.rietveld.session.rounding import fit_numbers, phase_numbers
-from sophron.science.rietveld.session.sample import Sample
+from sophron.science.rietveld.session.sample import Role, Sample
+from sophron.science.rietveld.session.trajectory import Calls
 
 MOVE_ESD = 0.5
 """A reported model that moves further in one more cycle had not converged."""
@@ -23,15 +25,41 @@ CLAIM = 0.02
 """Relative: by so much a recomputed significance may miss what the recipe wants, and the claim still stands."""
 
 
+@dataclass(frozen=True)
+class Candidates:
+    """Of a recipe, what it says of phases that may be there."""
+
+    claim_significance: float | None = None
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Of a recipe, what a report is checked against."""
+
+    candidates: Candidates = field(default_factory=Candidates)
+
+
+@dataclass(frozen=True)
+class ClaimedPhase:
+    """A phase as the model has it, with what the report claims."""
+
+    name: str
+    role: Role
+    claimed: bool
+    significance: float | None
+    weight_fraction: float | None
+    weight_fraction_esd: float | None
+
+
 @dataclass(frozen=True, eq=False)
 class Checked:
     """A report beside the cycle that repeats it. kept: the agent's model; tolerance: relative, of each number."""
 
-    report: Mapping[str, Any]
+    report: Report
     cycle: Cycle
-    kept: Mapping[str, Any]
+    kept: Model
     sample: Sample
-    recipe: Mapping[str, Any]
+    recipe: Recipe
     tolerance: float
 
     @property
@@ -44,10 +72,10 @@ class Checked:
     def differences(self) -> Iterator[str]:
         """What does not stand, one sentence each."""
         yield from self._identity()
-        if self.report["fit"] is None:
+        if self.report.fit is None:
             yield "the report gives no fit, and there is one"
             return
-        yield from self._indices()
+        yield from self._indices(self.report.fit)
         yield from self._parameters()
         yield from self._phases()
         if self.largest_move() > MOVE_ESD:
@@ -57,69 +85,69 @@ class Checked:
         version = self.cycle.state.version
         wanted = {"pattern": self.sample.pattern.name, "engine": self.sample.engine, "engine_version": version}
         for key, value in wanted.items():
-            if self.report[key] != value:
-                yield f"{key} is {self.report[key]}, and it was {value}"
-        if self.report["state"] != self.kept["number"]:
-            yield f"the report speaks of state {self.report['state']}, and the model is of {self.kept['number']}"
+            if getattr(self.report, key) != value:
+                yield f"{key} is {getattr(self.report, key)}, and it was {value}"
+        if self.report.state != self.kept.number:
+            yield f"the report speaks of state {self.report.state}, and the model is of {self.kept.number}"
 
-    def _indices(self) -> Iterator[str]:
-        said, numbers = self.report["fit"], fit_numbers(self.fit)
-        if said["rwp_engine"] != self.fit.rwp.engine or said["weights"] != self.kept["weights"]:
+    def _indices(self, said: FitNumbers) -> Iterator[str]:
+        numbers = fit_numbers(self.fit)
+        if said.rwp_engine != self.fit.rwp.engine or said.weights != self.kept.weights:
             yield "the R factor is of another engine or of other weights than the model's"
         for key in ("rwp_percent", "rp_percent", "r_expected_percent", "chi2", "gof", "observations", "variables"):
-            yield from self._differs(f"fit.{key}", said[key], numbers[key], self.tolerance)
-        if self.report["refined"]["count"] != self.fit.variables:
-            yield f"refined.count is {self.report['refined']['count']}, and {self.fit.variables} were free"
+            yield from self._differs(f"fit.{key}", getattr(said, key), numbers[key], self.tolerance)
+        if self.report.refined.count != self.fit.variables:
+            yield f"refined.count is {self.report.refined.count}, and {self.fit.variables} were free"
 
     def _parameters(self) -> Iterator[str]:
-        said = {one["name"]: one for one in self.report["refined"]["parameters"]}
+        said = {one.name: one for one in self.report.refined.parameters}
         there = {one.name: one for one in self.fit.parameters}
         if said.keys() != there.keys():
             yield f"refined.parameters names {len(said)} parameters that are not the {len(there)} of the model"
         for name in said.keys() & there.keys():
             one = there[name]
             near = MOVE_ESD * (one.esd or 0.0) + self.tolerance * abs(one.value)
-            if abs(said[name]["value"] - one.value) > near:
-                yield f"{name} is {said[name]['value']:g} in the report and {one.value:g} in the model"
-            yield from self._differs(f"the esd of {name}", said[name]["esd"], one.esd, ESD)
+            if abs(said[name].value - one.value) > near:
+                yield f"{name} is {said[name].value:g} in the report and {one.value:g} in the model"
+            yield from self._differs(f"the esd of {name}", said[name].esd, one.esd, ESD)
 
     def _phases(self) -> Iterator[str]:
         there = {one.name for one in self.fit.phases}
-        said = {one["name"]: one for one in self.report["phases"]}
+        said = {one.name: one for one in self.report.phases}
         for given in self.sample.phases:
             name = given.phase.name
-            if name not in said or said[name]["role"] != given.role:
+            if name not in said or said[name].role != given.role:
                 yield f"the phase {name} is not in the report as it was given"
                 continue
-            if said[name]["in_model"] != (name in there):
-                yield f"the report says of {name} that it is {'' if said[name]['in_model'] else 'not '}in the model"
+            if said[name].in_model != (name in there):
+                yield f"the report says of {name} that it is {'' if said[name].in_model else 'not '}in the model"
             yield from self._claim(said[name], given.role)
             if name in there:
                 yield from self._fractions(said[name])
 
-    def _fractions(self, said: Mapping[str, Any]) -> Iterator[str]:
-        numbers, values = phase_numbers(self.fit, said["name"]), self.cycle.state.values
+    def _fractions(self, said: ReportedPhase) -> Iterator[str]:
+        numbers, values = phase_numbers(self.fit, said.name), self.cycle.state.values
         near = 10 * self.tolerance
         tolerances = {"weight_fraction": near, "r_f_percent": near, "weight_fraction_esd": ESD, "significance": ESD}
         for key, tolerance in tolerances.items():
-            yield from self._differs(f"{key} of {said['name']}", said[key], numbers[key], tolerance)
-        for letter, one in said["cell"].items():
-            found = values.get(f"cell/{said['name']}/{letter}")
-            yield from self._differs(f"{letter} of {said['name']}", one["value"], found, 1e-5)
+            yield from self._differs(f"{key} of {said.name}", getattr(said, key), getattr(numbers, key), tolerance)
+        for letter, one in said.cell.items():
+            found = values.get(f"cell/{said.name}/{letter}")
+            yield from self._differs(f"{letter} of {said.name}", one.value, found, 1e-5)
 
-    def _claim(self, said: Mapping[str, Any], role: str) -> Iterator[str]:
+    def _claim(self, said: ReportedPhase, role: str) -> Iterator[str]:
         """A candidate is claimed from the model, and on no less than the recipe's significance."""
-        if role == "main" or not said["claimed"]:
+        if role == "main" or not said.claimed:
             return
-        name, wanted = said["name"], self.recipe.get("candidates", {}).get("claim_significance")
+        name, wanted = said.name, self.recipe.candidates.claim_significance
         if wanted is None:
             yield f"{name} is claimed, and the recipe says nothing of claims"
         elif name not in {one.name for one in self.fit.phases}:
             yield f"{name} is claimed, and it is not in the model"
-        elif (phase_numbers(self.fit, name)["significance"] or 0.0) < wanted * (1 - CLAIM):
+        elif (phase_numbers(self.fit, name).significance or 0.0) < wanted * (1 - CLAIM):
             yield f"{name} is claimed on less than {wanted:g} standard deviations"
 
-    def _differs(self, what: str, said: Any, found: Any, tolerance: float) -> Iterator[str]:
+    def _differs(self, what: str, said: float | None, found: float | None, tolerance: float) -> Iterator[str]:
         if said is None or found is None:
             if said is not found:
                 yield f"{what} is {said} in the report and {found} in the model"
@@ -128,28 +156,22 @@ class Checked:
 
     def largest_move(self) -> float:
         """Largest change of a parameter in the repeated cycle over its standard deviation from counting."""
-        return largest_move(self.fit, self.kept["state"]["values"])
+        return largest_move(self.fit, self.kept.state.values)
 
-    def phases(self) -> list[dict[str, Any]]:
+    def phases(self) -> list[ClaimedPhase]:
         """Each phase as the model has it, with what the report claims."""
         there = {one.name for one in self.fit.phases}
-        claimed = {one["name"]: bool(one["claimed"]) for one in self.report["phases"]}
-        said = {one["name"]: one["significance"] for one in self.report["phases"]}
+        said = {one.name: one for one in self.report.phases}
         found = []
         for given in self.sample.phases:
             name = given.phase.name
-            numbers = phase_numbers(self.fit, name) if name in there else {}
-            found.append(
-                {
-                    "name": name,
-                    "role": given.role,
-                    "claimed": claimed.get(name, False),
-                    # Of a phase that was taken out again only the trajectory knows.
-                    "significance": numbers.get("significance") if name in there else said.get(name),
-                    "weight_fraction": numbers.get("weight_fraction"),
-                    "weight_fraction_esd": numbers.get("weight_fraction_esd"),
-                }
-            )
+            numbers = phase_numbers(self.fit, name) if name in there else None
+            told = said.get(name)
+            # Of a phase that was taken out again only the trajectory knows.
+            significance = numbers.significance if numbers else told.significance if told else None
+            fraction, esd = (numbers.weight_fraction, numbers.weight_fraction_esd) if numbers else (None, None)
+            claimed = told is not None and told.claimed
+            found.append(ClaimedPhase(name, given.role, claimed, significance, fraction, esd))
         return found
 
 
@@ -163,32 +185,29 @@ def largest_move(fit: Fit, before: Mapping[str, float]) -> float:
     return max(moves, default=0.0)
 
 
-def of_trajectory(report: Mapping[str, Any], trajectory: Mapping[str, Any]) -> Iterator[str]:
+def of_trajectory(report: Report, trajectory: Calls) -> Iterator[str]:
     """What the report says of the way, and the trajectory does not; zero and displacement free on one way."""
-    shown = [one for one in trajectory["calls"] if one["plot"] is not None]
-    seen = {(one["plot"]["low_deg"], one["plot"]["high_deg"], one["state"]) for one in shown}
-    for one in report["plots"]:
-        if (one["low_deg"], one["high_deg"], one["state"]) not in seen:
-            yield f"the report speaks of a plot from {one['low_deg']:g} to {one['high_deg']:g} degrees; none was shown"
-    numbers = {one["number"] for one in trajectory["states"]}
-    if report["state"] not in numbers:
-        yield f"the trajectory has no state {report['state']}"
+    seen = {(one.plot.low_deg, one.plot.high_deg, one.state) for one in trajectory.calls if one.plot is not None}
+    for one in report.plots:
+        if (one.low_deg, one.high_deg, one.state) not in seen:
+            yield f"the report speaks of a plot from {one.low_deg:g} to {one.high_deg:g} degrees; none was shown"
+    if report.state not in {one.number for one in trajectory.states}:
+        yield f"the trajectory has no state {report.state}"
         return
-    yield from _pair(report["state"], trajectory)
+    yield from _pair(report.state, trajectory)
 
 
-def _pair(state: int, trajectory: Mapping[str, Any]) -> Iterator[str]:
+def _pair(state: int, trajectory: Calls) -> Iterator[str]:
     """Along the ancestors of the reported state, for the two were never free on one way."""
-    states = {one["number"]: one for one in trajectory["states"]}
-    calls = {one["number"]: one for one in trajectory["calls"]}
-    way: list[Sequence[Mapping[str, Any]]] = []
+    states = {one.number: one for one in trajectory.states}
+    calls = {one.number: one for one in trajectory.calls}
+    way: list[list[Group]] = []
     number: int | None = state
     while number is not None:
-        way.append(calls[states[number]["call"]]["free"] or [])
-        number = states[number]["parent"]
-    moved: set[Any] = set()
-    for free in reversed(way):
-        now = [one["group"] for one in free]
+        way.append([one.group for one in calls[states[number].call].free or ()])
+        number = states[number].parent
+    moved: set[Group] = set()
+    for now in reversed(way):
         try:
             request_validation.check_pair(now, moved)
         except UserError as error:

@@ -8,20 +8,21 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
 from sophron.interfaces.rietveld import Cycle, Freed, Pattern, Request, RietveldEngine, State
 from sophron.records import documents, entry_points, step_progress
 from sophron.records.atomic import write_json, write_text
 from sophron.records.errors import UserError
+from sophron.records.structure import structure, unstructure
 from sophron.science.rietveld import batches, plots, refined_cif, report_check
 from sophron.science.rietveld import pattern as patterns
-from sophron.science.rietveld.data import REGISTRY, pinned
+from sophron.science.rietveld.data import REGISTRY, PinnedFile, Source, pinned
 from sophron.science.rietveld.refinement import CURVES, Kept, read_kept, write_kept
 from sophron.science.rietveld.session import model_files, sample
+from sophron.science.rietveld.session.report import Value
 from sophron.science.rietveld.session.session import weighted
 
 LIMIT_S = 600.0
@@ -50,6 +51,29 @@ class Lead:
     weights: str
 
 
+@dataclass(frozen=True)
+class Row:
+    """What one pattern of a series came to; numbers are None without a fit."""
+
+    pattern: str
+    ended: str
+    reason: str | None
+    engine: str
+    stands: bool
+    rwp_percent: float | None
+    gof: float | None
+    variables: int | None
+    largest_move_over_esd: float | None
+    cycles: int
+    engine_s: float
+    parameters: Mapping[str, Value]
+
+    @property
+    def fitted(self) -> bool:
+        """Whether it came to a fit."""
+        return self.gof is not None
+
+
 def run(ctx: StepContext) -> StepResult:
     """Refine the patterns of one batch in turn.
 
@@ -59,24 +83,24 @@ def run(ctx: StepContext) -> StepResult:
     """
     lead, paths = _lead(ctx), _paths(ctx)
     engine: RietveldEngine = entry_points.load(REGISTRY, lead.given.engine)()
-    start, rows = lead.state, []
+    start, rows = lead.state, list[Row]()
     done = sum((ctx.workdir / EACH / name / ROW).is_file() for name in paths)
     with closing(engine), step_progress.Meter(ctx.workdir, len(paths), done) as meter:
         for name, path in paths.items():
             folder = ctx.workdir / EACH / name
             if not (folder / ROW).is_file():
                 _follow(engine, lead, start, path, folder)
-            rows.append(documents.load_json(folder / ROW))
+            rows.append(structure(Row, documents.load_json(folder / ROW)))
             meter.at(len(rows))
-            if ctx.definition["sequential"] and rows[-1]["stands"]:
+            if ctx.definition["sequential"] and rows[-1].stands:
                 start = read_kept(folder, 0).state
-    fitted = [row for row in rows if row["gof"] is not None]
+    fitted = [row for row in rows if row.fitted]
     if not fitted:
-        raise EngineFailure(f"none of {len(rows)} patterns came to a fit; the first: {rows[0]['reason']}")
+        raise EngineFailure(f"none of {len(rows)} patterns came to a fit; the first: {rows[0].reason}")
     files = {"patterns": ctx.workdir / PATTERNS, "worst_plot": ctx.workdir / WORST}
-    _archive(files["patterns"], [ctx.workdir / EACH / row["pattern"] for row in fitted])
-    worst = max(fitted, key=lambda row: float(row["gof"]))
-    _draw(ctx.workdir / EACH / worst["pattern"], files["worst_plot"])
+    _archive(files["patterns"], [ctx.workdir / EACH / row.pattern for row in fitted])
+    worst = max(fitted, key=lambda row: row.gof or 0.0)
+    _draw(ctx.workdir / EACH / worst.pattern, files["worst_plot"])
     return StepResult(_result(rows, fitted, lead), files, {lead.given.engine: lead.state.version})
 
 
@@ -85,19 +109,17 @@ def _lead(ctx: StepContext) -> Lead:
     found = {stage: next(one for one in ctx.upstream[stage] if one.wildcards["pattern"] == name) for stage in BEFORE}
     given = sample.load(found["data"].files["sample"])
     try:
-        _, state, kept = model_files.read(found["refine"].files["model"], given.pattern)
+        _, kept = model_files.read(found["refine"].files["model"], given.pattern)
     except UserError as error:
         raise EngineFailure(f"the model of {name}: {error}") from None
-    return Lead(given, state, kept["free"], tuple(tuple(one) for one in kept["equal"]), kept["weights"])
+    return Lead(given, kept.state, kept.free, kept.equal, kept.weights)
 
 
 def _paths(ctx: StepContext) -> dict[str, Path]:
     """Name of each pattern of the batch -> its file."""
-    source = ctx.definition["source"]
-    return {
-        one["name"]: pinned(source, one["file"], one["sha256"], ctx.workdir)
-        for one in batches.of(ctx.definition)[ctx.wildcards["batch"]]
-    }
+    source = ctx.definition["source"] and structure(Source, ctx.definition["source"])
+    files = [structure(PinnedFile, one) for one in batches.of(ctx.definition)[ctx.wildcards["batch"]]]
+    return {one.name: pinned(source, one, ctx.workdir) for one in files}
 
 
 def _follow(engine: RietveldEngine, lead: Lead, start: State, path: Path, folder: Path) -> None:
@@ -106,7 +128,7 @@ def _follow(engine: RietveldEngine, lead: Lead, start: State, path: Path, folder
     try:
         cycles = _cycles(engine, lead, start, patterns.read(path, engine))
     except UserError as error:
-        write_json(folder / ROW, _row(name, engine.name, "refused", str(error)))
+        write_json(folder / ROW, asdict(_row(name, engine.name, "refused", str(error))))
         return
     last = cycles[-1]
     if last.fit is not None:
@@ -115,7 +137,7 @@ def _follow(engine: RietveldEngine, lead: Lead, start: State, path: Path, folder
         cifs = {one.phase.name: one.phase.cif for one in lead.given.phases}
         texts = [refined_cif.refined(one.name, cifs[one.name], last.state.values, refined) for one in last.fit.phases]
         write_text(folder / CIF, "\n".join(texts))
-    write_json(folder / ROW, _row(name, engine.name, last.ended, last.reason, cycles))
+    write_json(folder / ROW, asdict(_row(name, engine.name, last.ended, last.reason, cycles)))
 
 
 def _cycles(engine: RietveldEngine, lead: Lead, start: State, pattern: Pattern) -> list[Cycle]:
@@ -137,38 +159,36 @@ def _move(cycles: Sequence[Cycle]) -> float:
     return 0.0 if last.fit is None else report_check.largest_move(last.fit, before.state.values)
 
 
-def _row(name: str, engine: str, ended: str, reason: str, cycles: Sequence[Cycle] = ()) -> dict[str, Any]:
+def _row(name: str, engine: str, ended: str, reason: str, cycles: Sequence[Cycle] = ()) -> Row:
     fit = cycles[-1].fit if cycles else None
     move = _move(cycles) if fit is not None and len(cycles) > 1 else None
-    return {
-        "pattern": name,
-        "ended": ended,
-        "reason": reason or None,
-        "engine": engine,
-        "stands": ended == "converged" and move is not None and move < report_check.MOVE_ESD,
-        "rwp_percent": None if fit is None else fit.rwp.percent,
-        "gof": None if fit is None else fit.gof,
-        "variables": None if fit is None else fit.variables,
-        "largest_move_over_esd": move,
-        "cycles": len(cycles),
-        "engine_s": sum(one.wall_s for one in cycles),
-        "parameters": {
-            one.name: {"value": one.value, "esd": one.esd, "esd_counting": one.esd_counting}
-            for one in (fit.parameters if fit is not None else ())
-        },
-    }
+    parameters = fit.parameters if fit is not None else ()
+    return Row(
+        pattern=name,
+        ended=ended,
+        reason=reason or None,
+        engine=engine,
+        stands=ended == "converged" and move is not None and move < report_check.MOVE_ESD,
+        rwp_percent=None if fit is None else fit.rwp.percent,
+        gof=None if fit is None else fit.gof,
+        variables=None if fit is None else fit.variables,
+        largest_move_over_esd=move,
+        cycles=len(cycles),
+        engine_s=sum(one.wall_s for one in cycles),
+        parameters={one.name: Value(one.value, one.esd, one.esd_counting) for one in parameters},
+    )
 
 
-def _result(rows: Sequence[Mapping[str, Any]], fitted: Sequence[Mapping[str, Any]], lead: Lead) -> dict[str, Any]:
+def _result(rows: Sequence[Row], fitted: Sequence[Row], lead: Lead) -> dict[str, object]:
     return {
         "patterns": len(rows),
-        "stand": sum(bool(row["stands"]) for row in rows),
+        "stand": sum(row.stands for row in rows),
         "without_fit": len(rows) - len(fitted),
-        "largest_rwp_percent": max(row["rwp_percent"] for row in fitted),
-        "largest_gof": max(row["gof"] for row in fitted),
+        "largest_rwp_percent": max(row.rwp_percent or 0.0 for row in fitted),
+        "largest_gof": max(row.gof or 0.0 for row in fitted),
         "engine": lead.given.engine,
-        "engine_s": sum(row["engine_s"] for row in rows),
-        "rows": list(rows),
+        "engine_s": sum(row.engine_s for row in rows),
+        "rows": unstructure(rows),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from sophron.interfaces.rietveld import Cycle, Group, Pattern, Request, RietveldEngine, Setup, State
 from sophron.records.errors import UserError
+from sophron.records.structure import unstructure
 from sophron.science.rietveld import engine_messages, request_validation
 from sophron.science.rietveld.engine_process import EngineFailed, EngineProcess, EngineTimeout
 
@@ -43,7 +44,7 @@ class ExternalEngine(RietveldEngine):
         request_validation.check_request(request, state, self.name, self.capabilities())
         asked = {
             "pattern": engine_messages.pattern(pattern),
-            "state": engine_messages.state(state),
+            "state": unstructure(state),
             "request": engine_messages.request(request),
         }
         began = time.monotonic()
@@ -55,7 +56,7 @@ class ExternalEngine(RietveldEngine):
             return Cycle("failed", state, None, str(error), time.monotonic() - began)
         return self._cycle(state, request, answer, time.monotonic() - began)
 
-    def _cycle(self, state: State, request: Request, answer: dict[str, Any], wall_s: float) -> Cycle:
+    def _cycle(self, state: State, request: Request, answer: Mapping[str, Any], wall_s: float) -> Cycle:
         if answer["ended"] not in ("converged", "unfinished"):
             return Cycle(answer["ended"], state, None, answer["reason"], wall_s)
         moved: set[Group] = {*state.moved, *(freed.group for freed in request.free)}
@@ -66,13 +67,13 @@ class ExternalEngine(RietveldEngine):
             limits_deg=state.limits_deg,
             moved=tuple(sorted(moved)),
         )
-        return Cycle(
-            answer["ended"], after, engine_messages.fit_back(answer["fit"], self.name), answer["reason"], wall_s
-        )
+        said = answer["fit"]
+        fit = engine_messages.fit_back(said, self.name, engine_messages.curves(said["curves"]))
+        return Cycle(answer["ended"], after, fit, answer["reason"], wall_s)
 
     def calculate(self, state: State, two_theta_deg: Sequence[float], *, limit_s: float = 60.0) -> Array:
         """The pattern that `state` gives at these angles, background included."""
-        asked = {"state": engine_messages.state(state), "two_theta_deg": [float(one) for one in two_theta_deg]}
+        asked = {"state": unstructure(state), "two_theta_deg": [float(one) for one in two_theta_deg]}
         return np.array(self._must("calculate", asked, limit_s))
 
     def read_pattern(self, path: str, *, limit_s: float = 20.0) -> Pattern:
@@ -87,14 +88,14 @@ class ExternalEngine(RietveldEngine):
         if self._process is not None:
             self._process.close()
 
-    def _must(self, operation: str, asked: dict[str, Any], limit_s: float) -> Any:
+    def _must(self, operation: str, asked: Mapping[str, object], limit_s: float) -> Any:
         """An answer; where the engine gives none, what it was asked is what has to change."""
         try:
             return self._ask(operation, asked, limit_s)
         except (EngineTimeout, EngineFailed) as error:
             raise UserError(f"{self.name}, {operation}: {error}; check what it was given") from None
 
-    def _ask(self, operation: str, asked: dict[str, Any], limit_s: float) -> Any:
+    def _ask(self, operation: str, asked: Mapping[str, object], limit_s: float) -> Any:
         lack = self.missing()
         if lack is not None:
             raise UserError(lack)

@@ -50,7 +50,7 @@ def test_what_cannot_be_is_said_before_anything_is_refined(engine, simulated, tm
     assert hand("get_pattern_plot").hint.startswith("nothing was refined yet")
     assert hand("report").hint.startswith("nothing was refined yet")
     assert hand("weights", kind="calculated").hint.startswith("weights from calculated counts need a fit")
-    assert [one["ok"] for one in hand.session.trajectory.calls].count(False) == 10
+    assert [one.ok for one in hand.session.trajectory.calls].count(False) == 10
 
 
 def test_a_refinement_with_its_trajectory_and_report(hand):

@@ -12,11 +12,14 @@ from sophron.interfaces.rietveld import Request
 from sophron.kinds.rietveld.kind import KIND
 from sophron.records import documents
 from sophron.records.errors import UserError
+from sophron.records.structure import structure
 from sophron.science.rietveld import compare, data, refine, report_check
 from sophron.science.rietveld.session import model_files
 from sophron.science.rietveld.session import sample as samples
+from sophron.science.rietveld.session.report import Report
 from sophron.science.rietveld.session.session import Session
 from sophron.science.rietveld.session.tools import call
+from sophron.science.rietveld.session.trajectory import Calls
 
 RECIPE = {"candidates": {"claim_significance": 5.0, "absent_below": 3.0}}
 
@@ -183,13 +186,14 @@ def test_a_report_that_is_its_models_stands(left, checked, campaign):
 def judged(left, checked, engine):
     """function(report, recipe) -> what does not stand."""
     given = samples.load(checked.files["sample"])
-    pattern, state, kept = model_files.read(left[0] / "model.json", given.pattern)
-    cycle = engine.refine(pattern, state, Request(kept["free"], limit_s=300))
+    pattern, kept = model_files.read(left[0] / "model.json", given.pattern)
+    cycle = engine.refine(pattern, kept.state, Request(kept.free, limit_s=300))
     trajectory = json.loads((left[0] / "trajectory.json").read_text())
 
     def judge(report, recipe=RECIPE, way=trajectory):
-        made = report_check.Checked(report, cycle, kept, given, recipe, 0.001)
-        return [*made.differences(), *report_check.of_trajectory(report, way)]
+        typed = structure(Report, report)
+        made = report_check.Checked(typed, cycle, kept, given, structure(report_check.Recipe, recipe), 0.001)
+        return [*made.differences(), *report_check.of_trajectory(typed, structure(Calls, way))]
 
     judge.trajectory = trajectory
     return judge

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,17 @@ def reading(shown: Mapping[str, float | None]) -> str:
     )
 
 
-def of(fit: Fit, values: Mapping[str, float], moved: Mapping[str, float]) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class Finding:
+    """What speaks against a fit. at_deg: in degrees 2 theta; parameter: name of one, or of a cell."""
+
+    code: str
+    message: str
+    at_deg: float | None = None
+    parameter: str | None = None
+
+
+def of(fit: Fit, values: Mapping[str, float], moved: Mapping[str, float]) -> list[Finding]:
     """All findings, those that make the model wrong before those that make it incomplete.
 
     moved: phase -> how far its cell is from the structure that was given, see `cell_moves`.
@@ -52,10 +63,6 @@ def of(fit: Fit, values: Mapping[str, float], moved: Mapping[str, float]) -> lis
     ]
 
 
-def _finding(code: str, message: str, at_deg: float | None = None, parameter: str | None = None) -> dict[str, Any]:
-    return {"code": code, "message": message, "at_deg": at_deg, "parameter": parameter}
-
-
 def cell_moves(values: Mapping[str, float], given: Mapping[str, float]) -> dict[str, float]:
     """Phase -> largest relative change of a cell edge in per cent. given: values of the structures that were given."""
     found: dict[str, float] = {}
@@ -67,9 +74,9 @@ def cell_moves(values: Mapping[str, float], given: Mapping[str, float]) -> dict[
     return found
 
 
-def _far(moved: Mapping[str, float]) -> list[dict[str, Any]]:
+def _far(moved: Mapping[str, float]) -> list[Finding]:
     return [
-        _finding(
+        Finding(
             "CELL_FAR",
             f"the cell of {phase} moved by {percent:.2f} % from its structure; look whether it is this phase at all",
             None,
@@ -80,23 +87,23 @@ def _far(moved: Mapping[str, float]) -> list[dict[str, Any]]:
     ]
 
 
-def _displacements(values: Mapping[str, float]) -> list[dict[str, Any]]:
+def _displacements(values: Mapping[str, float]) -> list[Finding]:
     wrong = [name for name, one in values.items() if name.startswith("u_iso/") and not SMALLEST_U <= one <= LARGEST_U]
     return [
-        _finding("U_OUT_OF_RANGE", f"{name} is {values[name]:.3g} angstrom^2; hold u_iso of this atom", None, name)
+        Finding("U_OUT_OF_RANGE", f"{name} is {values[name]:.3g} angstrom^2; hold u_iso of this atom", None, name)
         for name in wrong
     ]
 
 
-def _occupancies(values: Mapping[str, float]) -> list[dict[str, Any]]:
+def _occupancies(values: Mapping[str, float]) -> list[Finding]:
     wrong = [name for name, one in values.items() if name.startswith("occupancy/") and not -0.01 <= one <= 1.01]
     return [
-        _finding("OCCUPANCY_OUT_OF_RANGE", f"{name} is {values[name]:.3g}; hold the occupancy", None, name)
+        Finding("OCCUPANCY_OUT_OF_RANGE", f"{name} is {values[name]:.3g}; hold the occupancy", None, name)
         for name in wrong
     ]
 
 
-def _correlations(fit: Fit) -> list[dict[str, Any]]:
+def _correlations(fit: Fit) -> list[Finding]:
     # Coefficients of one polynomial are correlated by nature; nothing is read from them.
     strong = [
         one
@@ -104,7 +111,7 @@ def _correlations(fit: Fit) -> list[dict[str, Any]]:
         if abs(one.value) > CORRELATED and not (one.first.startswith("back") and one.second.startswith("back"))
     ]
     return [
-        _finding(
+        Finding(
             "CORRELATED",
             f"{one.first} and {one.second} are correlated by {one.value:.3f}; hold one of them",
             None,
@@ -114,14 +121,14 @@ def _correlations(fit: Fit) -> list[dict[str, Any]]:
     ]
 
 
-def _unconverged(fit: Fit) -> list[dict[str, Any]]:
+def _unconverged(fit: Fit) -> list[Finding]:
     shift = fit.largest_shift_over_esd
     if shift is None or shift <= LARGEST_SHIFT:
         return []
-    return [_finding("NOT_CONVERGED", f"the largest shift is {shift:.2g} esd; refine again")]
+    return [Finding("NOT_CONVERGED", f"the largest shift is {shift:.2g} esd; refine again")]
 
 
-def _background(fit: Fit) -> list[dict[str, Any]]:
+def _background(fit: Fit) -> list[Finding]:
     """Where far from all reflections the difference leans to one side over many points, the background is wrong."""
     x, over = fit.curves.two_theta_deg, _over(fit)
     free = _distance(fit) > FROM_TICK_DEG
@@ -132,12 +139,12 @@ def _background(fit: Fit) -> list[dict[str, Any]]:
         if here.size > RUN_POINTS // 4 and abs(float(here.mean())) > max(TILTED_ESD, 4 / np.sqrt(here.size)):
             middle = float(x[part].mean())
             found.append(
-                _finding("BACKGROUND", f"the background is off about {middle:.0f} degrees; add coefficients", middle)
+                Finding("BACKGROUND", f"the background is off about {middle:.0f} degrees; add coefficients", middle)
             )
     return found[:3]
 
 
-def _unexplained(fit: Fit) -> list[dict[str, Any]]:
+def _unexplained(fit: Fit) -> list[Finding]:
     """Counts above the model that no reflection is near to: another phase, or a line of the tube."""
     over = _over(fit)
     width = 7
@@ -148,7 +155,7 @@ def _unexplained(fit: Fit) -> list[dict[str, Any]]:
         return []
     angle = float(fit.curves.two_theta_deg[at])
     said = f"counts at {angle:.2f} degrees, {summed[at]:.1f} esd above the model, belong to no phase; zoom in"
-    return [_finding("UNEXPLAINED_PEAK", said, round(angle, 3))]
+    return [Finding("UNEXPLAINED_PEAK", said, round(angle, 3))]
 
 
 def _over(fit: Fit) -> np.ndarray[Any, np.dtype[np.float64]]:

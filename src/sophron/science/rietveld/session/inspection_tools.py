@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sophron.interfaces.rietveld_fit import Fit
 from sophron.records.errors import UserError
+from sophron.records.structure import unstructure
 from sophron.science.rietveld import plots
 from sophron.science.rietveld.expected_rwp import misfit_percent
 from sophron.science.rietveld.session import fit_diagnostics, peaks
 from sophron.science.rietveld.session.rounding import cell, fit_numbers, phase_numbers, rounded
 from sophron.science.rietveld.session.session import Session
-from sophron.science.rietveld.session.trajectory import Answer, Plot, freed_data
+from sophron.science.rietveld.session.trajectory import Answer, Plot
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,8 +38,11 @@ def residuals(session: Session) -> Answer:
     values = dict(state.kept.state.values)
     details = {
         "state": state.number,
-        "free": freed_data(state.free),
-        "phases": [{**phase_numbers(fit, name), "cell": cell(fit, values, name)} for name in state.phases],
+        "free": unstructure(state.free),
+        "phases": [
+            unstructure(phase_numbers(fit, name)) | {"cell": unstructure(cell(fit, values, name))}
+            for name in state.phases
+        ],
         "parameters": [
             {"name": one.name, "value": rounded(one.value), "esd": rounded(one.esd)}
             for one in fit.parameters
@@ -49,12 +53,21 @@ def residuals(session: Session) -> Answer:
             for one in sorted(fit.correlations, key=lambda one: -abs(one.value))[:MOST_CORRELATIONS]
         ],
         "flags": [asdict(one) for one in fit.flags],
-        "worst": worst_windows(fit),
+        "worst": unstructure(worst_windows(fit)),
     }
     return Answer("zoom into the worst windows before anything is released", numbers=fit_numbers(fit), details=details)
 
 
-def worst_windows(fit: Fit) -> list[dict[str, float]]:
+@dataclass(frozen=True)
+class Window:
+    """A window of 2 theta and its share of chi2."""
+
+    low_deg: float
+    high_deg: float
+    share: float
+
+
+def worst_windows(fit: Fit) -> list[Window]:
     """The windows of 2 degrees with the largest share of chi2, worst first. Angles in degrees, share from 0 to 1."""
     curves = fit.curves
     term = ((curves.observed - curves.calculated) / curves.sigma) ** 2
@@ -66,9 +79,7 @@ def worst_windows(fit: Fit) -> list[dict[str, float]]:
     for window in np.argsort(-sums, kind="stable")[:WORST]:
         low = first + WINDOW_DEG * float(window)
         share = float(sums[window] / sums.sum())
-        found.append(
-            {"low_deg": round(low, 3), "high_deg": round(min(low + WINDOW_DEG, last), 3), "share": round(share, 4)}
-        )
+        found.append(Window(round(low, 3), round(min(low + WINDOW_DEG, last), 3), round(share, 4)))
     return found
 
 
@@ -115,11 +126,11 @@ def diagnose(session: Session) -> Answer:
     begun = next(one for one in session.states if one.refinement is state.refinement)
     values, given = dict(state.kept.state.values), dict(begun.kept.state.values)
     moved = fit_diagnostics.cell_moves(values, given)
-    found: list[dict[str, Any]] = fit_diagnostics.of(fit, values, moved)
-    hint = found[0]["message"] if found else "nothing speaks against it"
+    found = fit_diagnostics.of(fit, values, moved)
+    hint = found[0].message if found else "nothing speaks against it"
     numbers = {
         "findings": float(len(found)),
         "misfit_percent": rounded(misfit_percent(fit)),
         "cell_moved_percent": rounded(max(moved.values(), default=0.0)),
     }
-    return Answer(hint, numbers=numbers, details={"findings": found})
+    return Answer(hint, numbers=numbers, details={"findings": unstructure(found)})

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -11,12 +11,25 @@ from sophron.interfaces.rietveld import Freed, Pattern, State
 from sophron.records import documents
 from sophron.records.atomic import write_json, write_text
 from sophron.records.errors import UserError
-from sophron.science.rietveld import engine_messages, refined_cif
+from sophron.records.structure import structure, unstructure
+from sophron.science.rietveld import refined_cif
 from sophron.science.rietveld.refinement import save_curves
-from sophron.science.rietveld.session.session import Reached, Session
-from sophron.science.rietveld.session.trajectory import freed_data
+from sophron.science.rietveld.session.session import Reached, Session, Weights
 
 MODEL, CIF, CURVES = "model.json", "model.cif", "curves.npz"
+
+
+@dataclass(frozen=True)
+class Model:
+    """Content of `model.json`. number: of the state; sigma: of each point, None for raw counts; free: in its cycle."""
+
+    number: int
+    weights: Weights
+    sigma: tuple[float, ...] | None
+    free: tuple[Freed, ...]
+    equal: tuple[tuple[str, ...], ...]
+    phases: tuple[str, ...]
+    state: State
 
 
 def write(session: Session, state: Reached) -> None:
@@ -25,16 +38,9 @@ def write(session: Session, state: Reached) -> None:
     if fit is None:
         raise UserError("nothing was refined yet; there is no model to keep")
     sigma = state.pattern.sigma
-    kept = {
-        "number": state.number,
-        "weights": state.weights,
-        "sigma": None if sigma is None else sigma.tolist(),
-        "free": freed_data(state.free),
-        "equal": [list(one) for one in state.equal],
-        "phases": list(state.phases),
-        "state": engine_messages.state(state.kept.state),
-    }
-    write_json(session.folder / MODEL, kept)
+    deviations = None if sigma is None else tuple(sigma.tolist())
+    kept = Model(state.number, state.weights, deviations, state.free, state.equal, state.phases, state.kept.state)
+    write_json(session.folder / MODEL, unstructure(kept))
     save_curves(session.folder / CURVES, fit.curves)
     sources = {one.phase.name: one.phase.cif for one in session.sample.phases}
     cifs = [
@@ -44,13 +50,11 @@ def write(session: Session, state: Reached) -> None:
     write_text(session.folder / CIF, "\n".join(cifs))
 
 
-def read(path: Path, pattern: Pattern) -> tuple[Pattern, State, dict[str, Any]]:
-    """The pattern with the weights of the model in `path`, its state, and the rest of the file. UserError."""
-    kept = documents.load_json(path)
+def read(path: Path, pattern: Pattern) -> tuple[Pattern, Model]:
+    """The pattern with the weights of the model in `path`, and that model. UserError."""
     try:
-        sigma = None if kept["sigma"] is None else np.array(kept["sigma"], dtype=float)
-        state = engine_messages.state_back(kept["state"])
-        kept["free"] = tuple(Freed(**one) for one in kept["free"])
+        kept = structure(Model, documents.load_json(path))
+        sigma = None if kept.sigma is None else np.array(kept.sigma, dtype=float)
     except (KeyError, TypeError, ValueError) as error:
         raise UserError(f"{path}: is no model of a refinement ({type(error).__name__}); refine again") from None
-    return Pattern(pattern.name, pattern.two_theta_deg, pattern.intensity, sigma), state, kept
+    return Pattern(pattern.name, pattern.two_theta_deg, pattern.intensity, sigma), kept

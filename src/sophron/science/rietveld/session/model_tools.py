@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from sophron.interfaces.rietveld import Background, Cycle, Freed
 from sophron.records.errors import UserError, shown
+from sophron.records.structure import unstructure
 from sophron.science.rietveld import request_validation
 from sophron.science.rietveld.session.rounding import fit_numbers, phase_numbers
 from sophron.science.rietveld.session.session import Histogram, Session, Weights
-from sophron.science.rietveld.session.trajectory import Answer, freed_data
+from sophron.science.rietveld.session.trajectory import Answer
 
 PER_PHASE = frozenset({"scale", "cell", "size", "strain", "position", "u_iso", "occupancy", "preferred_orientation"})
 PER_ATOM = frozenset({"position", "u_iso", "occupancy"})
@@ -40,7 +40,7 @@ def project(session: Session) -> Answer:
         "phases": [{"name": one.phase.name, "role": one.role} for one in session.sample.phases],
         "proposed_limits_deg": None if session.sample.limits_deg is None else list(session.sample.limits_deg),
         "in_model": list(session.phases),
-        "free": freed_data(session.free),
+        "free": unstructure(session.free),
         "states": len(session.states),
     }
     hint = "add a histogram and the main phase, then release scale and background"
@@ -103,14 +103,14 @@ def release(session: Session, groups: list[str], phase: str | None = None, atom:
         why = session.engine.capabilities().lacks.get(lacking[0], "it does not have it")
         raise UserError(f"{session.engine.name} cannot refine {lacking[0]}: {why}; hold it")
     session.release(found)
-    return Answer("refine to use them", details={"free": freed_data(session.free)})
+    return Answer("refine to use them", details={"free": unstructure(session.free)})
 
 
 def hold(session: Session, groups: list[str], reason: str, phase: str | None = None, atom: str | None = None) -> Answer:
     """Hold groups of parameters at their values from the next cycle on, and say why."""
     found = freed_of(groups, session.phases, phase, atom)
     session.hold(found, reason)
-    return Answer("refine without them", decision=reason, details={"free": freed_data(session.free)})
+    return Answer("refine without them", decision=reason, details={"free": unstructure(session.free)})
 
 
 def set_parameters(session: Session, values: dict[str, float]) -> Answer:
@@ -160,13 +160,13 @@ def _after(cycle: Cycle) -> str:
     return f"{serious[0].code}: {serious[0].message}" if serious else "look at the plot before more is released"
 
 
-def _details(session: Session, cycle: Cycle) -> dict[str, Any]:
+def _details(session: Session, cycle: Cycle) -> dict[str, object]:
     state, fit = session.fitted()
     return {
         "state": state.number,
         "ended": cycle.ended,
-        "free": freed_data(state.free),
-        "phases": [phase_numbers(fit, name) for name in state.phases],
+        "free": unstructure(state.free),
+        "phases": [unstructure(phase_numbers(fit, name)) for name in state.phases],
         "flags": [{"code": one.code, "level": one.level, "count": one.count} for one in fit.flags],
     }
 
@@ -175,7 +175,7 @@ def roll_back(session: Session, state: int | None = None) -> Answer:
     """Go back to a state by number, or to the one before the current; what was free on the way to it is free again."""
     reached = session.roll_back(state)
     numbers = {"state": float(reached.number)}
-    details = {"free": freed_data(session.free)}
+    details = {"free": unstructure(session.free)}
     return Answer("change what is free before the next cycle", numbers=numbers, details=details)
 
 

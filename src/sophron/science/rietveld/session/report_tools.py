@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import asdict
 
+from sophron.interfaces.rietveld_fit import Fit, Parameter
 from sophron.records.errors import UserError
+from sophron.records.structure import structure, unstructure
 from sophron.science.rietveld.session import model_files
-from sophron.science.rietveld.session.rounding import cell, fit_numbers, phase_numbers, rounded
+from sophron.science.rietveld.session.report import FitNumbers, HeldGroup, Reading, Refined, Report, ReportedPhase
+from sophron.science.rietveld.session.rounding import DIGITS, cell, fit_numbers, phase_numbers, rounded
+from sophron.science.rietveld.session.sample import GivenPhase
 from sophron.science.rietveld.session.session import Reached, Session
-from sophron.science.rietveld.session.trajectory import Answer, freed_data
+from sophron.science.rietveld.session.trajectory import Answer
 
 LONGEST = 600
-INTEGERS = ("observations", "variables")
 
 
 def note(session: Session, text: str) -> Answer:
@@ -26,97 +29,74 @@ def report(session: Session) -> Answer:
     """The fields of the report that are numbers, for the current state; its model is kept for whoever recomputes."""
     state, fit = session.fitted()
     model_files.write(session, state)
-    fields = {
-        "pattern": session.sample.pattern.name,
-        "engine": session.engine.name,
-        "engine_version": state.kept.state.version,
-        "state": state.number,
-        "converged": state.ended == "converged",
-        "fit": _fit(session, state),
-        "phases": _phases(session, state),
-        "refined": {
-            "count": fit.variables,
-            "groups": freed_data(state.free),
-            "parameters": [
-                {
-                    "name": one.name,
-                    "value": rounded(one.value),
-                    "esd": rounded(one.esd),
-                    "esd_counting": rounded(one.esd_counting),
-                }
-                for one in fit.parameters
-            ],
-        },
-        "held": _held(session, state),
-        "decisions": [one["decision"] for one in session.trajectory.calls if one["decision"]],
-        "plots": _plots(session),
-    }
-    return Answer("add what you conclude; change no number", details={"report": fields})
+    made = Report(
+        pattern=session.sample.pattern.name,
+        engine=session.engine.name,
+        engine_version=state.kept.state.version,
+        state=state.number,
+        converged=state.ended == "converged",
+        fit=_fit(fit, state),
+        phases=tuple(_phase(session, state, given) for given in session.sample.phases),
+        refined=Refined(fit.variables, state.free, tuple(_rounded(one) for one in fit.parameters)),
+        held=tuple(_held(session, state)),
+        decisions=tuple(one.decision for one in session.trajectory.calls if one.decision),
+        plots=tuple(_plots(session)),
+    )
+    return Answer("add what you conclude; change no number", details={"report": unstructure(made)})
 
 
-def _fit(session: Session, state: Reached) -> dict[str, Any]:
-    _, fit = session.fitted()
-    numbers: dict[str, Any] = dict(fit_numbers(fit))
-    numbers |= {name: int(numbers[name]) for name in INTEGERS}
+def _rounded(one: Parameter) -> Parameter:
+    return Parameter(one.name, float(f"{one.value:.{DIGITS}g}"), rounded(one.esd), rounded(one.esd_counting))
+
+
+def _fit(fit: Fit, state: Reached) -> FitNumbers:
+    numbers = fit_numbers(fit)
     background, limits = state.kept.state.background, state.kept.state.limits_deg
-    return {
-        **numbers,
+    about = {
+        "observations": fit.observations,
+        "variables": fit.variables,
         "rwp_engine": fit.rwp.engine,
         "weights": state.weights,
-        "limits_deg": list(limits),
-        "background": {"kind": background.kind, "count": background.count},
+        "limits_deg": limits,
+        "background": asdict(background),
     }
+    return structure(FitNumbers, {**numbers, **about})
 
 
-def _phases(session: Session, state: Reached) -> list[dict[str, Any]]:
-    _, fit = session.fitted()
-    values = dict(state.kept.state.values)
-    found = []
-    for one in session.sample.phases:
-        name = one.phase.name
-        there = name in state.phases
-        numbers = phase_numbers(fit, name) if there else _absent(session, name)
-        kept = ("weight_fraction", "weight_fraction_esd", "significance", "r_f_percent", "reflections")
-        found.append(
-            {
-                "name": name,
-                "role": one.role,
-                "in_model": there,
-                "claimed": one.role == "main" and there,
-                **{key: numbers[key] for key in kept},
-                "cell": cell(fit, values, name) if there else {},
-            }
-        )
-    return found
-
-
-def _absent(session: Session, name: str) -> dict[str, Any]:
-    """A phase that was tried and taken out again keeps the significance that it had last."""
+def _phase(session: Session, state: Reached, given: GivenPhase) -> ReportedPhase:
+    """A phase of the sample; one that was tried and taken out again keeps the significance that it had last."""
+    name = given.phase.name
+    there = name in state.phases
     tried = [one.fit for one in session.states if one.fit is not None and name in one.phases]
-    significance = phase_numbers(tried[-1], name)["significance"] if tried else None
-    nothing = dict.fromkeys(("weight_fraction", "weight_fraction_esd", "r_f_percent", "reflections"))
-    return {**nothing, "significance": significance}
+    fit = state.fit if there else tried[-1] if tried else None
+    numbers = phase_numbers(fit, name) if fit else None
+    kept = numbers if there else None
+    return ReportedPhase(
+        name=name,
+        role=given.role,
+        in_model=there,
+        claimed=given.role == "main" and there,
+        weight_fraction=kept.weight_fraction if kept else None,
+        weight_fraction_esd=kept.weight_fraction_esd if kept else None,
+        significance=numbers.significance if numbers else None,
+        r_f_percent=kept.r_f_percent if kept else None,
+        reflections=kept.reflections if kept else None,
+        cell=cell(fit, state.kept.state.values, name) if fit and there else {},
+    )
 
 
-def _held(session: Session, state: Reached) -> list[dict[str, Any]]:
+def _held(session: Session, state: Reached) -> list[HeldGroup]:
     free = {one.group for one in state.free}
     said = [
-        {"group": group, "phase": phase, "reason": reason}
+        HeldGroup(group, phase, reason)
         for (group, phase), reason in session.reasons.items()
         if not any(one.group == group and one.phase == phase for one in state.free)
     ]
-    named = {one["group"] for one in said}
+    named = {one.group for one in said}
     others = sorted(session.engine.capabilities().groups - free - named)
-    return [*said, *({"group": group, "phase": None, "reason": "never released"} for group in others)]
+    return [*said, *(HeldGroup(group, None, "never released") for group in others)]
 
 
-def _plots(session: Session) -> list[dict[str, Any]]:
-    shown = [one for one in session.trajectory.calls if one["plot"] is not None]
-    return [
-        {
-            **{key: one["plot"][key] for key in ("low_deg", "high_deg", "whole")},
-            "state": one["state"],
-            "reading": one["hint"],
-        }
-        for one in shown
-    ]
+def _plots(session: Session) -> list[Reading]:
+    shown = [(one, one.plot) for one in session.trajectory.calls if one.plot is not None]
+    return [Reading(plot.low_deg, plot.high_deg, plot.whole, call.state, call.hint) for call, plot in shown]

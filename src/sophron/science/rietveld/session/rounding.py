@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from sophron.interfaces.rietveld_fit import Fit
+from sophron.science.rietveld.session.report import Value
 
 DIGITS = 8
 CELL = ("a", "b", "c", "alpha", "beta", "gamma")
@@ -40,7 +42,7 @@ def significance(fit: Fit, phase: str) -> float | None:
     return rounded(found.value / esd) if esd else None
 
 
-def cell(fit: Fit, values: dict[str, float], phase: str) -> dict[str, dict[str, float | None]]:
+def cell(fit: Fit, values: Mapping[str, float], phase: str) -> dict[str, Value]:
     """Cell parameters of a phase with their standard deviations (None where they were not refined)."""
     refined = {one.name: one for one in fit.parameters}
     found = {}
@@ -49,21 +51,35 @@ def cell(fit: Fit, values: dict[str, float], phase: str) -> dict[str, dict[str, 
         if name in values:
             one = refined.get(name)
             esd, counting = (None, None) if one is None else (one.esd, one.esd_counting)
-            found[letter] = {"value": rounded(values[name]), "esd": rounded(esd), "esd_counting": rounded(counting)}
+            found[letter] = Value(rounded(values[name]), rounded(esd), rounded(counting))
     return found
 
 
-def phase_numbers(fit: Fit, phase: str) -> dict[str, Any]:
+@dataclass(frozen=True)
+class PhaseNumbers:
+    """What one phase came to, rounded."""
+
+    name: str
+    weight_fraction: float | None
+    weight_fraction_esd: float | None
+    significance: float | None
+    r_f_percent: float | None
+    reflections: int
+    size_nm: float | None
+    microstrain: float | None
+
+
+def phase_numbers(fit: Fit, phase: str) -> PhaseNumbers:
     """What one phase came to."""
     one = next(found for found in fit.phases if found.name == phase)
     alone = len(fit.phases) == 1
-    return {
-        "name": phase,
-        "weight_fraction": 1.0 if alone else rounded(one.weight_fraction),
-        "weight_fraction_esd": None if alone else rounded(one.weight_fraction_esd),
-        "significance": significance(fit, phase),
-        "r_f_percent": rounded(one.r_f_percent),
-        "reflections": one.reflections,
-        "size_nm": rounded(one.size_nm),
-        "microstrain": rounded(one.microstrain),
-    }
+    return PhaseNumbers(
+        name=phase,
+        weight_fraction=1.0 if alone else rounded(one.weight_fraction),
+        weight_fraction_esd=None if alone else rounded(one.weight_fraction_esd),
+        significance=significance(fit, phase),
+        r_f_percent=rounded(one.r_f_percent),
+        reflections=one.reflections,
+        size_nm=rounded(one.size_nm),
+        microstrain=rounded(one.microstrain),
+    )

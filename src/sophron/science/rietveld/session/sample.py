@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from sophron.interfaces.rietveld import Instrument, Pattern, Phase
 from sophron.records import documents
 from sophron.records.canonical_json import digest
+from sophron.records.structure import structure
 
 Role = Literal["main", "candidate"]
 SCHEMA = ("rietveld/data", "sample")
@@ -52,7 +53,7 @@ class Sample:
         return digest(data(self))
 
 
-def data(sample: Sample) -> dict[str, Any]:
+def data(sample: Sample) -> dict[str, object]:
     """A sample as plain data that fits `sample` of `schemas/rietveld/data.schema.yaml`."""
     pattern = sample.pattern
     return {
@@ -79,31 +80,51 @@ def data(sample: Sample) -> dict[str, Any]:
     }
 
 
-def of_data(given: Mapping[str, Any]) -> Sample:
+@dataclass(frozen=True)
+class _Points:
+    """A pattern as lists."""
+
+    name: str
+    two_theta_deg: tuple[float, ...]
+    intensity: tuple[float, ...]
+    sigma: tuple[float, ...] | None
+
+
+@dataclass(frozen=True)
+class _Phase(Phase):
+    """A phase with its role."""
+
+    role: Role = "main"
+
+
+@dataclass(frozen=True)
+class _Document:
+    """A sample in the form of its schema."""
+
+    engine: str
+    pattern: _Points
+    phases: tuple[_Phase, ...]
+    instrument: Instrument
+    limits_deg: tuple[float, float] | None
+    excluded_deg: tuple[tuple[float, float], ...]
+    start: Mapping[str, float]
+
+
+def of_data(data: object) -> Sample:
     """The sample that valid plain data stands for."""
-    pattern = given["pattern"]
-    x, y = (np.array(pattern[key], dtype=float) for key in ("two_theta_deg", "intensity"))
-    sigma = None if pattern["sigma"] is None else np.array(pattern["sigma"], dtype=float)
-    limits = given["limits_deg"]
+    given = structure(_Document, data)
+    points = given.pattern
+    x, y = (np.array(one, dtype=float) for one in (points.two_theta_deg, points.intensity))
+    sigma = None if points.sigma is None else np.array(points.sigma, dtype=float)
     return Sample(
-        given["engine"],
-        Pattern(pattern["name"], x, y, sigma),
-        tuple(GivenPhase(_phase(one), one["role"]) for one in given["phases"]),
-        instrument(given["instrument"]),
-        None if limits is None else (limits[0], limits[1]),
-        tuple((low, high) for low, high in given["excluded_deg"]),
-        given["start"],
+        given.engine,
+        Pattern(points.name, x, y, sigma),
+        tuple(GivenPhase(Phase(one.name, one.cif, one.march_axis), one.role) for one in given.phases),
+        given.instrument,
+        given.limits_deg,
+        given.excluded_deg,
+        given.start,
     )
-
-
-def _phase(given: Mapping[str, Any]) -> Phase:
-    axis = given["march_axis"]
-    return Phase(given["name"], given["cif"], None if axis is None else (axis[0], axis[1], axis[2]))
-
-
-def instrument(given: Mapping[str, Any]) -> Instrument:
-    """The diffractometer that a valid block stands for."""
-    return Instrument(**{**given, "wavelengths_angstrom": tuple(given["wavelengths_angstrom"])})
 
 
 def load(path: Path) -> Sample:

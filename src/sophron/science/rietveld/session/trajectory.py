@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from sophron.interfaces.rietveld import Freed
 from sophron.records.atomic import write_json
+from sophron.records.structure import unstructure
 
 NAME = "trajectory.json"
 
@@ -34,7 +34,7 @@ class Answer:
     hint: str
     ok: bool = True
     numbers: Mapping[str, float | None] = field(default_factory=dict)
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, object] = field(default_factory=dict)
     plot: Plot | None = None
     decision: str | None = None
     free: tuple[Freed, ...] | None = None
@@ -56,13 +56,38 @@ class StateEntry:
     gof: float | None
 
 
+@dataclass(frozen=True)
+class Call:
+    """A call of a tool as the trajectory has it. state: number of the current one after it, None without one."""
+
+    number: int
+    tool: str
+    arguments: Mapping[str, object]
+    ok: bool
+    hint: str
+    numbers: Mapping[str, float | None]
+    plot: Plot | None
+    decision: str | None
+    free: tuple[Freed, ...] | None
+    ended: str | None
+    state: int | None
+
+
+@dataclass(frozen=True)
+class Calls:
+    """Calls and states of a trajectory that was written down."""
+
+    calls: tuple[Call, ...]
+    states: tuple[StateEntry, ...]
+
+
 class Trajectory:
     """Appends calls to `folder/trajectory.json` (`schemas/rietveld/trajectory.schema.yaml`)."""
 
     def __init__(self, folder: Path, about: Mapping[str, str]) -> None:
         self._path = folder / NAME
         self._about = dict(about)
-        self.calls: list[dict[str, Any]] = []
+        self.calls: list[Call] = []
         self.states: list[StateEntry] = []
 
     @property
@@ -70,27 +95,23 @@ class Trajectory:
         """Number of the call that is not written yet."""
         return len(self.calls) + 1
 
-    def append(self, tool: str, arguments: Mapping[str, Any], answer: Answer, state: int | None, version: str) -> None:
+    def append(
+        self, tool: str, arguments: Mapping[str, object], answer: Answer, state: int | None, version: str
+    ) -> None:
         """Write down one call. version: of the engine, where it is known by now."""
         self._about["engine_version"] = version
-        call = {
-            "number": self.next_call,
-            "tool": tool,
-            "arguments": dict(arguments),
-            "ok": answer.ok,
-            "hint": answer.hint,
-            "numbers": dict(answer.numbers),
-            "plot": None if answer.plot is None else asdict(answer.plot),
-            "decision": answer.decision,
-            "free": None if answer.free is None else freed_data(answer.free),
-            "ended": answer.ended,
-            "state": state,
-        }
+        call = Call(
+            number=self.next_call,
+            tool=tool,
+            arguments=dict(arguments),
+            ok=answer.ok,
+            hint=answer.hint,
+            numbers=dict(answer.numbers),
+            plot=answer.plot,
+            decision=answer.decision,
+            free=answer.free,
+            ended=answer.ended,
+            state=state,
+        )
         self.calls.append(call)
-        states = [{**asdict(one), "phases": list(one.phases)} for one in self.states]
-        write_json(self._path, {**self._about, "calls": self.calls, "states": states})
-
-
-def freed_data(free: Sequence[Freed]) -> list[dict[str, Any]]:
-    """What is free as plain data."""
-    return [asdict(one) for one in free]
+        write_json(self._path, unstructure({**self._about, "calls": self.calls, "states": self.states}))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
 
 from sophron.interfaces.rietveld import Pattern
 from sophron.science.rietveld.simulated import series as known
 from sophron.science.rietveld.simulated.series import Series
 
 
-def data(of: Series, pattern: Pattern, engine: str) -> dict[str, Any]:
+def data(of: Series, pattern: Pattern, engine: str) -> dict[str, object]:
     """Pattern, the main phase and the candidate as CIF, and the instrument as calibrated."""
     roles = ((of.main, "main"), (of.candidate, "candidate"))
     phases = [(known.phase(structure), role) for structure, role in roles]
