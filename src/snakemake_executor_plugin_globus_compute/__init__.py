@@ -50,7 +50,7 @@ def run_order(order: str) -> str:
 
 
 def endpoint_ids(text: str) -> dict[str, str]:
-    """Return the endpoint of each class. WorkflowError for what is no CLASS=ID."""
+    """Return the endpoint of each class. WorkflowError for what is not a CLASS=ID."""
     found = dict(word.strip().partition("=")[::2] for word in text.split(","))
     for name, identifier in found.items():
         if not (name and identifier):

@@ -38,7 +38,7 @@ def step_of(shellcmd: str) -> tuple[str, str | None, dict[str, str]] | None:
 
 
 class Recorder:
-    """Appends events to the record of the campaign at `root`. OSError where the disk refuses."""
+    """Appends events to the record of the campaign at `root`. OSError if the disk refuses."""
 
     def __init__(self, root: Path, version: str) -> None:
         self._root, self._version = root, version

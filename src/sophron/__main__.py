@@ -1,4 +1,4 @@
-"""`python -m sophron`: the verbs where only an interpreter is known, as in a sandbox."""
+"""`python -m sophron`: the verbs if only an interpreter is known, as in a sandbox."""
 
 import sys
 

@@ -197,7 +197,7 @@ def test_a_refused_number_stands_under_no_green_box(campaign, tmp_path, monkeypa
 def test_a_comparison_counts_standard_errors_and_is_no_criterion(value, error, words):
     answer = report.Answer(None, "eta", "", value, error, None, None)
     reference = {"low": 3.2, "high": 3.35, "source": "somewhere"}
-    assert report.comparison(answer, reference) == f"{words} This comparison is no criterion."
+    assert report.comparison(answer, reference) == f"{words} This comparison is not a criterion."
 
 
 CAVEATS = {

@@ -23,10 +23,10 @@ EXAMPLES = "rietx"
 
 
 def of_files(folder: Path, parameters: Mapping[str, Any]) -> Given:
-    """A measured pattern from files of a folder.
+    """Return a measured pattern from files of a folder.
 
     parameters: `engine`, `folder` (`rietx`, or one below SOPHRON_XRD_DATA), `pattern`, `phases` (list of name, role,
-    cif), `instrument`, `limits_deg`. The files keep their own licence, so no contract holds them. UserError where they
+    cif), `instrument`, `limits_deg`. The files keep their own licence, so no contract holds them. UserError if they
     are not there.
     """
     del folder
@@ -43,7 +43,7 @@ def of_files(folder: Path, parameters: Mapping[str, Any]) -> Given:
 
 
 def of_series(folder: Path, parameters: Mapping[str, Any]) -> Given:
-    """A simulated scan. parameters: `engine`, `series`, `count_time_s`, `seed`."""
+    """Return a simulated scan. parameters: `engine`, `series`, `count_time_s`, `seed`."""
     del folder
     from sophron.science.rietveld.simulated import generate, series
 

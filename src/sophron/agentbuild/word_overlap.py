@@ -15,7 +15,7 @@ Shingle = tuple[str, ...]
 def words(text: str) -> list[str]:
     """Return the words of a text: compatible forms made equal, lower case, accents and invisible characters left out.
 
-    Marks of comments, lists and emphasis are no words, so a passage is the same in Markdown, YAML and Python.
+    Marks of comments, lists and emphasis are not words, so a passage is the same in Markdown, YAML and Python.
     """
     plain = unicodedata.normalize("NFKD", text)
     kept = "".join(sign for sign in plain if unicodedata.category(sign) not in ("Cf", "Mn"))

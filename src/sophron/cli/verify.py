@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the verdict; a failed one is no error of this step."""
+    """Write the verdict; a failed one is not an error of this step."""
     from sophron.campaign.execution import verdict
 
     verdict.verify(_step.claim(args, "verify", args.stage, {"stage": args.stage}), args.gate, args.verdict)

@@ -6,9 +6,9 @@ from typing import Any
 
 
 def canonical_bytes(value: Any) -> bytes:
-    """`value` as canonical JSON.
+    """Return `value` as canonical JSON.
 
-    Raises ValueError where JSON cannot hold it: NaN, infinities, integers beyond 2**53, keys that are no strings.
+    Raises ValueError if JSON cannot hold it: NaN, infinities, integers beyond 2**53, keys that are not strings.
     """
     import rfc8785
 
@@ -16,12 +16,12 @@ def canonical_bytes(value: Any) -> bytes:
 
 
 def digest(value: Any) -> str:
-    """Hex sha256 of the canonical JSON of `value`."""
+    """Return the hex sha256 of the canonical JSON of `value`."""
     return hashlib.sha256(canonical_bytes(value)).hexdigest()
 
 
 def file_digest(path: Path, *, missing_ok: bool = False) -> str:
-    """Hex sha256 of a file's bytes; with `missing_ok`, of nothing if there is no such file."""
+    """Return the hex sha256 of a file's bytes; with `missing_ok`, of nothing if there is no such file."""
     if missing_ok and not path.is_file():
         return hashlib.sha256().hexdigest()
     with path.open("rb") as stream:

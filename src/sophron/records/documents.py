@@ -32,7 +32,7 @@ class Document:
     lines: Mapping[tuple[Key, ...], int] = field(default_factory=dict)
 
     def where(self, keys: Sequence[Key]) -> str:
-        """`file:line: key.path` of the deepest known part of `keys`."""
+        """Return `file:line: key.path` of the deepest known part of `keys`."""
         known = tuple(keys)
         while known and known not in self.lines:
             known = known[:-1]
@@ -42,7 +42,7 @@ class Document:
 
 
 def dotted(keys: Sequence[Key]) -> str:
-    """`("stages", "build", 0)` as `stages.build[0]`."""
+    """Return `("stages", "build", 0)` as `stages.build[0]`."""
     text = ""
     for key in keys:
         text += f"[{key}]" if isinstance(key, int) else f".{shown(key)}" if text else shown(key)
@@ -50,7 +50,7 @@ def dotted(keys: Sequence[Key]) -> str:
 
 
 def load_yaml(path: Path) -> Document:
-    """A YAML file as plain JSON data with line numbers; UserError where it is not plain, strict YAML."""
+    """Return a YAML file as plain JSON data with line numbers; UserError if it is not plain, strict YAML."""
     from sophron.records.strict_yaml import parse
 
     data, lines = parse(read_bytes(path, MAX_BYTES), str(path))
@@ -58,7 +58,7 @@ def load_yaml(path: Path) -> Document:
 
 
 def load_record(path: Path, *keys: str) -> dict[str, Any]:
-    """A JSON file that holds an object with these keys; UserError if it is anything else."""
+    """Return a JSON file that holds an object with these keys; UserError if it is anything else."""
     content = load_json(path)
     if not isinstance(content, dict) or any(key not in content for key in keys):
         wanted = f" with {', '.join(keys)}" if keys else ""
@@ -96,7 +96,7 @@ def _pattern(_: "Validator", pattern: str, instance: Any, __: Any) -> Iterator["
 
 @cache
 def schema(schema_name: str) -> Any:
-    """The schema `schemas/<schema_name>.schema.yaml` as plain data.
+    """Return the schema `schemas/<schema_name>.schema.yaml` as plain data.
 
     A kind of another distribution gives the whole path of its own file, without the ending.
     """
@@ -114,7 +114,7 @@ def validate(document: Document, schema_name: str, pointer: str = "", at: Sequen
 
 
 def faults(document: Document, schema_name: str, pointer: str = "", at: Sequence[Key] = ()) -> list[str]:
-    """All faults that `validate` would speak of, one sentence each, in document order."""
+    """Return all faults that `validate` would speak of, one sentence each, in document order."""
     part = document.data
     for key in at:
         part = part[key]

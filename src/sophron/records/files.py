@@ -19,7 +19,7 @@ MAX_BYTES = 4_000_000
 
 @contextmanager
 def opened(path: Path, most: int | None = None) -> Iterator[BinaryIO]:
-    """A regular file, open for reading. UserError where it is none (a FIFO would wait), or above `most` bytes."""
+    """A regular file, open for reading. UserError if it is none (a FIFO would wait), or above `most` bytes."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
         try:
@@ -36,7 +36,7 @@ def opened(path: Path, most: int | None = None) -> Iterator[BinaryIO]:
 
 
 def read_bytes(path: Path, most: int | None = None) -> bytes:
-    """The content of a regular file; UserError as of `opened`."""
+    """Return the content of a regular file; UserError as of `opened`."""
     with opened(path, most) as stream:
         return stream.read()
 
@@ -51,7 +51,7 @@ def _check(path: Path, about: os.stat_result, most: int | None) -> None:
 
 
 def read_text(path: Path) -> str:
-    """The content of a regular file of UTF-8 text; UserError where it is none."""
+    """Return the content of a regular file of UTF-8 text; UserError if it is none."""
     try:
         return read_bytes(path).decode()
     except UnicodeDecodeError:
@@ -63,7 +63,7 @@ def _no_constant(name: str) -> None:
 
 
 def load_json(path: Path) -> Any:
-    """A JSON file as plain data; UserError where it is no JSON (NaN is none)."""
+    """Return a JSON file as plain data; UserError if it is not JSON (NaN is none)."""
     try:
         return json.loads(read_bytes(path, MAX_BYTES), parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
@@ -73,7 +73,10 @@ def load_json(path: Path) -> Any:
 
 
 def read_json(path: Path) -> Any:
-    """The value in a JSON file; ValueError where it is no JSON, or nested beyond any use. UserError as of `opened`."""
+    """Return the value in a JSON file.
+
+    Raise ValueError if it is not JSON, or nested beyond any use. UserError as of `opened`.
+    """
     try:
         return json.loads(read_bytes(path))
     except RecursionError:

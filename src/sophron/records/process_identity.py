@@ -21,18 +21,21 @@ class ProcessIdentity(TypedDict):
 
 
 def identity(pid: int | None = None) -> ProcessIdentity:
-    """The identity of process `pid` of this machine; without it, of this one."""
+    """Return the identity of process `pid` of this machine; without it, of this one."""
     pid = os.getpid() if pid is None else pid
     return {"pid": pid, "pid_start": start_of(pid), "host": host()}
 
 
 def host() -> str:
-    """Name of this machine."""
+    """Return the name of this machine."""
     return os.uname().nodename
 
 
 def start_of(pid: int) -> str | None:
-    """`<boot id>/<clock ticks since boot>` at which process `pid` of this machine started; None where it is dead."""
+    """Return `<boot id>/<clock ticks since boot>` at which process `pid` of this machine started.
+
+    None if it is dead.
+    """
     try:
         fields = stat_fields(_PROC / str(pid))
         boot = (_PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
@@ -42,7 +45,7 @@ def start_of(pid: int) -> str | None:
 
 
 def alive(entry: Mapping[str, Any]) -> bool | None:
-    """Whether the process that an entry names still lives; None where it is on another machine."""
+    """Return whether the process that an entry names still lives; None if it is on another machine."""
     if entry["host"] != host():
         return None
     start = start_of(entry["pid"])
@@ -59,7 +62,7 @@ def ancestors(pid: int) -> Iterator[int]:
 
 
 def command_line(pid: int) -> list[str]:
-    """The words of a process's command line; none if it has ended."""
+    """Return the words of a process's command line; none if it has ended."""
     try:
         return (_PROC / str(pid) / "cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:
@@ -67,6 +70,9 @@ def command_line(pid: int) -> list[str]:
 
 
 def stat_fields(process: Path) -> list[str]:
-    """The fields of a process's `stat` from its state on (field 3 of proc(5)); process: its folder below a /proc."""
+    """Return the fields of a process's `stat` from its state on (field 3 of proc(5)).
+
+    process: its folder below a /proc.
+    """
     # The program's name stands in brackets and may hold blanks and brackets itself.
     return (process / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()

@@ -18,7 +18,7 @@ class Pauses:
     longest_s: float
 
     def after(self, attempt: int, asked_s: float | None = None, jitter: float = 1.0) -> float | None:
-        """Seconds to wait after an attempt that failed (counted from 1); None if it was the last.
+        """Return the seconds to wait after an attempt that failed (counted from 1); None if it was the last.
 
         asked_s: what the service asks for; jitter: a factor on the pauses that it does not ask for.
         """
@@ -33,7 +33,7 @@ def call(
     pause: Callable[[Fault, int], float],
     sleep: Callable[[float], None] = time.sleep,
 ) -> Answer:
-    """What `function` returns once it does not raise `fault`.
+    """Return what `function` returns once it does not raise `fault`.
 
     pause: seconds to wait after a fault in this attempt, counted from 1; it raises what the caller is to see if there
     is no use in another.

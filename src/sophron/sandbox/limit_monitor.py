@@ -111,7 +111,7 @@ class Watch:
         self.needed = any(limit is not None for limit in limits)
 
     def exceeded(self) -> str | None:
-        """Name of the first limit that is passed, or None."""
+        """Return the name of the first limit that is passed, or None."""
         grant = self._grant
         # One look at a folder, before each process is read: where they multiply, reading them all may never end.
         if grant.processes is not None and _count(self._init) - 1 > grant.processes:
@@ -128,7 +128,7 @@ class Watch:
         return "disk_mb" if self._disk.passed(used.hidden.get(self._device, 0)) else None
 
     def _memory_passed(self, resident_mb: float, shared_mb: float, most_mb: int) -> bool:
-        """The cheap number is an upper bound; only where it says "too much" is the dear one asked."""
+        """The cheap number is an upper bound; only if it says "too much" is the dear one asked."""
         if shared_mb > most_mb:
             return True
         if resident_mb + shared_mb > most_mb and held_mb(self._init) + shared_mb > most_mb:

@@ -1,4 +1,4 @@
-"""A program and all that descends from it, held to a grant's limits from outside, where no namespace helps."""
+"""A program and all that descends from it, held to a grant's limits from outside, if no namespace helps."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ _PERIOD_S = 0.05
 
 
 def run(command: Sequence[str], grant: Grant, environment: Mapping[str, str], stdout: Path, stderr: Path) -> Ended:
-    """Run `command` in the work folder with `environment`; FileNotFoundError where there is no such program.
+    """Run `command` in the work folder with `environment`; FileNotFoundError if there is no such program.
 
     It and its descendants end with a passed limit and with the caller. A descendant that has left both the process
     group and the tree (a daemon) is not found: only namespaces catch those.
@@ -74,7 +74,7 @@ def _exceeded(pid: int, grant: Grant, wall_s: float) -> str | None:
 
 
 def tree(pid: int) -> Iterator[int]:
-    """`pid` and its descendants, as far as they have not been orphaned."""
+    """Yield `pid` and its descendants, as far as they have not been orphaned."""
     yield pid
     try:
         tasks = list(Path(f"/proc/{pid}/task").iterdir())

@@ -21,7 +21,7 @@ class ProcessUsage(NamedTuple):
 
 
 def total(processes: Iterable[Path]) -> ProcessUsage:
-    """The sum over those of `processes`, folders such as /proc/17, that have not ended."""
+    """Return the sum over those of `processes`, folders such as /proc/17, that have not ended."""
     sums = [ProcessUsage()]
     for process in processes:
         try:

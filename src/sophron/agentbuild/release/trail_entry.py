@@ -2,7 +2,7 @@
 
 A build leaves `build.json` (contract, handles), `iterations/<n>/` (`aud/`, `change.json`, `diff`, `judge/<case>.json`,
 `verdict.json`), the audits of its agents in `records/<step>/`, and reports in `iterations/<n>/cases/`. The contract is
-a folder beside; its model handles are no part of what stays the same, for a retune replaces them.
+a folder beside; its model handles are not part of what stays the same, for a retune replaces them.
 """
 
 import shutil

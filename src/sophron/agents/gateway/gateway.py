@@ -58,7 +58,7 @@ class Gateway:
         self._backends: dict[str, ModelBackend] = {}
 
     def ask(self, request: Request, *, rank: int, role: str, until: float = math.inf) -> Response:
-        """The answer of the first model that gives one; without secrets, as the audit has it.
+        """Return the answer of the first model that gives one; without secrets, as the audit has it.
 
         until: on the monotonic clock in seconds, when the step's time is over, whatever attempts and waits it took.
         Raises AgentError (kinds budget, unavailable, too_long, absent).
@@ -88,7 +88,7 @@ class Gateway:
         return AgentError(kinds.pop() if len(kinds) == 1 else "unavailable", reason)
 
     def _one(self, request: Request, model: Model, until: float) -> Response:
-        """Ask one model, again where the failure may pass. AgentError where it gives no answer."""
+        """Ask one model, again where the failure may pass. AgentError if it gives no answer."""
         backend = self._backend(model)
         if missing := backend.missing(model):
             raise AgentError("unavailable", missing)

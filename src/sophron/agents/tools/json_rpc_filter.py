@@ -13,13 +13,13 @@ MOST_BAD_LINES = 100
 
 @dataclass
 class Noise:
-    """How many lines of a server were no messages."""
+    """How many lines of a server were not messages."""
 
     lines: int = 0
 
     @property
     def sentence(self) -> str:
-        """Why it was ended; empty where it was not."""
+        """Why it was ended; empty if it was not."""
         return f"it wrote {self.lines} lines that are no messages" if self.lines >= MOST_BAD_LINES else ""
 
 

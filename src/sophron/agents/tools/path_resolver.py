@@ -23,7 +23,7 @@ class Places:
     """The roots of a step by name: its scratch, and its declared inputs (files or folders).
 
     scratch and inputs are paths that the step names, so links in them are followed once, here; below them none is.
-    Raises UserError where one is missing, is neither file nor folder, or lies in scratch and leads out of it.
+    Raises UserError if one is missing, is neither file nor folder, or lies in scratch and leads out of it.
     """
 
     def __init__(self, scratch: Path, inputs: Mapping[str, Path]) -> None:
@@ -37,7 +37,7 @@ class Places:
                 raise UserError(f"{self._asked[name]}: leads out of the work folder; name the file that it points to")
 
     def find(self, path: str) -> Place:
-        """The place that a model's `path` names; OutsideError with one sentence where it names none."""
+        """Return the place that a model's `path` names; OutsideError with one sentence where it names none."""
         for name, asked in self._asked.items():
             for whole in (str(asked), str(self.roots[name])):
                 if path == whole or path.startswith(f"{whole}/"):

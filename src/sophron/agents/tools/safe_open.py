@@ -23,7 +23,7 @@ class OutsideError(Exception):
 def folder(root: Path, parts: Sequence[str], *, make: bool = False) -> Iterator[int]:
     """Descriptor of the folder `parts` below `root`; with `make`, missing ones are made.
 
-    Raises OutsideError for a link or a file on the way, FileNotFoundError where it is not there.
+    Raises OutsideError for a link or a file on the way, FileNotFoundError if it is not there.
     """
     handle = os.open(root, _FOLDER)
     try:
@@ -88,7 +88,7 @@ def regular(parent: int, name: str, *, one_name: bool) -> Iterator[int]:
 def put(parent: int, name: str, data: bytes) -> None:
     """Write `data` as the file `name` in the folder `parent`, in one step.
 
-    A link, FIFO or hard link of that name is replaced, never written through. Raises OutsideError where it is a folder.
+    A link, FIFO or hard link of that name is replaced, never written through. Raises OutsideError if it is a folder.
     """
     _plain(name)
     temporary = f".{token_hex(8)}.tmp"
@@ -110,7 +110,7 @@ def put(parent: int, name: str, data: bytes) -> None:
 
 
 def kind(about: os.stat_result) -> str:
-    """What an entry is, in a word."""
+    """Return what an entry is, in a word."""
     tests = (
         (stat.S_ISREG, "file"),
         (stat.S_ISDIR, "folder"),

@@ -55,7 +55,7 @@ class Serving:
 
     @property
     def reason(self) -> str:
-        """Why it ended, where that is known: what the sandbox said, or the last line of the server's complaints."""
+        """Why it ended, if that is known: what the sandbox said, or the last line of the server's complaints."""
         return self._reason
 
     def _run(self, folder: Path) -> None:

@@ -78,7 +78,7 @@ def _names_driver(words: Sequence[str]) -> bool:
 
 
 def _program(words: Sequence[str]) -> str:
-    """What an interpreter was told to run: the module after `-m`, else the first word that is no option's."""
+    """What an interpreter was told to run: the module after `-m`, else the first word that is not an option's."""
     rest = iter(words[1:])
     for word in rest:
         if word == "-m":

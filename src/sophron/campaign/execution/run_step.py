@@ -194,7 +194,7 @@ def _stands_finished(work: _Work) -> bool:
 
 
 def _set_aside_foreign(work: _Work) -> None:
-    """Scratch left by the same definition on other inputs is no start for this step: keep it, out of the way."""
+    """Scratch left by the same definition on other inputs is not a start for this step: keep it, out of the way."""
     note = work.scratch / KEY_NAME
     if note.is_file() and typed_json.load(note, Key).key != work.key:
         folder = work.scratch.with_name(f"{work.scratch.name}.set-aside-{time.time_ns()}")

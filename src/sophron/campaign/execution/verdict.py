@@ -52,7 +52,7 @@ class Verdict:
 
 
 def judge(root: Path, spec: Spec, stage: str) -> Verdict:
-    """The verdict of a stage over all its steps: pass or fail, with each number compared."""
+    """Return the verdict of a stage over all its steps: pass or fail, with each number compared."""
     steps = outcome_store.all_finished(root, spec, stage)
     constants = spec.constants(stage)
     judged = [_judge_one(criterion, steps, constants) for criterion in spec.criteria(stage)]
@@ -86,7 +86,7 @@ def _file_numbers(step: outcome_store.Finished) -> dict[str, int]:
 
 
 def sentences(verdict: Verdict) -> list[str]:
-    """What failed, one sentence each."""
+    """Return what failed, one sentence each."""
     lines = [f"{step} failed: {reason}" for step, reason in verdict.failed_steps.items()]
     for criterion in verdict.criteria:
         bad = [one for one in criterion.steps if not one.passed and one.step not in verdict.failed_steps]

@@ -72,7 +72,7 @@ def _sentence(node: Node) -> str:
 def layout(graph: Mapping[str, Sequence[str]]) -> tuple[dict[str, tuple[int, float]], list[_Way]]:
     """Return the places of the nodes as (column, row), and the ways of the edges.
 
-    graph: node -> what it depends on; names that are no nodes are ignored. An edge over several columns passes a
+    graph: node -> what it depends on; names that are not nodes are ignored. An edge over several columns passes a
     free cell in each (Sugiyama's layers), and cells are ordered by the mean row of their neighbours.
     Raises graphlib.CycleError.
     """

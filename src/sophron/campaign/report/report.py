@@ -222,10 +222,10 @@ def _snakemake_versions(recorded: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def comparison(answer: Answer, reference: Mapping[str, Any]) -> str:
-    """Return one sentence that compares an answer with a published range. It is no criterion, and says so."""
+    """Return one sentence that compares an answer with a published range. It is not a criterion, and says so."""
     low, high = reference["low"], reference["high"]  # shown with the digits that they were given with
     span = f"{low}" if low == high else f"{low} to {high}"
-    ending = f"the published {span} ({reference['source']}). This comparison is no criterion."
+    ending = f"the published {span} ({reference['source']}). This comparison is not a criterion."
     if answer.value is None:
         return f"There is no number to compare with {ending}"
     if low <= answer.value <= high:

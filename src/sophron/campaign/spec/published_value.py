@@ -43,7 +43,7 @@ def constants_compared(
 ) -> list[str]:
     """Return the parts of a criterion that hold the answer against a constant; empty if there are none.
 
-    reference: the published range of the question; a bound of 1 that lies in it is no physical bound.
+    reference: the published range of the question; a bound of 1 that lies in it is not a physical bound.
     """
     used = {name: value for name, value in constants.items() if name in criteria.names_of(tree)}
     reader = _Reader(answer, used, reference)

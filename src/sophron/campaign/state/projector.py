@@ -38,7 +38,7 @@ def _is_current(root: Path, state: Record) -> bool:
 
 
 def stored(root: Path) -> Record | None:
-    """What workflow-state.json holds; None where it is absent or damaged."""
+    """Return what workflow-state.json holds; None if it is absent or damaged."""
     path = root / NAME
     try:
         state = files.read_json(path) if path.exists() else None

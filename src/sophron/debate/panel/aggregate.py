@@ -40,7 +40,7 @@ STEMS = {Mode.DESIGN: "design", Mode.PRE: "pre", Mode.POST_SINGLE: "single", Mod
 class Critique:
     """What a panel said; advice, never a gate.
 
-    score: equation 6, from 0 to 1; weight: sum of reputation x confidence, 0 where the score is a convention (see
+    score: equation 6, from 0 to 1; weight: sum of reputation x confidence, 0 if the score is a convention (see
     `aggregate`); focus: where most of the weighted severity of concerns falls, None without any; text: insights and
     concerns of the last round in the order of reputation; rounds: all votes. Experts stand by name,
     so that equal panels give equal bytes.
@@ -60,7 +60,7 @@ def aggregate(mode: Mode, rounds: Sequence[Votes], reputations: Mapping[str, flo
     """Weigh the last of `rounds` by `reputations`; the earlier ones are kept in the critique and weigh nothing.
 
     A panel whose confidences are all 0 has no mean: it counts as uncertain, with the score 0.5 of that label and the
-    weight 0. ValueError where no expert voted in the last round, or one that did has no reputation above 0.
+    weight 0. ValueError if no expert voted in the last round, or one that did has no reputation above 0.
     """
     last = rounds[-1] if rounds else {}
     _check(last, reputations)

@@ -1,6 +1,6 @@
 """Reputation: how often an expert's vote before a trial agreed with its outcome (MDForge, equations 7 and 8).
 
-A panel's reputation is no state of its own: it is folded from what votes and critiques on disk say, so that it can
+A panel's reputation is not a state of its own: it is folded from what votes and critiques on disk say, so that it can
 neither be lost nor drift from them.
 """
 
@@ -40,7 +40,7 @@ class Reputation:
         return math.sqrt(self.mean * (1 - self.mean) / (self.consistent + self.inconsistent + 1))
 
     def after(self, seen: Observation | None) -> Reputation:
-        """The posterior when one more trial has shown `seen`."""
+        """Return the posterior when one more trial has shown `seen`."""
         return replace(
             self,
             consistent=self.consistent + (seen == "consistent"),
@@ -61,7 +61,7 @@ class Outcome:
 
 
 def observed(before: Label | None, after: Label) -> Observation | None:
-    """What a trial shows of an expert that voted `before` (None: it did not) where the panel said `after`.
+    """Return what a trial shows of an expert that voted `before` (None: it did not) where the panel said `after`.
 
     Only a pass or fail on both sides is an observation. An uncertain vote claims nothing that a run could refute, an
     uncertain outcome refutes nothing: counting them as agreement would pay for hedging, as disagreement for bluffing.
@@ -72,9 +72,9 @@ def observed(before: Label | None, after: Label) -> Observation | None:
 
 
 def trajectory(experts: Sequence[str], trials: Sequence[Outcome]) -> tuple[dict[str, Reputation], ...]:
-    """Reputation of each of `experts` before the first of the completed `trials` and after each of them.
+    """Return the reputation of each of `experts` before the first of the completed `trials` and after each of them.
 
-    The last entry weighs the votes of the next trial. A trial that did not complete has no outcome and is no part.
+    The last entry weighs the votes of the next trial. A trial that did not complete has no outcome and does not count.
     """
     standing = {expert: Reputation() for expert in experts}
     entries = [standing]
@@ -108,7 +108,7 @@ def thompson(standing: Mapping[str, Reputation], seed: int, trial: int) -> dict[
 
 
 def as_document(entries: Sequence[Mapping[str, Reputation]]) -> dict[str, list[dict[str, dict[str, object]]]]:
-    """A trajectory as plain data that fits `reputation.schema.yaml`."""
+    """Return a trajectory as plain data that fits `reputation.schema.yaml`."""
     return {
         "trajectory": [{expert: _standing(each) for expert, each in sorted(entry.items())} for entry in entries],
     }

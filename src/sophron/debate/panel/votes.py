@@ -30,7 +30,7 @@ class Severity(StrEnum):
 
 
 class Focus(StrEnum):
-    """The stage that a concern asks to change; the pipeline where no single stage is to blame."""
+    """The stage that a concern asks to change; the pipeline if no single stage is to blame."""
 
     PREPARATION = "preparation"
     EQUILIBRATION = "equilibration"
@@ -70,7 +70,7 @@ class Vote:
 
     @classmethod
     def read(cls, answer: object, source: Path) -> Self:
-        """The vote in an expert's `answer`; UserError with `source` and key where it does not fit the schema."""
+        """Return the vote in an expert's `answer`; UserError with `source` and key if it does not fit the schema."""
         validate(Document(answer, source), SCHEMA)
         vote = structure(cls, answer)
         return replace(vote, confidence=float(vote.confidence))

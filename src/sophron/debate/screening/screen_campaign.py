@@ -33,7 +33,7 @@ def make(root: Path, library: Path, folder: Path) -> None:
     """Make the campaign `folder` from the deployed pipeline of the one at `root`.
 
     library: a file in the form of the definition of `tasks`, or a folder of guests with its library.yaml. UserError
-    where there is no pipeline, where the library is not valid, or where the folder has something in it.
+    if there is no pipeline, where the library is not valid, or if the folder has something in it.
     """
     spec = load(root / SPEC_NAME)
     pipeline = _deployed(root, spec)
@@ -51,9 +51,9 @@ def _deployed(root: Path, spec: Spec) -> Pipeline:
 
 
 def defined(library: Path, origin: str) -> Library:
-    """The definition of `tasks` for a library, with digests of its files. origin: the system of the trials.
+    """Return the definition of `tasks` for a library, with digests of its files. origin: the system of the trials.
 
-    UserError where a guest cannot be made a task of, or where the pipeline is for another form of guests.
+    Raise UserError if a guest cannot be made a task of, or if the pipeline is for another form of guests.
     """
     document = _document(library)
     documents.validate(document, SCHEMA, "definition")

@@ -31,9 +31,10 @@ READY = "ready"
 
 
 def execute(ctx: StepContext) -> StepResult:
-    """The stage file that the step is called after (`PARTS`), on its guest and in production on its window.
+    """Return the stage file that the step is called after (`PARTS`), on its guest and in production on its window.
 
-    Skipped where an earlier stage of the guest did not complete; taken over where the trial before did the same.
+    Skip it if an earlier stage of the guest did not complete; reuse the previous trial's result if nothing it
+    depends on changed.
     """
     stage = STAGES[PARTS.index(ctx.stage)]
     pipeline, (task,) = _pipeline(ctx, stage), ctx.upstream["tasks"]
@@ -70,7 +71,7 @@ def _pipeline(ctx: StepContext, stage: StageFile) -> Pipeline:
 
 
 def ready(rehearsals: Sequence[UpstreamStep]) -> Pipeline:
-    """The pipeline that a trial runs; ValueError where no rehearsal came through."""
+    """Return the pipeline that a trial runs; ValueError if no rehearsal came through."""
     found = [one for one in rehearsals if one.result["state"] == READY]
     if not found:
         raise ValueError("no rehearsal of this trial came through")
@@ -96,7 +97,10 @@ def work(
     wall_s: float,
     seed: int,
 ) -> stage_sandbox.Work:
-    """What there is to run. earlier: name below the work folder -> folder; window: of production; wall_s: seconds."""
+    """Return what there is to run.
+
+    earlier: name below the work folder -> folder; window: of production; wall_s: seconds.
+    """
     inputs = extracted(task.files["left"], ctx.workdir / "inputs" / stage.folder)
     return stage_sandbox.Work(
         pipeline=pipeline,
@@ -120,7 +124,7 @@ def _left(
 ) -> StepResult:
     """The outcome of an execution without clocks; what was measured with one goes into the files.
 
-    key: see `_key`; executed, made: None where a stage before did not complete.
+    key: see `_key`; executed, made: None if a stage before did not complete.
     """
     empty = ctx.workdir / "empty"
     empty.mkdir(exist_ok=True)

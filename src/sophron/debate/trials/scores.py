@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from itertools import combinations
 
 Numbers = Mapping[str, float | None]
-"""Guest -> standard binding free energy in kcal/mol; None where there is none."""
+"""Guest -> standard binding free energy in kcal/mol; None if there is none."""
 
 
 @dataclass(frozen=True)
 class Scores:
-    """guests: with a number; mae_kcal_per_mol: over these, None without any; r2, spearman: None where undefined.
+    """guests: with a number; mae_kcal_per_mol: over these, None without any; r2, spearman: None if undefined.
 
     mae_standard_error_kcal_per_mol: standard error of it, from its scatter over the guests; None for fewer than two.
 
@@ -31,7 +31,7 @@ class Scores:
 
 
 def compare(predicted: Numbers, references: Mapping[str, float]) -> Scores:
-    """Scores of `predicted` for the guests of `references`."""
+    """Return the scores of `predicted` for the guests of `references`."""
     pairs = [(value, references[guest]) for guest in sorted(references) if (value := predicted.get(guest)) is not None]
     ours, theirs = [one for one, _ in pairs], [other for _, other in pairs]
     correlation, errors = _pearson(ours, theirs), [abs(one - other) for one, other in pairs]

@@ -107,7 +107,7 @@ class Executed:
         return self.result.status == "completed"
 
     def as_document(self) -> dict[str, object]:
-        """Plain data that fits `debate/executed.schema.yaml`."""
+        """Return plain data that fits `debate/executed.schema.yaml`."""
         return {"result": dict(self.said), "measured": asdict(self.measured)}
 
 
@@ -115,7 +115,7 @@ def run(work: Work, sandbox: SandboxBackend) -> Executed:
     """Run the file once; what it left is in `work.workdir` afterwards, without links.
 
     It begins where a try of the same work that was killed has stopped: files that one left are there, its result is
-    not. `work.folder` is of this work alone. UserError where no sandbox can be made; whatever the file does is a
+    not. `work.folder` is of this work alone. UserError if no sandbox can be made; whatever the file does is a
     result.
     """
     _prepare(work)
@@ -131,7 +131,7 @@ def run(work: Work, sandbox: SandboxBackend) -> Executed:
 
 
 def variables(work: Work) -> dict[str, str]:
-    """The environment of the file."""
+    """Return the environment of the file."""
     own = {
         pipeline.NS_PER_WINDOW: repr(work.ns_per_window),
         pipeline.WINDOWS: str(work.pipeline.windows),

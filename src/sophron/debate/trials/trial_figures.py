@@ -156,7 +156,7 @@ def _diff(axes: Any, found: Mended, shown: Sequence[str]) -> None:
 
 
 def _shortened(edit: Sequence[str]) -> list[str]:
-    """The first lines of a diff, cut to what is seen; said where there are more."""
+    """The first lines of a diff, cut to what is seen; said if there are more."""
     rest = [f"... and {len(edit) - MOST_LINES} more lines"] if len(edit) > MOST_LINES else []
     return [_line(line, LONGEST_LINE) for line in edit[:MOST_LINES]] + rest
 

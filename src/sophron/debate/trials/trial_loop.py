@@ -61,9 +61,9 @@ class Guest:
 
 @dataclass(frozen=True)
 class Trial:
-    """A trial that ended. guests: empty where nothing was executed; label, score: of the panel afterwards, if asked.
+    """A trial that ended. guests: empty if nothing was executed; label, score: of the panel afterwards, if asked.
 
-    scores: of the benchmark, which alone saw the references; None where it was not made. wanted: number of training
+    scores: of the benchmark, which alone saw the references; None if it was not made. wanted: number of training
     guests; before: expert -> label of its last vote before the run.
     """
 
@@ -165,7 +165,10 @@ def standing(trials: Sequence[Trial], bounds: Bounds) -> Standing:
 
 
 def deployed(trials: Sequence[Trial]) -> int | None:
-    """Number of the trial with the highest training Kendall tau; of equal ones the lower error, then the later."""
+    """Return the number of the trial with the highest training Kendall tau.
+
+    Of equal ones the lower error, then the later.
+    """
     candidates = [trial for trial in trials if trial.deployable]
     if not candidates:
         return None
@@ -197,6 +200,6 @@ def history(trials: Sequence[Trial]) -> list[dict[str, object]]:
 
 
 def runnable(trials: Sequence[Trial], successes: int) -> str:
-    """Table 1's mark: "yes" where N trials, or all that there were, ran; "no" where none did, else "some"."""
+    """Return the mark of table 1: "yes" if N trials, or all that there were, ran; "no" if none did, else "some"."""
     count = sum(trial.succeeded for trial in trials)
     return "yes" if count and count >= min(successes, len(trials)) else "some" if count else "no"

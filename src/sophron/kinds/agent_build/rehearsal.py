@@ -70,7 +70,7 @@ def begin(found: Contract, iterations: int, folder: Path, probe: ProbeSpec) -> N
 
 
 def refuse_old(folder: Path) -> None:
-    """Raise UserError for the folder of a rehearsal that was no campaign yet."""
+    """Raise UserError for the folder of a rehearsal that was not a campaign yet."""
     if (folder / OLD).is_file():
         raise UserError(
             f"{folder / OLD}: is a rehearsal of an earlier Sophron, which goes on no more; "

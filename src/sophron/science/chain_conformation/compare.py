@@ -26,7 +26,7 @@ NORMAL = 1.959964
 
 @dataclass(frozen=True)
 class Agreement:
-    """The verdict on independent values, as the result has it; numbers are None where the test rejects."""
+    """The verdict on independent values, as the result has it; numbers are None if the test rejects."""
 
     radius_of_gyration: float | None
     radius_of_gyration_error: float | None

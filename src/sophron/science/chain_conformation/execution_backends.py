@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Place:
-    """Where a process runs, as `records.job_environment.here` tells; None where there is no such thing."""
+    """Where a process runs, as `records.job_environment.here` tells; None if there is no such thing."""
 
     scheduler: str | None
     pilot: str | None
@@ -63,7 +63,7 @@ class Way:
         return None if fits else located(place)
 
     def unlike(self, ran: Ran) -> str | None:
-        """How a finished run contradicts the claim, in words; None where it does not."""
+        """Return how a finished run contradicts the claim, in words; None if it does not."""
         elsewhere = self.misplaced(ran.placement)
         if elsewhere:
             return f"it ran {elsewhere}"

@@ -29,7 +29,7 @@ class OpenMMEngine(Engine):
         return step_progress.without_end(step_progress.read(found[0], f"samples ({run[1]})")) if run else None
 
     def failure(self, code: int | None, said: str) -> EngineFailure:
-        """Explain an exception of OpenMM. What a graphics processor says is no fault of the simulation."""
+        """Explain an exception of OpenMM. What a graphics processor says is not a fault of the simulation."""
         found = super().failure(code, said)
         return EnvironmentFailure(found.reason) if DEVICE_FAULT.search(said) else found
 

@@ -22,33 +22,33 @@ METADATA = Path("task_metadata.json")
 
 
 def task() -> Mapping[str, Any]:
-    """The task of this folder, as `schemas/debate/task_metadata.schema.yaml` has it."""
+    """Return the task of this folder, as `schemas/debate/task_metadata.schema.yaml` has it."""
     read: Mapping[str, Any] = json.loads(METADATA.read_text(encoding="utf-8"))
     return read
 
 
 def ns_per_window() -> float:
-    """Nanoseconds to sample in each window; ValueError where the environment does not say."""
+    """Return the nanoseconds to sample in each window; ValueError if the environment does not say."""
     return float(_variable("SOPHRON_NS_PER_WINDOW"))
 
 
 def window() -> int:
-    """The window that this process is to run, counted from 0."""
+    """Return the window that this process is to run, counted from 0."""
     return int(_variable("SOPHRON_WINDOW"))
 
 
 def windows() -> int:
-    """How many windows the pipeline declares."""
+    """Return how many windows the pipeline declares."""
     return int(_variable("SOPHRON_WINDOWS"))
 
 
 def seed() -> int:
-    """Seed of all randomness of this process."""
+    """Return the seed of all randomness of this process."""
     return int(_variable("SOPHRON_SEED"))
 
 
 def platform() -> str:
-    """Name of OpenMM's platform that this process was given."""
+    """Return the name of OpenMM's platform that this process was given."""
     return _variable("SOPHRON_PLATFORM")
 
 
@@ -80,7 +80,7 @@ class Account:
     writer_notes: str = ""
 
     def document(self, wall_time_s: float, failure: Mapping[str, object] | None) -> dict[str, object]:
-        """The result as plain data. failure: kind and sentence, None where nothing went wrong."""
+        """Return the result as plain data. failure: kind and sentence, None if nothing went wrong."""
         refused = failure is not None and "windows" in failure
         number = None if failure else self.delta_g_kcal_per_mol
         document: dict[str, object] = {
@@ -123,7 +123,7 @@ def reporting(stage: int) -> Iterator[Account]:
 
 
 def _finite(value: Any) -> Any:
-    """Plain data in which what is no number is null."""
+    """Plain data in which what is not a number is null."""
     if isinstance(value, Mapping):
         return {key: _finite(each) for key, each in value.items()}
     if isinstance(value, list | tuple):

@@ -14,7 +14,7 @@ MOST = 25
 
 
 def of(definition: Definition) -> dict[str, Sequence[Mapping[str, str]]]:
-    """Number of a batch, from 1 -> its patterns, in their order. definition: of the stage series.
+    """Return number of a batch, from 1 -> its patterns, in their order. definition: of the stage series.
 
     Without `patterns_a_step` a sequential series is one batch.
     """

@@ -33,7 +33,7 @@ class Row:
 
 
 def run(ctx: StepContext) -> StepResult:
-    """The parameter of the definition from every pattern; EngineFailure where one did not refine it. Draws it.
+    """Return the parameter of the definition from every pattern; EngineFailure if one did not refine it. Draws it.
 
     One pattern gives an answer. Several give a series and no single value: what they have in common is a model of its
     own, which nobody stated.

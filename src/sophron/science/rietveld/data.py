@@ -69,7 +69,7 @@ class DataDefinition:
 def run(ctx: StepContext) -> StepResult:
     """Check everything that the refinement of this pattern starts from.
 
-    UserError where a file is not there: with the file the next call goes on. EngineFailure where the pinned one is
+    UserError if a file is not there: with the file the next call goes on. EngineFailure if the pinned one is
     unfit, which only another definition cures.
     """
     definition = structure(DataDefinition, ctx.definition)
@@ -123,7 +123,7 @@ def _phase(one: PinnedPhase, path: Path) -> samples.GivenPhase:
 
 
 def pinned(source: Source | None, wanted: PinnedFile, workdir: Path) -> Path:
-    """The file with this digest: of the campaign's folder, else of a package, else downloaded. UserError."""
+    """Return the file with this digest: of the campaign's folder, else of a package, else downloaded. UserError."""
     path = local_data.folder(workdir) / wanted.file
     if not path.is_file() and source is not None:
         path = packaged(source, wanted.file) if source.package else _downloaded(source.url, wanted.file, workdir)
@@ -137,7 +137,7 @@ def pinned(source: Source | None, wanted: PinnedFile, workdir: Path) -> Path:
 
 
 def packaged(source: Source, name: str) -> Path:
-    """The file `name` in a folder of an installed package. UserError where that is not there."""
+    """Return the file `name` in a folder of an installed package. UserError if that is not there."""
     spec = importlib.util.find_spec(source.package) if source.package else None
     if spec is None or spec.origin is None:
         raise UserError(f"the package {source.package}, which ships {name}, is not installed; install it")

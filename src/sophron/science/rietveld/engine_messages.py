@@ -19,7 +19,7 @@ def pattern(given: Pattern) -> dict[str, list[float]]:
 
 
 def setup(given: Setup, limits_deg: tuple[float, float]) -> dict[str, object]:
-    """A setup without its pattern, with the limits that hold."""
+    """Return a setup without its pattern, with the limits that hold."""
     return {
         "phases": [asdict(one) for one in given.phases],
         "instrument": asdict(given.instrument),
@@ -30,12 +30,15 @@ def setup(given: Setup, limits_deg: tuple[float, float]) -> dict[str, object]:
 
 
 def request(given: Request) -> dict[str, object]:
-    """A request; `limit_s` goes with the question itself."""
+    """Return a request; `limit_s` goes with the question itself."""
     return {name: value for name, value in asdict(given).items() if name != "limit_s"}
 
 
 def fit_back(data: Mapping[str, Any], engine: str, curves: Curves) -> Fit:
-    """A fit from what an engine's process said, or from what `fit` wrote; KeyError or TypeError for anything else."""
+    """Return a fit from what an engine's process said, or from what `fit` wrote.
+
+    KeyError or TypeError for anything else.
+    """
     numbers = ("rp_percent", "r_expected_percent", "chi2", "gof", "observations", "variables", "largest_shift_over_esd")
     return Fit(
         rwp=Rwp(data["rwp_percent"], engine),
@@ -49,7 +52,7 @@ def fit_back(data: Mapping[str, Any], engine: str, curves: Curves) -> Fit:
 
 
 def fit(given: Fit) -> dict[str, object]:
-    """A fit as JSON without its curves, for a file: `fit_back` reads it again beside them."""
+    """Return a fit as JSON without its curves, for a file: `fit_back` reads it again beside them."""
     data = asdict(given)
     data["rwp_percent"] = data.pop("rwp")["percent"]
     del data["curves"]
@@ -57,7 +60,7 @@ def fit(given: Fit) -> dict[str, object]:
 
 
 def curves(data: Mapping[str, Any]) -> Curves:
-    """The curves that an engine's process said."""
+    """Return the curves that an engine's process said."""
     arrays = {key: np.array(one, dtype=float) for key, one in data.items() if key != "ticks_deg"}
     ticks = {phase: np.array(one, dtype=float) for phase, one in data["ticks_deg"].items()}
     return Curves(**arrays, ticks_deg=ticks)

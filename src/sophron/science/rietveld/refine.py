@@ -29,7 +29,7 @@ LIMIT_S = 600.0
 def run(ctx: StepContext) -> StepResult:
     """One more cycle from the agent's model with what it had free: the numbers of the report have to come out again.
 
-    EngineFailure where there is no model, or where that cycle does not end well. What does not stand is a result.
+    Raise EngineFailure if there is no model, or if that cycle does not end well. What does not stand is a result.
     """
     (answer,) = ctx.upstream[RULE]
     given = sample.load(ctx.one("data").files["sample"])

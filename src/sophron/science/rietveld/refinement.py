@@ -40,7 +40,7 @@ class Refinement:
 
     @classmethod
     def begin(cls, engine: RietveldEngine, setup: Setup, folder: Path) -> Refinement:
-        """A new one in an empty or absent `folder`. UserError for a setup that cannot be."""
+        """Return a new one in an empty or absent `folder`. UserError for a setup that cannot be."""
         if folder.exists() and any(folder.iterdir()):
             raise UserError(f"{folder}: not empty; give a folder for this refinement alone")
         first = Kept(0, None, "start", engine.start(setup), None)
@@ -49,7 +49,10 @@ class Refinement:
 
     @classmethod
     def restore(cls, engine: RietveldEngine, pattern: Pattern, folder: Path) -> Refinement:
-        """The one that was kept in `folder`, at its last state. UserError where its files are not what was written."""
+        """Return the one that was kept in `folder`, at its last state.
+
+        Raise UserError if its files are not what was written.
+        """
         kept: list[Kept] = []
         while (folder / str(len(kept)) / "state.json").is_file():
             kept.append(read_kept(folder, len(kept)))
@@ -58,7 +61,10 @@ class Refinement:
         return cls(engine, pattern, folder, kept)
 
     def refine(self, request: Request, label: str) -> Cycle:
-        """One cycle from the current state. Where it ends well its state becomes the current one, else nothing does."""
+        """Return one cycle from the current state.
+
+        If it ends well, its state becomes the current one.
+        """
         cycle = self.engine.refine(self.pattern, self.current.state, request)
         if cycle.ended in ("converged", "unfinished"):
             after = Kept(len(self.kept), self.current.number, label, cycle.state, cycle.fit)
@@ -68,7 +74,7 @@ class Refinement:
         return cycle
 
     def roll_back(self, number: int | None = None) -> Kept:
-        """Take up state `number`, or the one before the current; nothing is deleted. UserError where there is none."""
+        """Take up state `number`, or the one before the current; nothing is deleted. UserError if there is none."""
         wanted = self.current.parent if number is None else number
         if wanted is None or not 0 <= wanted < len(self.kept):
             raise UserError(f"there is no state {wanted} to go back to; there are 0 to {len(self.kept) - 1}")
@@ -93,7 +99,7 @@ def write_kept(folder: Path, kept: Kept) -> None:
 
 
 def read_kept(folder: Path, number: int) -> Kept:
-    """What `write_kept` wrote. UserError where its files are not that."""
+    """Return what `write_kept` wrote. UserError if its files are not that."""
     at = folder / str(number)
     try:
         named = json.loads((at / "state.json").read_text(encoding="utf-8"))
@@ -124,7 +130,7 @@ def save_curves(path: Path, curves: Curves) -> None:
 
 
 def load_curves(path: Path) -> Curves:
-    """What `save_curves` wrote."""
+    """Return what `save_curves` wrote."""
     with np.load(path, allow_pickle=False) as found:
         ticks = {name.removeprefix(_TICKS): found[name] for name in found.files if name.startswith(_TICKS)}
         return Curves(**{name: found[name] for name in _CURVES}, ticks_deg=ticks)

@@ -70,7 +70,7 @@ class Checked:
         return self.cycle.fit
 
     def differences(self) -> Iterator[str]:
-        """What does not stand, one sentence each."""
+        """Yield what does not stand, one sentence each."""
         yield from self._identity()
         if self.report.fit is None:
             yield "the report gives no fit, and there is one"
@@ -155,11 +155,11 @@ class Checked:
             yield f"{what} is {float(said):g} in the report and {float(found):g} in the model"
 
     def largest_move(self) -> float:
-        """Largest change of a parameter in the repeated cycle over its standard deviation from counting."""
+        """Return the largest change of a parameter in the repeated cycle over its standard deviation from counting."""
         return largest_move(self.fit, self.kept.state.values)
 
     def phases(self) -> list[ClaimedPhase]:
-        """Each phase as the model has it, with what the report claims."""
+        """Return each phase as the model has it, with what the report claims."""
         there = {one.name for one in self.fit.phases}
         said = {one.name: one for one in self.report.phases}
         found = []
@@ -186,7 +186,7 @@ def largest_move(fit: Fit, before: Mapping[str, float]) -> float:
 
 
 def of_trajectory(report: Report, trajectory: Calls) -> Iterator[str]:
-    """What the report says of the way, and the trajectory does not; zero and displacement free on one way."""
+    """Yield what the report says of the way, and the trajectory does not; zero and displacement free on one way."""
     seen = {(one.plot.low_deg, one.plot.high_deg, one.state) for one in trajectory.calls if one.plot is not None}
     for one in report.plots:
         if (one.low_deg, one.high_deg, one.state) not in seen:

@@ -78,8 +78,8 @@ def run(ctx: StepContext) -> StepResult:
     """Refine the patterns of one batch in turn.
 
     Each leaves a folder of its own below EACH, whole before the next begins: a killed step goes on after it. One
-    that holds no pattern or cannot be refined is a row that says why. UserError where a file is not the pinned one:
-    with that, the next call goes on. EngineFailure where the lead has no model, or no pattern came to a fit.
+    that holds no pattern or cannot be refined is a row that says why. UserError if a file is not the pinned one:
+    with that, the next call goes on. EngineFailure if the lead has no model, or no pattern came to a fit.
     """
     lead, paths = _lead(ctx), _paths(ctx)
     engine: RietveldEngine = entry_points.load(REGISTRY, lead.given.engine)()

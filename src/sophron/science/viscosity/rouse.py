@@ -45,7 +45,7 @@ class Replica:
 
 @dataclass(frozen=True)
 class Mode:
-    """A Rouse mode over all replicas; None where it did not decay in one of them."""
+    """A Rouse mode over all replicas; None if it did not decay in one of them."""
 
     mode: int
     tau: float | None

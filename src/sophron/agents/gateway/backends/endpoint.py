@@ -16,7 +16,7 @@ _LEAST_SECRET = 8
 
 @dataclass(frozen=True)
 class Endpoint:
-    """An address and its key; `key` is no part of the repr."""
+    """An address and its key; `key` is not part of the repr."""
 
     service: str
     url: str

@@ -33,7 +33,7 @@ class Anchors:
 
 
 def named(host: Molecule, guest: Molecule, names: NamedAnchors) -> Anchors:
-    """Anchors that task metadata name as `:residue@atom`; UserError where a molecule lacks one."""
+    """Return the anchors that task metadata name as `:residue@atom`; UserError if a molecule lacks one."""
     held = _places("host", host, names.host, 0)
     drawn = _places("guest", guest, names.guest, len(host.names))
     if len(held) != 3 or len(drawn) != 2:
@@ -53,7 +53,7 @@ def _places(what: str, molecule: Molecule, names: Sequence[str], offset: int) ->
 
 
 def chosen(host: Molecule, guest: Molecule) -> Anchors:
-    """Anchors where metadata name none: our choice, from shape alone.
+    """Return anchors if metadata name none: our choice, from shape alone.
 
     Guest: the two heavy atoms that are farthest apart, first the one nearer to the host's centre. Host: the three
     ring or carbonyl carbons (three heavy neighbours) that span the largest triangle.
@@ -79,14 +79,14 @@ def chosen(host: Molecule, guest: Molecule) -> Anchors:
 
 
 def rotation_to_z(axis: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The rotation matrix, shape (3, 3), that turns `axis` to +z."""
+    """Return the rotation matrix, shape (3, 3), that turns `axis` to +z."""
     unit = axis / np.linalg.norm(axis)
     side = _across(unit)
     return np.asarray(np.stack([side, np.cross(unit, side), unit]))
 
 
 def dummies(positions_a: NDArray[np.float64], anchors: Anchors) -> NDArray[np.float64]:
-    """Positions in Angstrom of D1, D2 and D3, shape (3, 3), so that guest restraints are at their targets.
+    """Return the positions in Angstrom of D1, D2 and D3, shape (3, 3), so that guest restraints are at their targets.
 
     positions_a: of all atoms, shape (atoms, 3). In the frame with G1 at the origin and G2 on +z they are
     (0, 0, -6), (0, 0, -9) and (0, 2.2, -11.2), the azimuth being free.
@@ -102,7 +102,7 @@ def dummies(positions_a: NDArray[np.float64], anchors: Anchors) -> NDArray[np.fl
 
 
 def check_frame(points: NDArray[np.float64], host: NDArray[np.float64]) -> None:
-    """UserError where host anchors are in line with the dummies: their torsions would be undefined.
+    """Raise UserError if host anchors are in line with the dummies: their torsions would be undefined.
 
     points: D1 to D3, host: H1 to H3, each of shape (3, 3).
     """
@@ -111,18 +111,18 @@ def check_frame(points: NDArray[np.float64], host: NDArray[np.float64]) -> None:
 
 
 def distance(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Distances between points, shape (..., 3) to (...)."""
+    """Return the distances between points, shape (..., 3) to (...)."""
     return np.asarray(np.linalg.norm(second - first, axis=-1))
 
 
 def angle(first: NDArray[np.float64], apex: NDArray[np.float64], last: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Angles in degrees, shape (..., 3) to (...), exact near 180 degrees too."""
+    """Return the angles in degrees, shape (..., 3) to (...), exact near 180 degrees too."""
     one, other = first - apex, last - apex
     return np.asarray(np.degrees(np.arctan2(np.linalg.norm(np.cross(one, other), axis=-1), (one * other).sum(axis=-1))))
 
 
 def torsion(points: Sequence[NDArray[np.float64]]) -> float:
-    """Torsion in degrees of four points, in the convention of OpenMM (trans is 180)."""
+    """Return the torsion in degrees of four points, in the convention of OpenMM (trans is 180)."""
     one, two, three = points[1] - points[0], points[2] - points[1], points[3] - points[2]
     first, second = np.cross(one, two), np.cross(two, three)
     return float(np.degrees(np.arctan2(np.linalg.norm(two) * (one * second).sum(), (first * second).sum())))

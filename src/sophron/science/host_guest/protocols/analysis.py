@@ -49,7 +49,7 @@ class Binding:
 
 
 def runs(experiment: Experiment, sampled: Sequence[Sampled]) -> list[Run]:
-    """What MBAR needs; distance, theta and beta count for how slowly a run forgets."""
+    """Return what MBAR needs; distance, theta and beta count for how slowly a run forgets."""
     return [Run(each.window, experiment.reduced(each.values), each.values[:3], each.seeded) for each in sampled]
 
 
@@ -76,7 +76,7 @@ def binding(experiment: Experiment, sampled: Sequence[Sampled], task: Mapping[st
 
 
 def too_short(sampled: Sequence[Sampled]) -> Refusal | None:
-    """The refusal of runs that are too short to be looked at."""
+    """Return the refusal of runs that are too short to be looked at."""
     short = tuple(sorted({each.window for each in sampled if each.values.shape[1] < SHORTEST_RUN}))
     sentence = f"{len(short)} windows have runs of fewer than {SHORTEST_RUN} samples; run longer."
     return Refusal(Reason.FEW_SAMPLES, sentence, short) if short else None
@@ -85,7 +85,7 @@ def too_short(sampled: Sequence[Sampled]) -> Refusal | None:
 def corrected(
     bound: Bound, sampled: Sequence[Sampled], found: Estimate, task: Mapping[str, object]
 ) -> list[Term] | Refusal:
-    """What is added to binding by a task's metadata: equivalent sites, then protonation where there are pKa values.
+    """Return what is added to binding by a task's metadata: equivalent sites, then protonation if there are pKa values.
 
     sampled, found: of the chain that has the unrestrained guest in its first window.
     """
@@ -121,7 +121,7 @@ def _symmetry(bound: Bound, sampled: Sequence[Sampled], found: Estimate, symmetr
 
 
 def prediction(experiment: Bound, found: F) -> F | Refusal:
-    """The same, or the refusal of it where the model cannot predict: it tests the machinery, and no more.
+    """Return the same, or its refusal if the model cannot predict: it tests the machinery, and no more.
 
     OBC2 overbinds cations in these hosts by 20 kcal/mol and more, so that its numbers may look converged and be wrong.
     """

@@ -30,7 +30,7 @@ def engine(context: Any) -> str:
 
 
 def temperature_k(context: Any) -> float:
-    """Kinetic temperature of the guest at this moment; it scatters by four fifths of itself."""
+    """Return the kinetic temperature of the guest at this moment; it scatters by four fifths of itself."""
     state = context.getState(getEnergy=True)
     kinetic: float = state.getKineticEnergy()._value  # noqa: SLF001 - in kJ/mol
     return 2 * kinetic / (MOVING * BOLTZMANN_KJ_PER_MOL_K)
@@ -39,7 +39,7 @@ def temperature_k(context: Any) -> float:
 def of_window(
     windows: Sequence[Window], place: int, distances_a: Mapping[str, NDArray[np.float64]]
 ) -> dict[str, float | int]:
-    """What the samples of one window, an array for each start, say of it."""
+    """Return what the samples of one window, an array for each start, say of it."""
     both = np.concatenate(list(distances_a.values()))
     targets = [window.frame.distance.target for window in windows]
     beside = [targets[at] for at in (place - 1, place + 1) if 0 <= at < len(windows) and targets[at] != targets[place]]
@@ -55,7 +55,7 @@ def of_window(
 
 
 def of_overlaps(runs: Sequence[Run]) -> dict[str, object]:
-    """Overlap of each window with the next by themselves; it is known where MBAR refuses, too."""
+    """Return the overlap of each window with the next alone; it is known even if MBAR refuses."""
     count = max(run.window for run in runs) + 1
     parts = [np.concatenate([run.reduced for run in runs if run.window == place], axis=1) for place in range(count)]
     overlaps = [
@@ -66,7 +66,7 @@ def of_overlaps(runs: Sequence[Run]) -> dict[str, object]:
 
 
 def of_estimate(found: Estimate) -> dict[str, object]:
-    """What MBAR and its guards measured."""
+    """Return what MBAR and its guards measured."""
     return {
         "overlaps": list(found.overlaps),
         "minimum_overlap": min(found.overlaps),
@@ -79,5 +79,5 @@ def of_estimate(found: Estimate) -> dict[str, object]:
 
 
 def of_release(frame: Frame) -> dict[str, float]:
-    """The restraint of the distance that is released, so that the term can be computed again."""
+    """Return the restraint of the distance that is released, so that the term can be computed again."""
     return {"release_target_a": frame.distance.target, "release_k_kcal_per_mol_a2": frame.distance.k}

@@ -33,7 +33,7 @@ class StoredWindow:
 
 
 def potential(task: Mapping[str, object]) -> LennardJones:
-    """The interaction that a task's metadata state; ValueError if they state none."""
+    """Return the interaction that a task's metadata state; ValueError if they state none."""
     interaction = structure(TaskMetadata, task).interaction
     if interaction is None:
         raise ValueError("task_metadata.json: has no interaction; host and guest are no particles")
@@ -41,7 +41,7 @@ def potential(task: Mapping[str, object]) -> LennardJones:
 
 
 def read_chain(path: Path) -> tuple[float, list[Window]]:
-    """Distance of the free complex in Angstrom, and the windows, of a chain that preparation wrote."""
+    """Return the distance of the free complex in Angstrom, and the windows, of a chain that preparation wrote."""
     chain = documents.load_json(path)
     return chain["start_a"], [structure(StoredWindow, each).window for each in chain["windows"]]
 

@@ -68,7 +68,7 @@ class Benchmark(PinnedFiles):
 
 
 def benchmark(name: str) -> Benchmark:
-    """A benchmark by its name; UserError where there is none of it."""
+    """Return a benchmark by its name; UserError if there is none of it."""
     known = documents.load_yaml(SOURCES).data
     if name not in known:
         raise UserError(f"there is no benchmark {name}; take one of {', '.join(sorted(known))}.")
@@ -78,7 +78,7 @@ def benchmark(name: str) -> Benchmark:
 def fetch(found: Benchmark, folder: Path, server: str = RAW) -> Path:
     """Bring the files of host and guests to `<folder>/<benchmark's folder>`, without measured values; that folder.
 
-    UserError where a file cannot be had, or is not the pinned one.
+    Raise UserError if a file cannot be had, or is not the pinned one.
     """
     return _fetched(found, found, folder, server)
 
@@ -89,7 +89,7 @@ def fetch_references(found: Benchmark, folder: Path, server: str = RAW) -> Path:
 
 
 def check(found: Benchmark, folder: Path) -> None:
-    """UserError where a file below `folder` is not the pinned one; missing ones are met when they are read."""
+    """Raise UserError if a file below `folder` is not the pinned one; missing ones are met when they are read."""
     for name, digest in found.files.items():
         path = folder / found.folder / name
         if path.is_file() and _sha256(path.read_bytes()) != digest:

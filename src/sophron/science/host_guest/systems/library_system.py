@@ -5,7 +5,7 @@ FOLDER/library.yaml             conditions, for `sophron screen --library FOLDER
 FOLDER/references.csv           `guest,delta_g_kcal_per_mol`, where values were measured; a screen reads it never
 FOLDER/<guest>/guest.mol2
 FOLDER/<guest>/complex.pdb      host and guest in the bound pose, atoms named as in the mol2 files
-FOLDER/<guest>/guest.yaml       conditions, symmetry, protonation and anchors of this guest, where they differ
+FOLDER/<guest>/guest.yaml       conditions, symmetry, protonation and anchors of this guest, if they differ
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Library:
     form = "molecules"
 
     def guests(self, settings: Settings) -> Sequence[str]:
-        """Names of the sub-folders that hold a guest, sorted; UserError where there is none."""
+        """Return the names of the sub-folders that hold a guest, sorted; UserError if there is none."""
         folder = _folder(settings, Path.cwd())
         found = sorted(path.parent.name for path in folder.glob("*/guest.mol2"))
         if not found:
@@ -77,7 +77,10 @@ class Library:
         return []
 
     def task(self, settings: Settings, guest: str, folder: Path) -> Task:
-        """The task of one guest, its files below `folder`; UserError where a file is missing, unfit, or not pinned."""
+        """Return the task of one guest, its files below `folder`.
+
+        Raise UserError if a file is missing, unfit, or not pinned.
+        """
         own = _folder(settings, local_data.folder(folder).parent)
         found = pin(own, guest)
         wanted = structure(Files, settings).sha256.get(guest)
@@ -101,7 +104,7 @@ class Library:
         )
 
     def references(self, settings: Settings, folder: Path) -> Mapping[str, float]:
-        """Measured values of references.csv in kcal/mol; UserError where there is none: a screen needs none."""
+        """Return the measured values of references.csv in kcal/mol; UserError if there is none: a screen needs none."""
         path = _folder(settings, local_data.folder(folder).parent) / REFERENCES_FILE
         if not path.is_file():
             raise UserError(
@@ -111,7 +114,7 @@ class Library:
         return _measured(path)
 
     def pinned(self, settings: Settings, guests: Sequence[str], folder: Path) -> Settings:
-        """The settings with an absolute folder and the digest of each guest's files, all of which are read here.
+        """Return the settings with an absolute folder and the digest of each guest's files, all of which are read here.
 
         folder: where a path begins. UserError for the first guest that no task can be made of.
         """
@@ -126,7 +129,7 @@ LIBRARY = Library()
 
 
 def definition(folder: Path) -> dict[str, object]:
-    """The definition of stage `tasks` for all guests of a folder, whose conditions are in its library.yaml."""
+    """Return the definition of stage `tasks` for all guests of a folder, whose conditions are in its library.yaml."""
     document = documents.load_yaml(folder / CONDITIONS_FILE)
     if not isinstance(document.data, dict):
         raise UserError(f"{document.path}: holds no keys; give {', '.join(REQUIRED)}")
@@ -135,7 +138,7 @@ def definition(folder: Path) -> dict[str, object]:
 
 
 def pin(folder: Path, guest: str) -> str:
-    """Digest of the files of a guest and of its host; UserError where one is missing."""
+    """Return the digest of the files of a guest and of its host; UserError if one is missing."""
     needed = [folder / "host.mol2", *(folder / guest / name for name in MOLECULE_FILES)]
     for path in needed:
         if not path.is_file():
@@ -145,7 +148,7 @@ def pin(folder: Path, guest: str) -> str:
 
 
 def _read(folder: Path, guest: str, settings: Settings) -> tuple[Molecule, Molecule, dict[str, object]]:
-    """Host and guest in their pose, and the metadata but for the task's name; UserError where they do not fit."""
+    """Host and guest in their pose, and the metadata but for the task's name; UserError if they do not fit."""
     own = folder / guest
     host, one = library_molecules.read(folder / "host.mol2", *(own / name for name in MOLECULE_FILES))
     metadata = {

@@ -35,15 +35,15 @@ class Sampl:
     form = "molecules"
 
     def guests(self, settings: Settings) -> Sequence[str]:
-        """Codes in the order of the benchmark, in lower case."""
+        """Return the codes in the order of the benchmark, in lower case."""
         return [code.lower() for code in _benchmark(settings).guests]
 
     def names(self, settings: Settings) -> Sequence[str]:
-        """Codes of guests and host."""
+        """Return the codes of guests and host."""
         return [*self.guests(settings), _benchmark(settings).host.lower()]
 
     def task(self, settings: Settings, guest: str, folder: Path) -> Task:
-        """The task of one guest, its files below `folder`."""
+        """Return the task of one guest, its files below `folder`."""
         found = _benchmark(settings)
         source = _given(found, settings, folder)
         if source is None:
@@ -59,12 +59,12 @@ class Sampl:
         return Task(metadata, {name: target / name for name in tasks.MOLECULES}, remarks)
 
     def pinned(self, settings: Settings, guests: Sequence[str], folder: Path) -> Settings:
-        """The settings: `sources.yaml` pins the files."""
+        """Return the settings: `sources.yaml` pins the files."""
         del guests, folder
         return settings
 
     def references(self, settings: Settings, folder: Path) -> Mapping[str, float]:
-        """Guest -> measured standard binding free energy in kcal/mol."""
+        """Return guest -> measured standard binding free energy in kcal/mol."""
         found = _benchmark(settings)
         source = _given(found, settings, folder)
         if source is not None:
@@ -98,7 +98,7 @@ def _benchmark(settings: Settings) -> Benchmark:
 
 
 def _given(found: Benchmark, settings: Settings, workdir: Path) -> Path | None:
-    """The folder that settings name, or the campaign's folder `data` where it holds this benchmark."""
+    """The folder that settings name, or the campaign's folder `data` if it holds this benchmark."""
     named = SamplSettings.read(settings).data
     own = local_data.folder(workdir) if named is None else Path(named)
     return own if named is not None or (own / found.folder).is_dir() else None

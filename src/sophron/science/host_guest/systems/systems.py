@@ -42,31 +42,34 @@ class System(Protocol):
     """`particles` or `molecules`: which reference pipeline fits."""
 
     def guests(self, settings: Settings) -> Sequence[str]:
-        """Names of all guests, in the order of the benchmark; UserError where the settings do not fit."""
+        """Return the names of all guests, in the order of the benchmark; UserError if the settings do not fit."""
         ...
 
     def names(self, settings: Settings) -> Sequence[str]:
-        """Names of host and guests that no pipeline may depend on."""
+        """Return the names of host and guests that no pipeline may depend on."""
         ...
 
     def task(self, settings: Settings, guest: str, folder: Path) -> Task:
-        """The task of one guest; what files it needs are made in `folder`."""
+        """Return the task of one guest; what files it needs are made in `folder`."""
         ...
 
     def references(self, settings: Settings, folder: Path) -> Mapping[str, float]:
-        """Guest -> standard binding free energy in kcal/mol: measured, or exact; `folder` is there to work in."""
+        """Return guest -> standard binding free energy in kcal/mol: measured, or exact.
+
+        `folder` is there to work in.
+        """
         ...
 
     def pinned(self, settings: Settings, guests: Sequence[str], folder: Path) -> Settings:
-        """The settings as a spec should sign them for `guests`: with digests of files of the user's own.
+        """Return the settings as a spec should sign them for `guests`: with digests of files of the user's own.
 
-        folder: where relative paths begin. UserError where a file is missing.
+        folder: where relative paths begin. UserError if a file is missing.
         """
         ...
 
 
 def find(name: str) -> System:
-    """The system called `name`; UserError that lists the known ones."""
+    """Return the system called `name`; UserError that lists the known ones."""
     found: System = entry_points.load(GROUP, name)
     return found
 
@@ -94,15 +97,15 @@ class Dimers:
     form = "particles"
 
     def guests(self, settings: Settings) -> Sequence[str]:
-        """Names in the order of the settings."""
+        """Return the names in the order of the settings."""
         return list(DimerSettings.read(settings).epsilon_kcal_per_mol)
 
     def names(self, settings: Settings) -> Sequence[str]:
-        """Those of the guests."""
+        """Return those of the guests."""
         return self.guests(settings)
 
     def task(self, settings: Settings, guest: str, folder: Path) -> Task:
-        """Two particles have no files."""
+        """Return the task of one guest, which has no files."""
         del folder
         given = DimerSettings.read(settings)
         return Task(
@@ -123,12 +126,12 @@ class Dimers:
         )
 
     def pinned(self, settings: Settings, guests: Sequence[str], folder: Path) -> Settings:
-        """The settings: two particles have no files."""
+        """Return the settings: two particles have no files."""
         del guests, folder
         return settings
 
     def references(self, settings: Settings, folder: Path) -> Mapping[str, float]:
-        """Each by one integral, with the wall that bounds the bound state."""
+        """Return each by one integral, with the wall that bounds the bound state."""
         del folder
         given = DimerSettings.read(settings)
         return {

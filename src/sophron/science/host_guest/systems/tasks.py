@@ -1,6 +1,6 @@
 """Tasks from a benchmark's files: host.mol2, guest.mol2, complex.pdb and task_metadata.json, and what was odd in them.
 
-Charges come from the partial charges, never from a file's word for them; anchors from Taproom's files where there are
+Charges come from the partial charges, never from a file's word for them; anchors from Taproom's files if there are
 any. A measured value is never read here.
 """
 
@@ -42,7 +42,7 @@ class Guest:
 
 
 def read(found: Benchmark, index: int, folder: Path) -> Guest:
-    """Read one guest of a benchmark below `folder`; UserError where a file is missing or contradicts itself."""
+    """Read one guest of a benchmark below `folder`; UserError if a file is missing or contradicts itself."""
     reader = {"taproom": _taproom, "solvated": _solvated}[found.layout]
     return reader(found, found.guests[index], folder / found.folder)
 
@@ -79,13 +79,13 @@ def write_molecules(host: Molecule, guest: Molecule, target: Path) -> None:
 
 
 def in_pose(host: Molecule, guest: Molecule, pose: Path) -> tuple[Molecule, Molecule]:
-    """Both as they lie in the complex of a PDB file; UserError where it is missing or has other atoms."""
+    """Return both as they lie in the complex of a PDB file; UserError if it is missing or has other atoms."""
     places = pdb.placed(host, guest, pdb.read_positions(pose), pose)
     return host.moved(places[0]), guest.moved(places[1])
 
 
 def renormalised(host: Molecule, guest: Molecule) -> list[str]:
-    """A remark for each of the two whose charges do not sum to their integer."""
+    """Return a remark for each of the two whose charges do not sum to their integer."""
     remarks = []
     for what, molecule in (("host", host), ("guest", guest)):
         meant = molecule.integer_charge(f"{what}.mol2")
@@ -96,7 +96,7 @@ def renormalised(host: Molecule, guest: Molecule) -> list[str]:
 
 
 def formula(molecule: Molecule) -> str:
-    """Elements and counts in Hill's order, without the charge."""
+    """Return the elements and counts in Hill's order, without the charge."""
     counts = Counter(atom.element for atom in molecule.atoms)
     order = [each for each in ("C", "H") if each in counts] + sorted(set(counts) - {"C", "H"})
     return "".join(f"{each}{counts[each] if counts[each] > 1 else ''}" for each in order)
@@ -180,7 +180,7 @@ class Taproom:
     aliases: Mapping[str, str]
 
     def atom(self, name: str) -> str:
-        """Name of the atom behind an alias."""
+        """Return the name of the atom behind an alias."""
         return self.aliases[name].partition("@")[2]
 
 

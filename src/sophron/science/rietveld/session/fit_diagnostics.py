@@ -26,7 +26,7 @@ LARGEST_SHIFT = 0.1
 
 
 def reading(shown: Mapping[str, float | None]) -> str:
-    """What a plot shows where it was made, from its own numbers."""
+    """Return what a plot shows where it was made, from its own numbers."""
     largest, at = shown["largest_difference_esd"] or 0.0, shown["largest_difference_deg"] or 0.0
     spread = shown["root_mean_square_esd"] or 0.0
     side = "above" if largest > 0 else "below"
@@ -48,7 +48,7 @@ class Finding:
 
 
 def of(fit: Fit, values: Mapping[str, float], moved: Mapping[str, float]) -> list[Finding]:
-    """All findings, those that make the model wrong before those that make it incomplete.
+    """Return all findings, those that make the model wrong before those that make it incomplete.
 
     moved: phase -> how far its cell is from the structure that was given, see `cell_moves`.
     """
@@ -64,7 +64,10 @@ def of(fit: Fit, values: Mapping[str, float], moved: Mapping[str, float]) -> lis
 
 
 def cell_moves(values: Mapping[str, float], given: Mapping[str, float]) -> dict[str, float]:
-    """Phase -> largest relative change of a cell edge in per cent. given: values of the structures that were given."""
+    """Return phase -> largest relative change of a cell edge in per cent.
+
+    given: values of the structures that were given.
+    """
     found: dict[str, float] = {}
     for name, value in values.items():
         group, _, rest = name.partition("/")

@@ -51,7 +51,7 @@ def write(session: Session, state: Reached) -> None:
 
 
 def read(path: Path, pattern: Pattern) -> tuple[Pattern, Model]:
-    """The pattern with the weights of the model in `path`, and that model. UserError."""
+    """Return the pattern with the weights of the model in `path`, and that model. UserError."""
     try:
         kept = structure(Model, documents.load_json(path))
         sigma = None if kept.sigma is None else np.array(kept.sigma, dtype=float)

@@ -13,12 +13,12 @@ CELL = ("a", "b", "c", "alpha", "beta", "gamma")
 
 
 def rounded(value: float | None) -> float | None:
-    """A number with as many digits as repeat on one machine."""
+    """Return a number with as many digits as repeat on one machine."""
     return None if value is None else float(f"{value:.{DIGITS}g}")
 
 
 def fit_numbers(fit: Fit) -> dict[str, float | None]:
-    """Agreement indices by name, in the units of the report."""
+    """Return the agreement indices by name, in the units of the report."""
     values = {
         "rwp_percent": fit.rwp.percent,
         "rp_percent": fit.rp_percent,
@@ -33,7 +33,7 @@ def fit_numbers(fit: Fit) -> dict[str, float | None]:
 
 
 def significance(fit: Fit, phase: str) -> float | None:
-    """Scale of a phase over its standard deviation from counting alone; None where the scale was not free."""
+    """Return the scale of a phase over its standard deviation from counting alone; None if the scale was not free."""
     found = next((one for one in fit.parameters if one.name == f"scale/{phase}"), None)
     if found is None:
         return None
@@ -43,7 +43,7 @@ def significance(fit: Fit, phase: str) -> float | None:
 
 
 def cell(fit: Fit, values: Mapping[str, float], phase: str) -> dict[str, Value]:
-    """Cell parameters of a phase with their standard deviations (None where they were not refined)."""
+    """Return the cell parameters of a phase with their standard deviations (None if they were not refined)."""
     refined = {one.name: one for one in fit.parameters}
     found = {}
     for letter in CELL:
@@ -70,7 +70,7 @@ class PhaseNumbers:
 
 
 def phase_numbers(fit: Fit, phase: str) -> PhaseNumbers:
-    """What one phase came to."""
+    """Return what one phase came to."""
     one = next(found for found in fit.phases if found.name == phase)
     alone = len(fit.phases) == 1
     return PhaseNumbers(

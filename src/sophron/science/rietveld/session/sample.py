@@ -54,7 +54,7 @@ class Sample:
 
 
 def data(sample: Sample) -> dict[str, object]:
-    """A sample as plain data that fits `sample` of `schemas/rietveld/data.schema.yaml`."""
+    """Return a sample as plain data that fits `sample` of `schemas/rietveld/data.schema.yaml`."""
     pattern = sample.pattern
     return {
         "engine": sample.engine,
@@ -111,7 +111,7 @@ class _Document:
 
 
 def of_data(data: object) -> Sample:
-    """The sample that valid plain data stands for."""
+    """Return the sample that valid plain data stands for."""
     given = structure(_Document, data)
     points = given.pattern
     x, y = (np.array(one, dtype=float) for one in (points.two_theta_deg, points.intensity))
@@ -128,7 +128,7 @@ def of_data(data: object) -> Sample:
 
 
 def load(path: Path) -> Sample:
-    """The sample in a file; UserError where it is not one."""
+    """Return the sample in a file; UserError if it is not one."""
     document = documents.Document(documents.load_json(path), path)
     documents.validate(document, *SCHEMA)
     return of_data(document.data)
