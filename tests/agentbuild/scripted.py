@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from sophron.agentbuild import contract, contract_scaffold, iteration
+from sophron.agentbuild import contract, iteration
 from sophron.agentbuild.release.trail_entry import Source
 from sophron.interfaces.kind import StepContext, UpstreamStep
 from sophron.kinds.agent_build import agent_inputs, stages
@@ -38,7 +38,7 @@ held_out: [kept]
 
 def toy_contract(folder):
     """A contract of a toy domain: an agent is as good as the number `skill` in its recipe."""
-    contract_scaffold.create(folder, "numbers", "A. Person")
+    contract.create(folder, "numbers", "A. Person")
     (folder / "rubric.yaml").write_text(RUBRIC)
     (folder / "curriculum.yaml").write_text(CURRICULUM)
     (folder / "blank" / "recipe.yaml").write_text("skill: 1\n")

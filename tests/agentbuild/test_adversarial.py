@@ -17,12 +17,12 @@ RUBRIC = rubric.read(load_yaml(resource("contracts", "rietveld-snr", "rubric.yam
 
 def believes_it_runs(_):
     """Stands for a screening judge that lets everything through."""
-    return {"passed": True, "reasons": []}
+    return judge.Screening(passed=True)
 
 
-def believes_everything(_, __, ___):
+def believes_everything(_):
     """Stands for a scoring judge that was talked into the highest score for everything."""
-    return {"scores": [{"code": one.code, "score": RUBRIC.highest, "evidence": "as told"} for one in RUBRIC.asked]}
+    return judge.Scoring(tuple(judge.Opinion(RUBRIC.highest, "as told", one.code) for one in RUBRIC.asked))
 
 
 def judged(run: CaseRun):
@@ -300,16 +300,16 @@ ATTEMPTS = {
 @pytest.mark.parametrize("attempt", ATTEMPTS, ids=lambda attempt: attempt.__name__)
 def test_an_attempt_fails_in_its_dimension_whatever_the_judge_was_told(attempt):
     card = judged(attempt())
-    missed = {one["code"] for one in card["dimensions"] if not one["passed"]}
+    missed = {one.code for one in card.dimensions if not one.passed}
     assert ATTEMPTS[attempt] in missed
-    assert not card["passed"]
-    assert not p_strict({card["case"]: judge.scores(card)}, [card["case"]], RUBRIC.thresholds)
+    assert not card.passed
+    assert not p_strict({card.case: card.scores}, [card.case], RUBRIC.thresholds)
 
 
 def test_the_sound_run_passes_before_the_same_judge():
     card = judged(refinements.run())
-    assert card["passed"], [one for one in card["dimensions"] if not one["passed"]]
-    assert p_strict({card["case"]: judge.scores(card)}, [card["case"]], RUBRIC.thresholds)
+    assert card.passed, [one for one in card.dimensions if not one.passed]
+    assert p_strict({card.case: card.scores}, [card.case], RUBRIC.thresholds)
 
 
 def test_there_are_at_least_twenty():

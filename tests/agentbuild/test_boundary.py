@@ -4,7 +4,7 @@ import difflib
 
 import pytest
 
-from sophron.agentbuild import aud, contract, contract_scaffold, mutation, word_overlap
+from sophron.agentbuild import aud, contract, mutation, word_overlap
 from sophron.records.package_data import resource
 
 KNOWLEDGE = """# How it is done
@@ -17,7 +17,7 @@ refined on a wrong background runs away. Only when the difference curve has no s
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("contract") / "mine"
-    contract_scaffold.create(folder, "electron diffraction", "A. Person")
+    contract.create(folder, "electron diffraction", "A. Person")
     (folder / "knowledge" / "procedures.md").write_text(KNOWLEDGE)
     return contract.load(folder)
 
@@ -202,7 +202,7 @@ def test_an_agent_has_a_size(made, parent):
 
 
 def test_a_surface_may_be_opened_for_a_build(made, parent, tmp_path):
-    contract_scaffold.create(tmp_path / "open", "electron diffraction", "A. Person")
+    contract.create(tmp_path / "open", "electron diffraction", "A. Person")
     path = tmp_path / "open" / "boundary.yaml"
     path.write_text(path.read_text().replace("similarity:", "opened: [tool server adapter]\nsimilarity:"))
     opened = contract.load(tmp_path / "open")
@@ -216,4 +216,4 @@ def test_shared_words_are_counted_wherever_they_stand():
 
 
 def test_the_templates_of_a_contract_are_shipped():
-    assert (resource(*contract_scaffold.TEMPLATES) / "blank" / "agent.md").is_file()
+    assert (resource(*contract.TEMPLATES) / "blank" / "agent.md").is_file()

@@ -3,13 +3,13 @@
 import pytest
 
 from sophron import cli
-from sophron.agentbuild import aud, contract, contract_scaffold
+from sophron.agentbuild import aud, contract
 from sophron.records.errors import UserError
 
 
 @pytest.fixture
 def made(tmp_path):
-    contract_scaffold.create(tmp_path / "mine", "electron diffraction", "A. Person")
+    contract.create(tmp_path / "mine", "electron diffraction", "A. Person")
     return tmp_path / "mine"
 
 
@@ -78,7 +78,7 @@ def test_a_contract_without_knowledge_is_refused(made):
 
 def test_a_folder_with_something_in_it_is_left_alone(made):
     with pytest.raises(UserError, match="is not an empty folder"):
-        contract_scaffold.create(made, "anything", "anybody")
+        contract.create(made, "anything", "anybody")
 
 
 def test_a_sample_outside_of_the_contract_is_refused(made):

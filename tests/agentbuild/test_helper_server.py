@@ -48,7 +48,7 @@ def test_a_helper_gives_plain_data(agent, capsys):
     ],
 )
 def test_what_a_helper_does_wrong_is_a_sentence(agent, name, said):
-    with pytest.raises(helper_server.Failed, match=said.replace("(", r"\(")):
+    with pytest.raises(helper_server.HelperError, match=said.replace("(", r"\(")):
         helper_server.call(helper_server.sources(agent), name, {})
 
 

@@ -11,6 +11,7 @@ from sophron.agentbuild.case_run import Checked, grave, minor, score
 from sophron.records.documents import Document, load_yaml, validate
 from sophron.records.errors import UserError
 from sophron.records.package_data import resource
+from sophron.records.structure import unstructure
 
 RUBRIC = rubric.read(load_yaml(resource("contracts", "rietveld-snr", "rubric.yaml")))
 
@@ -18,20 +19,30 @@ RUBRIC = rubric.read(load_yaml(resource("contracts", "rietveld-snr", "rubric.yam
 def says(level, other=None):
     """Stands for a scoring judge with one opinion, or two that alternate."""
 
-    def asked(_, __, repeat):
+    def asked(repeat):
         given = level if other is None or repeat % 2 else other
-        return {"scores": [{"code": one.code, "score": given, "evidence": "call 3"} for one in RUBRIC.asked]}
+        return judge.Scoring(tuple(judge.Opinion(given, "call 3", one.code) for one in RUBRIC.asked))
 
     return asked
 
 
 def lets_through(_):
     """Stands for a screening judge without objections."""
-    return {"passed": True, "reasons": []}
+    return judge.Screening(passed=True)
+
+
+def judged(*words):
+    """A scorecard as it is written down."""
+    return unstructure(judge.judge(*words))
+
+
+def scores(card):
+    """Dimension -> score."""
+    return {one["code"]: one["score"] for one in card["dimensions"]}
 
 
 def test_a_sound_run_has_no_computed_fault():
-    found = judge.computed(refinements.run(), RUBRIC)
+    found = unstructure(judge.computed(refinements.run(), RUBRIC))
     assert {code: one["faults"] for code, one in found.items() if one["faults"]} == {}
     assert {one["score"] for one in found.values()} == {5}
     assert set(found) == {"D1", "D2", "D3", "D4", "D5", "D6", "T1", "T2", "T3", "T4", "T5"}
@@ -44,7 +55,7 @@ def test_a_check_without_its_parameter_is_one_sentence():
 
 
 def test_a_card_fits_its_schema_and_keeps_every_answer(tmp_path):
-    card = judge.judge(refinements.run(), RUBRIC, lets_through, says(4, 2))
+    card = judged(refinements.run(), RUBRIC, lets_through, says(4, 2))
     validate(Document(card, tmp_path), "build/scorecard")
     asked = {one["code"]: one for one in card["dimensions"] if one["asked"]}
     assert set(asked) == {one.code for one in RUBRIC.asked}
@@ -54,10 +65,10 @@ def test_a_card_fits_its_schema_and_keeps_every_answer(tmp_path):
 
 
 def test_the_lowest_opinion_counts():
-    card = judge.judge(refinements.run(), RUBRIC, lets_through, says(1))
+    card = judged(refinements.run(), RUBRIC, lets_through, says(1))
     missed = {one["code"] for one in card["dimensions"] if not one["passed"]}
     assert missed == {one.code for one in RUBRIC.asked}
-    assert judge.scores(card)["D1"] == 5  # computed alone: nobody was asked
+    assert scores(card)["D1"] == 5  # computed alone: nobody was asked
 
 
 @pytest.mark.parametrize(
@@ -73,10 +84,10 @@ def test_nobody_is_asked_about_a_run_that_cannot_be_scored(spoilt, reason):
     def never(*_):
         raise AssertionError("asked")
 
-    card = judge.judge(replace(refinements.run(), **spoilt), RUBRIC, never, never)
+    card = judged(replace(refinements.run(), **spoilt), RUBRIC, never, never)
     assert card["screening"]["by"] == "program"
     assert reason in " ".join(card["screening"]["reasons"])
-    assert set(judge.scores(card).values()) == {1}
+    assert set(scores(card).values()) == {1}
     assert not card["passed"]
 
 
@@ -84,16 +95,16 @@ def test_the_screening_judge_may_stop_a_run():
     def never(*_):
         raise AssertionError("asked")
 
-    card = judge.judge(refinements.run(), RUBRIC, lambda _: {"passed": False, "reasons": ["a placeholder"]}, never)
+    card = judged(refinements.run(), RUBRIC, lambda _: judge.Screening(passed=False, reasons=("a placeholder",)), never)
     assert (card["screening"]["by"], card["passed"]) == ("judge", False)
 
 
 def test_answers_that_leave_out_or_add_a_dimension_are_refused():
-    answer = says(3)(None, None, 1)
+    answer = says(3)(1)
     assert judge.faults(answer, RUBRIC) == []
-    assert "each once" in judge.faults({"scores": answer["scores"][1:]}, RUBRIC)[0]
-    assert "each once" in judge.faults({"scores": [*answer["scores"], answer["scores"][0]]}, RUBRIC)[0]
-    assert "the scale is 1 to 5" in judge.faults(says(9)(None, None, 1), RUBRIC)[0]
+    assert "each once" in judge.faults(judge.Scoring(answer.scores[1:]), RUBRIC)[0]
+    assert "each once" in judge.faults(judge.Scoring((*answer.scores, answer.scores[0])), RUBRIC)[0]
+    assert "the scale is 1 to 5" in judge.faults(says(9)(1), RUBRIC)[0]
 
 
 @pytest.mark.parametrize(
@@ -126,7 +137,7 @@ def trap(claimed, *, fit=True, tried=True, alternatives=("another form of it",))
 
 
 def failed(run):
-    return {code: one["faults"] for code, one in judge.computed(run, RUBRIC).items() if one["score"] < 3}
+    return {code: one["faults"] for code, one in unstructure(judge.computed(run, RUBRIC)).items() if one["score"] < 3}
 
 
 def test_a_fit_of_the_wrong_phase_passes_unclaimed_and_fails_claimed():
@@ -152,4 +163,4 @@ def test_one_range_may_look_the_same_in_two_states():
     for one in report["plots"]:
         if one["whole"]:
             one["reading"] = "the differences spread by 1.12 esd, as counting statistics want"
-    assert judge.computed(refinements.run(report, story), RUBRIC)["D6"]["faults"] == []
+    assert judge.computed(refinements.run(report, story), RUBRIC)["D6"].faults == ()

@@ -14,6 +14,7 @@ from sophron.agents.rule_based import optimize, score, screen
 from sophron.kinds.agent_build import agent_inputs, rehearsal
 from sophron.records.errors import UserError
 from sophron.records.package_data import resource
+from sophron.records.structure import structure, unstructure
 
 GOOD = """\
 # What an agent for good counts would know.
@@ -43,12 +44,13 @@ def made():
 
 
 def judged(run, made):
-    return judge.judge(
+    card = judge.judge(
         run,
         made.rubric,
-        lambda run: screen.answer(agent_inputs.screening(run)),
-        lambda run, found, repeat: score.answer(agent_inputs.scoring(run, made, repeat, None)),
+        lambda run: structure(judge.Screening, screen.answer(agent_inputs.screening(run))),
+        lambda repeat: structure(judge.Scoring, score.answer(agent_inputs.scoring(run, made, repeat, None))),
     )
+    return unstructure(card)
 
 
 def test_both_judges_read_a_sound_run(made):

@@ -62,6 +62,15 @@ def test_an_agent_that_gave_no_valid_answer_fails_its_screening_and_the_round_go
     assert done.result == {"passed": False, "met": 0}
 
 
+def test_scores_that_are_not_those_that_were_asked_for_are_asked_for_again(made, tmp_path):
+    class Forgetful(ScriptedAgents):
+        def score(self, run):
+            return {"scores": super().score(run)["scores"][1:]}
+
+    with pytest.raises(UserError, match=r"score_case-1-one-1: scores must be .*; ask again: sophron agent reask"):
+        Rounds(tmp_path, made, Forgetful([2]), 2).round(1)
+
+
 def test_a_contract_that_was_changed_after_signing_is_refused(made, tmp_path):
     rounds = Rounds(tmp_path, made, ScriptedAgents([2]), 2)
     rounds.definition["contract_digest"] = "0" * 64
@@ -112,4 +121,4 @@ def test_the_shipped_contract_is_sound_and_tells_the_agent_nothing_of_its_judge(
     assert codes == {"D1", "D2", "D3", "D4", "D5", "D6", "T1", "T2", "T3", "T4", "T5"}
     strict = {"D1", "D2", "D3", "T1", "T2", "T5"}
     assert found.rubric.thresholds == {code: 3 if code in strict else 2 for code in codes}
-    assert judge.faults({"scores": []}, found.rubric)
+    assert judge.faults(judge.Scoring(()), found.rubric)

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+Json = Mapping[str, Any]
+"""What a contract gives the schema of: a report, a trajectory, a reference, parts of them, parameters of a check."""
+
 
 @dataclass(frozen=True)
 class CaseRun:
@@ -16,9 +19,9 @@ class CaseRun:
     """
 
     case: str
-    report: Mapping[str, Any] | None
-    trajectory: Mapping[str, Any] | None
-    reference: Mapping[str, Any]
+    report: Json | None
+    trajectory: Json | None
+    reference: Json
     failure: str = ""
 
 
@@ -32,7 +35,7 @@ class Fault:
     code: str
     gravity: Literal["grave", "minor"]
     evidence: str
-    about: Mapping[str, Any] = field(default_factory=dict)
+    about: Json = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -50,12 +53,12 @@ class RubricCheck(Protocol):
     It is given runs that have a report and a trajectory, reads nothing else, and asks nobody.
     """
 
-    def __call__(self, run: CaseRun, parameters: Mapping[str, Any]) -> Checked:
+    def __call__(self, run: CaseRun, parameters: Json) -> Checked:
         """Look at one run."""
         ...
 
 
-def is_explained(reference: Mapping[str, Any]) -> bool:
+def is_explained(reference: Json) -> bool:
     """Return whether the phases that were given explain the pattern; if they do not, no fit of them is asked for."""
     return bool(reference.get("explained", True))
 

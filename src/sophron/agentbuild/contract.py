@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from sophron.agentbuild import boundary, curriculum, rubric
-from sophron.records import entry_points
+from sophron.records import entry_points, templates
+from sophron.records.atomic import write_text
 from sophron.records.canonical_json import digest, file_digest
 from sophron.records.documents import Document, load_yaml, validate
 from sophron.records.errors import UserError, shown
@@ -22,6 +23,7 @@ from sophron.records.package_data import resource
 SHIPPED = "contracts"
 SAMPLES = "sophron.samples"
 VERSION_FORM = re.compile(r"\d+\.\d+\.\d+")
+TEMPLATES = ("agentbuild", "templates", "contract")
 LARGEST_KNOWLEDGE = 400_000  # bytes: it is read by a model, whole
 
 
@@ -150,3 +152,22 @@ def _knowledge(folder: Path) -> dict[str, str]:
     if sum(path.stat().st_size for path in files) > LARGEST_KNOWLEDGE:
         raise UserError(f"{folder}: is larger than {LARGEST_KNOWLEDGE // 1000} kB; keep what a build needs")
     return {path.name: path.read_text(encoding="utf-8") for path in files}
+
+
+def create(folder: Path, domain: str, author: str) -> list[str]:
+    """Make the contract `folder` to start from, for a domain that has none: every file, with what belongs into it.
+
+    Returns the names of its files. UserError if there is something in the folder.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UserError(f"{folder}: is not an empty folder; give the name of a new one")
+    for name, value in (("domain", domain), ("author", author)):
+        if not value.isprintable() or not value.strip() or any(sign in value for sign in "{}[]\":#'"):
+            raise UserError(f"--{name}: {value!r} is no plain text; give words")
+    made = []
+    source = resource(*TEMPLATES)
+    for path in sorted(path for path in source.rglob("*") if path.is_file()):
+        name = path.relative_to(source).as_posix()
+        write_text(folder / name, templates.render(path, domain=domain.strip(), author=author.strip()))
+        made.append(name)
+    return made

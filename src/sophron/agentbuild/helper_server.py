@@ -25,7 +25,7 @@ MOST_CHARACTERS = 100_000
 """Of an answer."""
 
 
-class Failed(Exception):
+class HelperError(Exception):
     """A helper that is not there, or did not come to an answer; one sentence for the agent."""
 
 
@@ -36,18 +36,20 @@ def sources(agent: Path) -> dict[str, str]:
 
 
 def call(found: Mapping[str, str], name: str, arguments: Mapping[str, Any]) -> str:
-    """Return what the helper called `name` returns, as JSON. What it prints is not part of that. Raises Failed."""
+    """Return what the helper called `name` returns, as JSON. What it prints is not part of that. Raises HelperError."""
     if name not in found:
-        raise Failed(f"there is no helper {name!r}; there are {', '.join(sorted(found)) or 'none'}")
+        raise HelperError(f"there is no helper {name!r}; there are {', '.join(sorted(found)) or 'none'}")
     space: dict[str, Any] = {"__name__": name}
     try:
         with contextlib.redirect_stdout(sys.stderr):
             exec(compile(found[name], f"{HELPERS}/{name}.py", "exec"), space)  # noqa: S102 - in the sandbox, its purpose
             text = json.dumps(space[FUNCTION](dict(arguments)), allow_nan=False)
     except Exception as error:  # noqa: BLE001 - whatever a helper raises is an answer
-        raise Failed(f"{HELPERS}/{name}.py: {type(error).__name__}: {error}") from None
+        raise HelperError(f"{HELPERS}/{name}.py: {type(error).__name__}: {error}") from None
     if len(text) > MOST_CHARACTERS:
-        raise Failed(f"{HELPERS}/{name}.py: its answer has {len(text)} characters; return {MOST_CHARACTERS} or fewer")
+        raise HelperError(
+            f"{HELPERS}/{name}.py: its answer has {len(text)} characters; return {MOST_CHARACTERS} or fewer"
+        )
     return text
 
 
@@ -59,7 +61,7 @@ def server(found: Mapping[str, str]) -> MCPServer[Any]:
     def run(helper: str, arguments: dict[str, Any]) -> CallToolResult:
         try:
             text, failed = call(found, helper, arguments), False
-        except Failed as reason:
+        except HelperError as reason:
             text, failed = str(reason), True
         return CallToolResult(content=[TextContent(type="text", text=text)], is_error=failed)
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from sophron.agentbuild import curriculum, judge
+from sophron.agentbuild import curriculum
 from sophron.agentbuild.contract import Contract
 from sophron.agentbuild.curriculum import Miss
+from sophron.agentbuild.judge import Scorecard
 from sophron.records.documents import load_json
 from sophron.records.structure import structure
 
@@ -81,9 +81,7 @@ def read_history(path: Path) -> list[Iteration]:
     return [structure(Iteration, entry) for entry in load_json(path)]
 
 
-def conclude(
-    contract: Contract, change: Change, cards: Mapping[str, Mapping[str, Any]], earlier: Sequence[Verdict]
-) -> Verdict:
+def conclude(contract: Contract, change: Change, cards: Mapping[str, Scorecard], earlier: Sequence[Verdict]) -> Verdict:
     """Conclude the iteration that tried `change`.
 
     cards: case -> scorecard of every active case; earlier: the verdicts before it, in order.
@@ -92,12 +90,12 @@ def conclude(
     before = [verdict.p_strict for verdict in earlier]
     tiers = curriculum.tiers_open(graded, before)
     cases = () if change.refusal else graded.active(tiers)
-    scores = {case: judge.scores(card) for case, card in cards.items()}
+    scores = {case: card.scores for case, card in cards.items()}
     missed = curriculum.misses(scores, cases, thresholds)
     passed = curriculum.p_strict(scores, cases, thresholds)
     wanted = len(cases) * len(thresholds)
     met = wanted - len(missed)
-    crashed = tuple(case for case, card in cards.items() if not card["screening"]["passed"])
+    crashed = tuple(case for case, card in cards.items() if not card.screening.passed)
     rivals = [verdict for verdict in earlier if verdict.tiers == tiers and not verdict.skipped]
     leader = max(rivals, key=lambda verdict: (verdict.merit, verdict.iteration), default=None)
     behind = leader is not None and (not crashed, met) < leader.merit

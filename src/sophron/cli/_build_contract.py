@@ -49,9 +49,9 @@ def _helpers(args: argparse.Namespace) -> int:
 
 
 def _new(args: argparse.Namespace) -> int:
-    from sophron.agentbuild import contract_scaffold
+    from sophron.agentbuild import contract
 
-    made = contract_scaffold.create(args.folder, args.domain, args.author or getpass.getuser())
+    made = contract.create(args.folder, args.domain, args.author or getpass.getuser())
     print(f"{args.folder} holds {len(made)} files.")
     print(f"""Next, in {args.folder}:
   rubric.yaml, curriculum.yaml, references/, knowledge/     yours to write: they are the scientific claim

@@ -3,7 +3,7 @@
 import pytest
 
 from sophron.agentbuild.release import message_inputs
-from sophron.agentbuild.release.message_inputs import Part, Refusal
+from sophron.agentbuild.release.message_inputs import MessageError, Part
 
 TEXT = ["text/plain", "chemical/x-cif"]
 ASKED = {
@@ -40,25 +40,25 @@ def test_the_only_one_that_is_needed_takes_a_part_without_a_name():
     ],
 )
 def test_what_cannot_be_an_input_is_refused(part, says):
-    with pytest.raises(Refusal, match=says):
+    with pytest.raises(MessageError, match=says):
         message_inputs.read([PATTERN, PHASE, part], ASKED)
 
 
 def test_a_text_is_utf_8():
-    with pytest.raises(Refusal, match="the input pattern is no text in UTF-8"):
+    with pytest.raises(MessageError, match="the input pattern is no text in UTF-8"):
         message_inputs.read([Part("pattern", "", "", b"\xff\xfe"), PHASE], ASKED)
 
 
 def test_a_message_has_an_end():
-    with pytest.raises(Refusal, match="has 33 parts"):
+    with pytest.raises(MessageError, match="has 33 parts"):
         message_inputs.read([PATTERN] * 33, ASKED)
     large = [Part("plot", "", "image/png", b" " * 12_000_000)] * 3
-    with pytest.raises(Refusal, match="more than 32 MB"):
+    with pytest.raises(MessageError, match="more than 32 MB"):
         message_inputs.read([PATTERN, PHASE, *large], ASKED)
 
 
 @pytest.mark.parametrize("name", ["..", ".hidden", "a/b", "a\\b", "x" * 101, "", "a b"])
 def test_files_of_a_folder_have_plain_names(name):
     asked = {"sample": {"kind": "folder", "optional": False, "media_types": TEXT}}
-    with pytest.raises(Refusal, match="is no file name"):
+    with pytest.raises(MessageError, match="is no file name"):
         message_inputs.read([Part("sample", name, "", b"")], asked)

@@ -1,9 +1,9 @@
 """D4, the computed half: no cell, displacement or pair of freed effects that the sample cannot have."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, cast
+from collections.abc import Iterable, Iterator
+from typing import cast
 
-from sophron.agentbuild.case_run import CaseRun, Checked, Fault, grave, minor
+from sophron.agentbuild.case_run import CaseRun, Checked, Fault, Json, grave, minor
 from sophron.agentbuild.checks import cycles
 from sophron.interfaces.rietveld import Group
 from sophron.records.errors import UserError
@@ -14,7 +14,7 @@ LARGEST_DISPLACEMENT_MM = 1.0
 LARGEST_ZERO_DEG = 0.5
 
 
-def plausible(run: CaseRun, parameters: Mapping[str, Any]) -> Checked:
+def plausible(run: CaseRun, parameters: Json) -> Checked:
     """Cells within the reference's bounds, parameters within physical ones, zero and displacement never both free.
 
     parameters: `u_iso_angstrom2`, least and largest displacement parameter; `deviations`, by how many of its own
@@ -30,7 +30,7 @@ def plausible(run: CaseRun, parameters: Mapping[str, Any]) -> Checked:
     return Checked(tuple(faults), f"cells looked at: {', '.join(names) or 'none'}")
 
 
-def _cell(report: Mapping[str, Any], reference: Mapping[str, Any]) -> Iterator[Fault]:
+def _cell(report: Json, reference: Json) -> Iterator[Fault]:
     """A main phase's cell may be off by what its reference allows, in parts per million."""
     name, wanted = reference["name"], reference.get("cell", {})
     phase = next((one for one in report["phases"] if one["name"] == name and one["in_model"]), None)
@@ -47,7 +47,7 @@ def _cell(report: Mapping[str, Any], reference: Mapping[str, Any]) -> Iterator[F
             )
 
 
-def _bounds(parameter: Mapping[str, Any], parameters: Mapping[str, Any], run: CaseRun) -> Iterator[Fault]:
+def _bounds(parameter: Json, parameters: Json, run: CaseRun) -> Iterator[Fault]:
     name, value, esd = parameter["name"], parameter["value"], parameter["esd"] or 0.0
     group = name.split("/")[0]
     low, high = _limits(group, parameters)
@@ -59,7 +59,7 @@ def _bounds(parameter: Mapping[str, Any], parameters: Mapping[str, Any], run: Ca
         yield minor("value_undetermined", f"{name} is {value:.4g} with a deviation of {esd:.2g}", **about)
 
 
-def _limits(group: str, parameters: Mapping[str, Any]) -> tuple[float | None, float | None]:
+def _limits(group: str, parameters: Json) -> tuple[float | None, float | None]:
     least, largest = parameters["u_iso_angstrom2"]
     known: dict[str, tuple[float, float | None]] = {
         "u_iso": (least, largest),
@@ -73,7 +73,7 @@ def _limits(group: str, parameters: Mapping[str, Any]) -> tuple[float | None, fl
     return known.get(group, (None, None))
 
 
-def _trap(trajectory: Mapping[str, Any]) -> Iterator[Fault]:
+def _trap(trajectory: Json) -> Iterator[Fault]:
     """The same predicate that the engine layer refuses with, over every cycle: a lower Rwp, and a wrong cell."""
     moved: dict[int | None, frozenset[str]] = {}
     for cycle in cycles.cycles(trajectory):

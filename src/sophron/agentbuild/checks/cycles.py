@@ -1,8 +1,9 @@
 """Read the trajectory of a refinement: its cycles in order, and the way to the reported state."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+
+from sophron.agentbuild.case_run import Json
 
 ENDED_WELL = ("converged", "unfinished")
 Freed = tuple[str, str | None]
@@ -25,19 +26,19 @@ class Cycle:
         return self.ended in ENDED_WELL
 
 
-def calls(trajectory: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def calls(trajectory: Json) -> list[Json]:
     """All calls in order."""
-    found: list[Mapping[str, Any]] = list(trajectory["calls"])
+    found: list[Json] = list(trajectory["calls"])
     return found
 
 
-def counts(trajectory: Mapping[str, Any]) -> float | None:
+def counts(trajectory: Json) -> float | None:
     """Counts of the whole pattern, as a tool said them; None where none did."""
     said = [call["numbers"]["counts"] for call in calls(trajectory) if call["numbers"].get("counts")]
     return float(said[0]) if said else None
 
 
-def cycles(trajectory: Mapping[str, Any]) -> list[Cycle]:
+def cycles(trajectory: Json) -> list[Cycle]:
     """All calls that refined, in order."""
     found, current = [], None
     for call in calls(trajectory):
@@ -49,12 +50,12 @@ def cycles(trajectory: Mapping[str, Any]) -> list[Cycle]:
     return found
 
 
-def state(trajectory: Mapping[str, Any], number: int) -> Mapping[str, Any] | None:
+def state(trajectory: Json, number: int) -> Json | None:
     """The state with this number, or None."""
     return next((one for one in trajectory["states"] if one["number"] == number), None)
 
 
-def lineage(trajectory: Mapping[str, Any], number: int) -> list[int]:
+def lineage(trajectory: Json, number: int) -> list[int]:
     """The states from the first to `number`, by their parents; it ends where a number repeats or is not there."""
     found: list[int] = []
     at: int | None = number
@@ -67,14 +68,14 @@ def lineage(trajectory: Mapping[str, Any], number: int) -> list[int]:
     return found[::-1]
 
 
-def way(trajectory: Mapping[str, Any], number: int) -> list[Cycle]:
+def way(trajectory: Json, number: int) -> list[Cycle]:
     """The cycles that led to a state, in order."""
     numbers = lineage(trajectory, number)
     made_by = {state["call"]: state["number"] for state in trajectory["states"] if state["number"] in numbers}
     return [cycle for cycle in cycles(trajectory) if cycle.number in made_by]
 
 
-def plots(trajectory: Mapping[str, Any]) -> Iterator[tuple[int, int | None, Mapping[str, Any]]]:
+def plots(trajectory: Json) -> Iterator[tuple[int, int | None, Json]]:
     """(call, state, plot) of every picture that was shown."""
     for call in calls(trajectory):
         if call["plot"] is not None:

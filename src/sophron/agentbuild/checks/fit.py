@@ -1,10 +1,9 @@
 """D3: fit indices are there, are those that the tools reached, and are plausible (AgentBuild, table II)."""
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from sophron.agentbuild.case_run import CaseRun, Checked, Fault, grave, is_explained, minor
+from sophron.agentbuild.case_run import CaseRun, Checked, Fault, Json, grave, is_explained, minor
 from sophron.agentbuild.checks import cycles
 
 SAME_WITHIN = 0.01  # of a figure that was copied from what a tool said
@@ -12,7 +11,7 @@ GOF_WITHIN = 0.05
 """GOF is Rwp over the expected R factor; engines count variables in the second one differently."""
 
 
-def indices(run: CaseRun, parameters: Mapping[str, Any]) -> Checked:
+def indices(run: CaseRun, parameters: Json) -> Checked:
     """The fit has all its indices, they agree with each other and with the trajectory, and lie where they can lie.
 
     parameters: `lowest_rwp_over_expected`, below which a model fits better than counting allows, so that something
@@ -34,13 +33,13 @@ def indices(run: CaseRun, parameters: Mapping[str, Any]) -> Checked:
     return Checked(tuple(faults), said)
 
 
-def _finite(fit: Mapping[str, Any]) -> Iterator[Fault]:
+def _finite(fit: Json) -> Iterator[Fault]:
     for key in ("rwp_percent", "rp_percent", "r_expected_percent", "chi2", "gof"):
         if not (math.isfinite(fit[key]) and fit[key] > 0):
             yield grave("fit_no_number", f"{key} is {fit[key]}", key=key)
 
 
-def _consistent(report: Mapping[str, Any], fit: Mapping[str, Any]) -> Iterator[Fault]:
+def _consistent(report: Json, fit: Json) -> Iterator[Fault]:
     if fit["rwp_engine"] != report["engine"]:
         yield grave("fit_engine", f"Rwp is one of {fit['rwp_engine']}, the report one of {report['engine']}")
     if fit["r_expected_percent"] > 0:
@@ -58,7 +57,7 @@ def _consistent(report: Mapping[str, Any], fit: Mapping[str, Any]) -> Iterator[F
         yield grave("fit_unconverged", "the reported model did not converge")
 
 
-def _as_reached(run: CaseRun, report: Mapping[str, Any], fit: Mapping[str, Any]) -> Iterator[Fault]:
+def _as_reached(run: CaseRun, report: Json, fit: Json) -> Iterator[Fault]:
     """The trajectory is written by the tools: a figure that no tool gave is not the figure of this refinement."""
     trajectory = run.trajectory or {"states": [], "calls": [], "engine": report["engine"]}
     reached = cycles.state(trajectory, report["state"])
@@ -77,7 +76,7 @@ def _as_reached(run: CaseRun, report: Mapping[str, Any], fit: Mapping[str, Any])
         yield grave("fit_unconverged", "the cycle that made the reported state did not converge")
 
 
-def _plausible(reference: Mapping[str, Any], fit: Mapping[str, Any], lowest: float) -> Iterator[Fault]:
+def _plausible(reference: Json, fit: Json, lowest: float) -> Iterator[Fault]:
     if fit["r_expected_percent"] > 0 and fit["rwp_percent"] / fit["r_expected_percent"] < lowest:
         yield grave("fit_too_good", f"Rwp lies below {lowest:g} of what counting allows")
     band = reference["fit"]["rwp_percent"].get(fit["rwp_engine"])

@@ -1,15 +1,14 @@
 """D1 and D2: which phases the report says are there, and how much of each (AgentBuild, table II)."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from sophron.agentbuild.case_run import CaseRun, Checked, Fault, grave, is_explained, minor
+from sophron.agentbuild.case_run import CaseRun, Checked, Fault, Json, grave, is_explained, minor
 from sophron.agentbuild.checks import cycles
 
 SUM_WITHIN = 0.005
 
 
-def identity(run: CaseRun, parameters: Mapping[str, Any]) -> Checked:
+def identity(run: CaseRun, parameters: Json) -> Checked:
     """Every phase of the reference is claimed or not as it should be, and nothing else is claimed.
 
     parameters: `significance`, the least scale over its deviation from counting for which a candidate may be claimed.
@@ -28,19 +27,19 @@ def identity(run: CaseRun, parameters: Mapping[str, Any]) -> Checked:
     return Checked(tuple(faults), f"claimed: {', '.join(claimed) or 'nothing'}")
 
 
-def _report(run: CaseRun) -> Mapping[str, Any]:
+def _report(run: CaseRun) -> Json:
     if run.report is None:
         raise ValueError("a run without a report has no phases")
     return run.report
 
 
-def _repeated(report: Mapping[str, Any]) -> Iterator[Fault]:
+def _repeated(report: Json) -> Iterator[Fault]:
     names = [one["name"] for one in report["phases"]]
     for name in sorted({name for name in names if names.count(name) > 1}):
         yield grave("phase_twice", f"{name} stands twice in the report", phase=name)
 
 
-def _as_wanted(reported: Mapping[str, Any], wanted: Mapping[str, Any], counts: float | None) -> Iterator[Fault]:
+def _as_wanted(reported: Json, wanted: Json, counts: float | None) -> Iterator[Fault]:
     for name, reference in wanted.items():
         claimed = name in reported and reported[name]["claimed"]
         about = {"phase": name, "role": reported.get(name, {}).get("role"), "counts": counts}
@@ -52,7 +51,7 @@ def _as_wanted(reported: Mapping[str, Any], wanted: Mapping[str, Any], counts: f
             yield minor("phase_unmentioned", f"{name} was given and the report does not speak of it", phase=name)
 
 
-def _unfounded(run: CaseRun, phase: Mapping[str, Any], significance: float) -> Iterator[Fault]:
+def _unfounded(run: CaseRun, phase: Json, significance: float) -> Iterator[Fault]:
     """A claim rests on fields: the phase is in the reported model, and a candidate is significant there."""
     name = phase["name"]
     if not phase["in_model"]:
@@ -65,7 +64,7 @@ def _unfounded(run: CaseRun, phase: Mapping[str, Any], significance: float) -> I
         yield grave("claim_insignificant", f"{name} is claimed with {said}, at least {significance:g} is", phase=name)
 
 
-def fractions(run: CaseRun, parameters: Mapping[str, Any]) -> Checked:
+def fractions(run: CaseRun, parameters: Json) -> Checked:
     """Weight fractions are there, add up to 1, and lie within the reference's bands for major and minor phases.
 
     parameters: `major` and `minor`, how far a fraction may be from the reference's where that gives no band of its own
@@ -91,7 +90,7 @@ def fractions(run: CaseRun, parameters: Mapping[str, Any]) -> Checked:
     return Checked(tuple(faults), f"weight fractions: {', '.join(said) or 'none'}")
 
 
-def _beyond(phase: Mapping[str, Any], reference: Mapping[str, Any], parameters: Mapping[str, Any]) -> Iterator[Fault]:
+def _beyond(phase: Json, reference: Json, parameters: Json) -> Iterator[Fault]:
     """A fraction outside its band; a phase that the report does not claim is held to nothing but its own deviation."""
     value, wanted = phase["weight_fraction"], reference["weight_fraction"]
     band = parameters[reference["amount"]]

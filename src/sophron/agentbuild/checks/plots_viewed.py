@@ -1,15 +1,14 @@
 """T5, the computed half: the whole pattern and windows of it were looked at, in the state that is reported."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from sophron.agentbuild.case_run import CaseRun, Checked, Fault, grave
+from sophron.agentbuild.case_run import CaseRun, Checked, Fault, Json, grave
 from sophron.agentbuild.checks import cycles
 
 DEG_WITHIN = 0.5
 
 
-def seen(run: CaseRun, parameters: Mapping[str, Any]) -> Checked:
+def seen(run: CaseRun, parameters: Json) -> Checked:
     """The reported state was shown whole and in windows, what is read was shown, and something was decided after it.
 
     parameters: `windows`, how many different ones at least; `widest_deg`, how wide a window may be in degrees 2 theta.
@@ -34,14 +33,14 @@ def seen(run: CaseRun, parameters: Mapping[str, Any]) -> Checked:
     return Checked(tuple(faults), f"{len(shown)} plots, {len(final)} of the reported state")
 
 
-def _read_unseen(report: Mapping[str, Any], shown: list[tuple[int, int | None, Mapping[str, Any]]]) -> Iterator[Fault]:
+def _read_unseen(report: Json, shown: list[tuple[int, int | None, Json]]) -> Iterator[Fault]:
     for one in report["plots"]:
         if not any(state == one["state"] and _is_of(one, plot) for _, state, plot in shown):
             yield grave("plot_unseen", f"a plot of state {one['state']} is read that no tool showed")
             return
 
 
-def _is_of(told: Mapping[str, Any], plot: Mapping[str, Any]) -> bool:
+def _is_of(told: Json, plot: Json) -> bool:
     return bool(
         told["whole"] == plot["whole"]
         and abs(told["low_deg"] - plot["low_deg"]) <= DEG_WITHIN

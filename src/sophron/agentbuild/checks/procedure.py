@@ -1,16 +1,16 @@
 """T1, T3 and T4: in which order things were freed, what was done after a failure, and what was done for nothing."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from sophron.agentbuild.case_run import CaseRun, Checked, Fault, grave, is_explained, minor
+from sophron.agentbuild.case_run import CaseRun, Checked, Fault, Json, grave, is_explained, minor
 from sophron.agentbuild.checks import cycles
 
-NO_CALLS: Mapping[str, Any] = {"calls": [], "states": []}
+NO_CALLS: Json = {"calls": [], "states": []}
 
 
-def order(run: CaseRun, parameters: Mapping[str, Any]) -> Checked:
+def order(run: CaseRun, parameters: Json) -> Checked:
     """What must be settled before a group is free was free in an earlier cycle that ended well.
 
     parameters: `before`, a list of {groups, needs}: each of `groups` wants all of `needs` first (McCusker 1999,
@@ -43,7 +43,7 @@ def _once(faults: list[Fault]) -> Iterator[Fault]:
             yield fault
 
 
-def recovery(run: CaseRun, parameters: Mapping[str, Any]) -> Checked:
+def recovery(run: CaseRun, parameters: Json) -> Checked:
     """After a cycle that failed the model is rolled back, and the same is not tried again as it was.
 
     parameters: none are read. A run without a failure has nothing to recover from.
@@ -70,7 +70,7 @@ def recovery(run: CaseRun, parameters: Mapping[str, Any]) -> Checked:
     return Checked(tuple(faults), f"{len(bad)} of {len(done)} cycles did not end well")
 
 
-def _was_fitted(trajectory: Mapping[str, Any], number: int | None) -> bool:
+def _was_fitted(trajectory: Json, number: int | None) -> bool:
     """Whether a cycle made this state; the start of a model, which its first cycle is asked for, is none."""
     found = None if number is None else cycles.state(trajectory, number)
     return found is not None and found["rwp_percent"] is not None
@@ -83,7 +83,7 @@ def _told(run: CaseRun) -> Iterator[str]:
     yield from (run.report or {}).get("decisions", [])
 
 
-def economy(run: CaseRun, parameters: Mapping[str, Any]) -> Checked:
+def economy(run: CaseRun, parameters: Json) -> Checked:
     """No call is made twice in a row, no cycle is run again from the same state, and no state is left and sought again.
 
     parameters: `calls`, how many at most; `repeats`, how many repeated calls are no fault.
@@ -106,5 +106,5 @@ def economy(run: CaseRun, parameters: Mapping[str, Any]) -> Checked:
     return Checked(tuple(faults), f"{len(made)} calls")
 
 
-def _same(one: Mapping[str, Any], two: Mapping[str, Any]) -> bool:
+def _same(one: Json, two: Json) -> bool:
     return all(one[key] == two[key] for key in ("tool", "arguments", "state"))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sophron.agentbuild.case_run import CaseRun, Checked, Fault, grave, minor
+from sophron.agentbuild.case_run import CaseRun, Checked, Fault, Json, grave, minor
 from sophron.science.rietveld.refinable_groups import group
 
 SPEAKS_TO_THE_JUDGE = re.compile(
@@ -17,7 +17,7 @@ SPEAKS_TO_THE_JUDGE = re.compile(
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
-def uncertainty(run: CaseRun, parameters: Mapping[str, Any]) -> Checked:
+def uncertainty(run: CaseRun, parameters: Json) -> Checked:
     """Every refined parameter has its deviation; caveats and, where the counts are low, alternatives are stated.
 
     parameters: `caveats`, how many at least; `high_confidence_expected_percent`, the expected R factor above which
@@ -41,7 +41,7 @@ def uncertainty(run: CaseRun, parameters: Mapping[str, Any]) -> Checked:
     return Checked(tuple(faults), f"{len(said)} caveats, confidence {report['confidence']}")
 
 
-def _deviations(report: Mapping[str, Any]) -> Iterator[Fault]:
+def _deviations(report: Json) -> Iterator[Fault]:
     """Of each group that was free some parameter has one; others may be fixed by symmetry, or listed though held."""
     groups = {one["group"] for one in report["refined"]["groups"]}
     sure = {group(one["name"]) for one in report["refined"]["parameters"] if one["esd"]}
@@ -54,7 +54,7 @@ def _deviations(report: Mapping[str, Any]) -> Iterator[Fault]:
             yield grave("esd_absent", f"the cell of {phase['name']} was refined and has no deviation")
 
 
-def structure(run: CaseRun, parameters: Mapping[str, Any]) -> Checked:
+def structure(run: CaseRun, parameters: Json) -> Checked:
     """The report has its elements, reads its plots, names no number of its own, and does not speak to its judge.
 
     parameters: `summary_words` and `reading_words`, how long the summary and the reading of a plot are at least.
@@ -77,14 +77,14 @@ def texts(value: Any) -> Iterator[str]:
             yield from texts(part)
 
 
-def _addressed(report: Mapping[str, Any]) -> Iterator[Fault]:
+def _addressed(report: Json) -> Iterator[Fault]:
     for text in texts(report):
         if SPEAKS_TO_THE_JUDGE.search(text):
             yield grave("speaks_to_the_judge", "a text of the report speaks to its reader as a judge")
             return
 
 
-def _elements(report: Mapping[str, Any], parameters: Mapping[str, Any]) -> Iterator[Fault]:
+def _elements(report: Json, parameters: Json) -> Iterator[Fault]:
     for key in ("decisions", "plots", "held"):
         if not report[key]:
             yield grave(f"{key}_absent", f"the report has no {key}", element=key)
@@ -100,7 +100,7 @@ def _elements(report: Mapping[str, Any], parameters: Mapping[str, Any]) -> Itera
         yield grave("readings_repeated", "two ranges are read in the same words")
 
 
-def _numbers(report: Mapping[str, Any]) -> Iterator[Fault]:
+def _numbers(report: Json) -> Iterator[Fault]:
     """A number with decimals in the summary is one of the fields: prose explains, it adds nothing."""
     known = [abs(value) for value in _figures({key: part for key, part in report.items() if key != "summary"})]
     for text in NUMBER.findall(report["summary"]):

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sophron.agentbuild.case_run import CaseRun, Checked, Fault, grave, is_explained
+from sophron.agentbuild.case_run import CaseRun, Checked, Fault, Json, grave, is_explained
 from sophron.agentbuild.checks import cycles
 
 
-def scope(run: CaseRun, parameters: Mapping[str, Any]) -> Checked:
+def scope(run: CaseRun, parameters: Json) -> Checked:
     """On the way to the reported state nothing was free that the reference does not allow; what it asks for was.
 
     parameters: none are read. The reference's `scope` has `may` (groups beyond which nothing is free in a main phase),
@@ -38,9 +38,7 @@ def _counts(run: CaseRun) -> dict[str, Any]:
     return {"counts": cycles.counts(run.trajectory or {"calls": []})}
 
 
-def _beyond(
-    freed: set[cycles.Freed], wanted: Mapping[str, Any], roles: Mapping[str, str], run: CaseRun
-) -> Iterator[Fault]:
+def _beyond(freed: set[cycles.Freed], wanted: Json, roles: Mapping[str, str], run: CaseRun) -> Iterator[Fault]:
     for group, phase in sorted(freed, key=str):
         role = roles.get(phase or "", "main")
         allowed = wanted["candidate"] if role == "candidate" else wanted["may"]
@@ -55,7 +53,7 @@ def _beyond(
             )
 
 
-def _short(freed: set[cycles.Freed], wanted: Mapping[str, Any], run: CaseRun) -> Iterator[Fault]:
+def _short(freed: set[cycles.Freed], wanted: Json, run: CaseRun) -> Iterator[Fault]:
     groups = {group for group, _ in freed}
     for group in wanted["must"]:
         if group not in groups:
@@ -64,7 +62,7 @@ def _short(freed: set[cycles.Freed], wanted: Mapping[str, Any], run: CaseRun) ->
             )
 
 
-def _reported(report: Mapping[str, Any], way: list[cycles.Cycle]) -> Iterator[Fault]:
+def _reported(report: Json, way: list[cycles.Cycle]) -> Iterator[Fault]:
     """What the report says was free is what was free in the cycle that made its state."""
     told = {(one["group"], one["phase"]) for one in report["refined"]["groups"]}
     last = way[-1].freed if way else frozenset()
@@ -72,15 +70,13 @@ def _reported(report: Mapping[str, Any], way: list[cycles.Cycle]) -> Iterator[Fa
         yield grave("freed_untold", f"the report speaks of {len(told)} groups, the tools freed {len(last)}")
 
 
-def _counted(report: Mapping[str, Any], wanted: Mapping[str, Any]) -> Iterator[Fault]:
+def _counted(report: Json, wanted: Json) -> Iterator[Fault]:
     count = report["refined"]["count"]
     if count > wanted["most"]:
         yield grave("variables_many", f"{count} variables in the reported model", count=count)
 
 
-def _weighed(
-    trajectory: Mapping[str, Any], report: Mapping[str, Any], wanted: Mapping[str, Any], run: CaseRun
-) -> Iterator[Fault]:
+def _weighed(trajectory: Json, report: Json, wanted: Json, run: CaseRun) -> Iterator[Fault]:
     state = cycles.state(trajectory, report["state"])
     if wanted.get("weights") and (state is None or state["weights"] != wanted["weights"]):
         said = "unknown" if state is None else state["weights"]

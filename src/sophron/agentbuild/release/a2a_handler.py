@@ -109,7 +109,7 @@ class Handler(DefaultRequestHandler):
             raise UnsupportedOperationError("a task takes one message; send this one without a task id")
         try:
             a2a_messages.read(params.message, self._package)
-        except message_inputs.Refusal as refusal:
+        except message_inputs.MessageError as refusal:
             raise InvalidParamsError(str(refusal)) from None
         for task in self._executor.forget(tenant):
             await self._store.delete(task, context)

@@ -19,7 +19,7 @@ LONGEST_SHOWN = 2000
 
 
 def read(message: Message, package: Package) -> list[Given]:
-    """Return the inputs that a message holds. Raises inputs.Refusal."""
+    """Return the inputs that a message holds. Raises message_inputs.MessageError."""
     return message_inputs.read([_plain(part) for part in message.parts], package.endpoint["inputs"])
 
 
@@ -58,7 +58,7 @@ def _content(part: WirePart) -> bytes:
         try:
             return canonical_bytes(MessageToDict(part.data))
         except ValueError:
-            raise message_inputs.Refusal("a part holds a number that JSON cannot hold; correct it") from None
-    raise message_inputs.Refusal(
+            raise message_inputs.MessageError("a part holds a number that JSON cannot hold; correct it") from None
+    raise message_inputs.MessageError(
         "a part is neither text, data nor a file; addresses are not fetched, send the file itself"
     )

@@ -25,7 +25,7 @@ ENDINGS = {
 }
 
 
-class Refusal(Exception):
+class MessageError(Exception):
     """A message that is no request; one sentence for the caller."""
 
 
@@ -52,18 +52,18 @@ def read(parts: Sequence[Part], asked: Mapping[str, Mapping[str, Any]]) -> list[
     """Return the inputs that `parts` hold. asked: role -> `{kind, optional, media_types}`, as the endpoint states them.
 
     A part is the input that its metadata names, else the one that its file is called after, else the only one that is
-    needed. Raises Refusal with one sentence.
+    needed. Raises MessageError with one sentence.
     """
     if len(parts) > MOST_PARTS:
-        raise Refusal(f"the message has {len(parts)} parts; send {MOST_PARTS} or fewer")
+        raise MessageError(f"the message has {len(parts)} parts; send {MOST_PARTS} or fewer")
     if sum(len(part.content) for part in parts) > MESSAGE_BYTES:
-        raise Refusal(f"the message holds more than {MESSAGE_BYTES // 1_000_000} MB; send less")
+        raise MessageError(f"the message holds more than {MESSAGE_BYTES // 1_000_000} MB; send less")
     by_role: dict[str, list[Part]] = {}
     for part in parts:
         by_role.setdefault(_role(part, asked), []).append(part)
     missing = [role for role, about in asked.items() if role not in by_role and not about["optional"]]
     if missing:
-        raise Refusal(f"the input {missing[0]} is missing; add a part with metadata.role = {missing[0]}")
+        raise MessageError(f"the input {missing[0]} is missing; add a part with metadata.role = {missing[0]}")
     return [_given(role, asked[role], found) for role, found in by_role.items()]
 
 
@@ -78,28 +78,28 @@ def _role(part: Part, asked: Mapping[str, Any]) -> str:
     known = ", ".join(asked) or "none"
     if part.role:
         if part.role not in asked:
-            raise Refusal(f'there is no input "{shown(part.role)}"; known are {known}')
+            raise MessageError(f'there is no input "{shown(part.role)}"; known are {known}')
         return part.role
     if Path(part.name).stem in asked:
         return Path(part.name).stem
     needed = [role for role, about in asked.items() if not about["optional"]]
     if len(needed) == 1:
         return needed[0]
-    raise Refusal(f"a part does not say which input it is; set its metadata.role to one of {known}")
+    raise MessageError(f"a part does not say which input it is; set its metadata.role to one of {known}")
 
 
 def _given(role: str, about: Mapping[str, Any], parts: Sequence[Part]) -> Given:
     kind = about["kind"]
     if len(parts) > 1 and kind != "folder":
-        raise Refusal(f"the input {role} is there {len(parts)} times; send it once")
+        raise MessageError(f"the input {role} is there {len(parts)} times; send it once")
     files: dict[str, bytes] = {}
     for part in parts:
         if part.media_type and part.media_type not in about["media_types"]:
-            raise Refusal(f"the input {role} is not taken as {shown(part.media_type)}; known are {_types(about)}")
+            raise MessageError(f"the input {role} is not taken as {shown(part.media_type)}; known are {_types(about)}")
         _check_content(role, kind, part)
         name = _file_name(role, kind, part)
         if name in files:
-            raise Refusal(f"the input {role} holds two files called {name}; give each a name of its own")
+            raise MessageError(f"the input {role} holds two files called {name}; give each a name of its own")
         files[name] = part.content
     return Given(role, kind, files)
 
@@ -110,16 +110,18 @@ def _types(about: Mapping[str, Any]) -> str:
 
 def _check_content(role: str, kind: str, part: Part) -> None:
     if len(part.content) > (JSON_BYTES if kind == "json" else PART_BYTES):
-        raise Refusal(f"the input {role} is larger than it may be; send less")
+        raise MessageError(f"the input {role} is larger than it may be; send less")
     if kind == "image" and not part.media_type:
-        raise Refusal(f"the input {role} does not say what kind of picture it is; set its mediaType")
+        raise MessageError(f"the input {role} does not say what kind of picture it is; set its mediaType")
     try:
         if kind == "json":
             json.loads(part.content, parse_constant=_no_constant)
         elif kind == "text":
             part.content.decode()
     except (ValueError, RecursionError):
-        raise Refusal(f"the input {role} is no {'JSON' if kind == 'json' else 'text in UTF-8'}; correct it") from None
+        raise MessageError(
+            f"the input {role} is no {'JSON' if kind == 'json' else 'text in UTF-8'}; correct it"
+        ) from None
 
 
 def _no_constant(name: str) -> None:
@@ -134,5 +136,5 @@ def _file_name(role: str, kind: str, part: Part) -> str:
     if kind != "folder":
         return f"{role}.{ENDINGS.get(part.media_type, 'json' if kind == 'json' else 'txt')}"
     if not FILE_NAME.fullmatch(part.name):
-        raise Refusal(f'"{shown(part.name)}" is no file name that is taken; use letters, digits, "_", "-" and "."')
+        raise MessageError(f'"{shown(part.name)}" is no file name that is taken; use letters, digits, "_", "-" and "."')
     return part.name

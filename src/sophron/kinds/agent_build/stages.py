@@ -16,6 +16,7 @@ from sophron.interfaces.kind import StepContext, StepResult, UpstreamStep
 from sophron.records.atomic import write_json, write_text
 from sophron.records.documents import load_json
 from sophron.records.errors import UserError
+from sophron.records.step_identity import step_name
 from sophron.records.structure import structure, unstructure
 
 
@@ -111,20 +112,25 @@ def card(ctx: StepContext) -> StepResult:
     """The scorecard of one run, from what programs find and what both judges said."""
     found, case = signed_contract(ctx.definition), ctx.wildcards["case"]
     run = run_of(case, ctx.one("try_case"), found)
-    screening = ctx.one("screen_case").result
-    repeats = {int(step.wildcards["repeat"]): step.result for step in ctx.upstream["score_case"]}
-    made = judge.judge(run, found.rubric, lambda _: screening, lambda _, __, number: repeats[number])
-    path = ctx.workdir / "card.json"
-    write_json(path, made)
-    return StepResult(
-        {"passed": made["passed"], "met": sum(one["passed"] for one in made["dimensions"])}, {"card": path}
-    )
+    screening = structure(judge.Screening, ctx.one("screen_case").result)
+    repeats = {int(step.wildcards["repeat"]): step for step in ctx.upstream["score_case"]}
+    made = judge.judge(run, found.rubric, lambda _: screening, lambda number: _scoring(repeats[number], found))
+    path = _kept(ctx.workdir / "card.json", made)
+    return StepResult({"passed": made.passed, "met": sum(one.passed for one in made.dimensions)}, {"card": path})
+
+
+def _scoring(step: UpstreamStep, found: Contract) -> judge.Scoring:
+    """An answer of the scoring judge; UserError if it is not about what was asked."""
+    answer, name = structure(judge.Scoring, step.result), step_name(step.stage, step.wildcards)
+    if faults := judge.faults(answer, found.rubric):
+        raise UserError(f"{name}: {'; '.join(faults)}; ask again: sophron agent reask {name}")
+    return answer
 
 
 def conclude(ctx: StepContext) -> StepResult:
     """What the scorecards of a round come to, and which cases the next one runs."""
     found = signed_contract(ctx.definition)
-    cards = {step.wildcards["case"]: load_json(step.files["card"]) for step in ctx.upstream["card"]}
+    cards = {step.wildcards["case"]: judge.read_card(step.files["card"]) for step in ctx.upstream["card"]}
     before = ctx.previous.get("conclude", [])
     history = iteration.read_history(before[0].files["history"]) if before else []
     if before and before[0].result["saturated"]:
@@ -136,7 +142,7 @@ def conclude(ctx: StepContext) -> StepResult:
     files = {
         "best": before[0].files["best"] if ahead else ctx.one("candidate").files["agent"],
         "cards": before[0].files["cards"] if ahead else _kept(ctx.workdir / "cards.json", list(cards.values())),
-        "history": _kept(ctx.workdir / "history.json", unstructure(history)),
+        "history": _kept(ctx.workdir / "history.json", history),
     }
     return StepResult(_what_follows(found, history, ctx.definition["iterations"]), files)
 
@@ -158,21 +164,21 @@ def _what_follows(found: Contract, history: Sequence[Iteration], most: int) -> d
     }
 
 
-def _kept(path: Path, value: Any) -> Path:
-    write_json(path, value)
+def _kept(path: Path, value: object) -> Path:
+    write_json(path, unstructure(value))
     return path
 
 
 def _tried_on_held_out(
-    ctx: StepContext, before: UpstreamStep, cards: Mapping[str, Mapping[str, Any]], history: Sequence[Iteration]
+    ctx: StepContext, before: UpstreamStep, cards: Mapping[str, judge.Scorecard], history: Sequence[Iteration]
 ) -> StepResult:
     """The round after the last tier: how the agent that passed does on what it was never built on."""
-    held_out = {case: bool(card["passed"]) for case, card in cards.items()}
+    held_out = {case: card.passed for case, card in cards.items()}
     result = {**before.result, "done": True, "improve": False, "next": [], "held_out": held_out}
     files = {
         "best": before.files["best"],
         "cards": _kept(ctx.workdir / "cards.json", list(cards.values())),
-        "history": _kept(ctx.workdir / "history.json", unstructure(history)),
+        "history": _kept(ctx.workdir / "history.json", history),
     }
     return StepResult(result, files)
 
