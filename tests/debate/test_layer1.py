@@ -36,7 +36,9 @@ def test_our_own_pipeline_passes():
     assert found.pipeline == dimers.pipeline()
 
 
-@pytest.mark.parametrize("draft", [complex_pipeline.pulled, complex_pipeline.exchanged, complex_pipeline.decoupled])
+@pytest.mark.parametrize(
+    "draft", [complex_pipeline.apr, complex_pipeline.replica_exchange, complex_pipeline.double_decoupling]
+)
 def test_our_pipelines_for_molecules_pass_and_know_no_guest(draft):
     benchmark = {"benchmark": "sampl4-cb7", "solvent": "obc2"}
     found = layer1.verify(draft(), systems.find("sampl").names(benchmark), NOTES)

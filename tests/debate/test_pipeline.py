@@ -1,6 +1,6 @@
 import pytest
 
-from sophron.debate.pipelines.pipeline import ContractBroken, Pipeline
+from sophron.debate.pipelines.pipeline import Pipeline, PipelineFormatError
 
 CODE = 'x = """\nRATIONALE\nENTRY\n"""\n'
 GOOD = Pipeline(
@@ -37,16 +37,16 @@ def test_the_digest_is_that_of_what_runs():
 )
 def test_a_reply_that_does_not_keep_to_the_form_is_none(old, new, said):
     assert GOOD.reply.count(old) >= 1
-    with pytest.raises(ContractBroken, match=said):
+    with pytest.raises(PipelineFormatError, match=said):
         Pipeline.parse(GOOD.reply.replace(old, new, 1))
 
 
 def test_a_fence_that_is_not_closed_is_named():
-    with pytest.raises(ContractBroken, match=r"04_analysis\.py is not closed"):
+    with pytest.raises(PipelineFormatError, match=r"04_analysis\.py is not closed"):
         Pipeline.parse(GOOD.reply.rstrip().removesuffix("```"))
 
 
 def test_files_stand_in_their_order():
     swapped = GOOD.reply.replace("FILE 01_prep.py", "FILE x").replace("FILE 02_equilibrate.py", "FILE 01_prep.py")
-    with pytest.raises(ContractBroken, match="the blocks are"):
+    with pytest.raises(PipelineFormatError, match="the blocks are"):
         Pipeline.parse(swapped.replace("FILE x", "FILE 02_equilibrate.py"))

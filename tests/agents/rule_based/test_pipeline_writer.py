@@ -15,10 +15,10 @@ def first(**task):
 @pytest.mark.parametrize(
     ("form", "protocol", "draft"),
     [
-        ("molecules", None, complex_pipeline.pulled),
-        ("molecules", "attach_pull_release", complex_pipeline.pulled),
-        ("molecules", "replica_exchange", complex_pipeline.exchanged),
-        ("molecules", "double_decoupling", complex_pipeline.decoupled),
+        ("molecules", None, complex_pipeline.apr),
+        ("molecules", "attach_pull_release", complex_pipeline.apr),
+        ("molecules", "replica_exchange", complex_pipeline.replica_exchange),
+        ("molecules", "double_decoupling", complex_pipeline.double_decoupling),
         ("particles", "attach_pull_release", dimer_pipeline.draft),
     ],
 )
@@ -33,7 +33,7 @@ def test_it_says_which_reference_pipeline_there_is_not():
 
 @pytest.mark.parametrize(("steps", "most", "wanted"), [(11, 48, 16), (44, 48, 48)])
 def test_more_windows_up_to_what_is_signed(steps, most, wanted):
-    draft = complex_pipeline.exchanged() if steps == 11 else complex_pipeline.pulled()
+    draft = complex_pipeline.replica_exchange() if steps == 11 else complex_pipeline.apr()
     said = pipeline_writer.answer({"task": {"most_windows": most}, "pipeline": draft, **WIDE})
     assert f"03_production.py windows={wanted}\n" in said["reply"]
     assert said["summary"] == f"{wanted} windows instead of {steps}."

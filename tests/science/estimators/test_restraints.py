@@ -10,9 +10,9 @@ from sophron.science.estimators.restraints import (
     Harmonic,
     release,
     rt,
-    standard_state,
-    turned_on_in_space,
 )
+
+from .analytic import standard_state, turned_on_in_space
 
 T = 298.15
 

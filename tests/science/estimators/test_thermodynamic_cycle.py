@@ -1,8 +1,10 @@
 import pytest
 
 from sophron.science.estimators.refusal import Reason, Refusal
-from sophron.science.estimators.restraints import Frame, Harmonic, release, standard_state, turned_on_in_space
+from sophron.science.estimators.restraints import Frame, Harmonic, release
 from sophron.science.estimators.thermodynamic_cycle import Term, closure, total
+
+from .analytic import standard_state, turned_on_in_space
 
 T = 298.15
 

@@ -14,7 +14,7 @@ from sophron.science.host_guest.preparation.mol2 import Atom, Molecule
 from sophron.science.host_guest.protocols import restrained_system
 from sophron.science.host_guest.protocols.apr import Wall, Window
 from sophron.science.host_guest.protocols.apr_setup import Experiment
-from sophron.science.host_guest.protocols.restrained_system import Held, Lock, Site
+from sophron.science.host_guest.protocols.restrained_system import DirectionRestraint, RestrainedParticles, Site
 
 CHEM = "is not installed: pip install 'sophron[chem]'"
 T = 298.15
@@ -96,8 +96,8 @@ def ghost(windows, lock=True, k_angle=20.0):
     host = np.array([[1.0, 0.0, 0.0], [-0.5, 0.8660254, 0.0], [-0.5, -0.8660254, 0.0]])
     guest = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 2.5], [1.4, 0.0, 3.0]])
     points = np.array([[0.0, 0.0, -4.0], [0.0, 0.0, -7.0], [0.0, 2.2, -9.2]])
-    held = Held(restrained_system.add_dummies(system), Anchors((0, 1, 2), (3, 4)), (0, 1, 2))
-    site = Site(Wall(3.0, 5.0), Lock() if lock else None)
+    held = RestrainedParticles(restrained_system.add_dummies(system), Anchors((0, 1, 2), (3, 4)), (0, 1, 2))
+    site = Site(Wall(3.0, 5.0), DirectionRestraint() if lock else None)
     straight = Harmonic(180.0, k_angle)
     frame = Frame(Harmonic(4.0, 2.0), theta=straight, beta=straight)
     restrained_system.hold_guest(system, held, frame, site)

@@ -29,7 +29,7 @@ TASK = {"symmetry": {"equivalent_sites": 2, "locked_by_restraint": True}, "ph": 
 
 @pytest.mark.parametrize(
     ("draft", "steps"),
-    [(complex_pipeline.pulled, 44), (complex_pipeline.exchanged, 11), (complex_pipeline.decoupled, 44)],
+    [(complex_pipeline.apr, 44), (complex_pipeline.replica_exchange, 11), (complex_pipeline.double_decoupling, 44)],
 )
 def test_all_files_are_python_that_names_no_molecule(draft, steps):
     text = draft()
@@ -42,7 +42,7 @@ def test_all_files_are_python_that_names_no_molecule(draft, steps):
 
 def test_an_author_needs_no_engine_to_write():
     """Agents run in an environment without the chemistry."""
-    program = "import sys; from sophron.science.host_guest.pipelines import complex_pipeline as one; one.decoupled(); one.pulled()"
+    program = "import sys; from sophron.science.host_guest.pipelines import complex_pipeline as one; one.double_decoupling(); one.apr()"
     program += "; print({'numpy', 'scipy', 'openmm', 'pymbar'} & {*sys.modules})"
     assert subprocess.check_output([sys.executable, "-c", program], text=True).strip() == "set()"
 

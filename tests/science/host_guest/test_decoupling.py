@@ -16,7 +16,7 @@ from sophron.science.host_guest.protocols import (
     lambda_schedule,
     restrained_system,
 )
-from sophron.science.host_guest.protocols.decoupling import Six
+from sophron.science.host_guest.protocols.decoupling import BoreschAnchors
 from sophron.science.host_guest.protocols.lambda_schedule import Stage
 from sophron.science.host_guest.sampling import equilibration
 from sophron.science.host_guest.sampling.samples import Sampled
@@ -161,7 +161,7 @@ class TestCycle:
     def _pymbar(self):
         pytest.importorskip("pymbar", reason=f"pymbar {CHEM}")
 
-    FRAME = decoupling.frame_at(np.random.default_rng(2).normal(size=(6, 3)) * 4, Six((2, 1, 0), (3, 4, 5)))
+    FRAME = decoupling.frame_at(np.random.default_rng(2).normal(size=(6, 3)) * 4, BoreschAnchors((2, 1, 0), (3, 4, 5)))
 
     @staticmethod
     def leg(difference, seed, gap=0.5):
@@ -222,4 +222,4 @@ class TestRefused:
 def test_atoms_in_a_line_cannot_be_held():
     line = np.array([[0.0, 0.0, each] for each in range(6)])
     with pytest.raises(UserError, match="take attach-pull-release"):
-        decoupling.six(line, (0, 1, 2), [(3, 4, 5)])
+        decoupling.choose_anchors(line, (0, 1, 2), [(3, 4, 5)])

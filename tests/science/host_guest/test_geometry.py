@@ -83,7 +83,7 @@ class TestWithOpenmm:
             system.addParticle(12.0)
         host = np.array([[3.0, 0.0, 1.0], [-2.0, 3.0, 1.5], [-1.0, -3.0, 2.0]])
         positions = np.concatenate([host, host + 1.0, made.positions_a[6:]])
-        held = restrained_system.Held((6, 7, 8), Anchors((0, 1, 2), (3, 4)), (0, 1, 2))
+        held = restrained_system.RestrainedParticles((6, 7, 8), Anchors((0, 1, 2), (3, 4)), (0, 1, 2))
         restrained_system.hold_host(system, held, positions)
         context = openmm.Context(system, openmm.VerletIntegrator(0.001), openmm.Platform.getPlatformByName("Reference"))
         context.setPositions(positions * 0.1)

@@ -79,9 +79,9 @@ def decoupled(tmp_path_factory):
     """Both legs of the ghost: in its site, where six restraints are turned on, and alone, where nothing happens."""
     pytest.importorskip("pymbar", reason=f"pymbar {CHEM}")
     made = ghost(((0.0,), (4.0,)))
-    six = decoupling.six(made.positions_a, (0, 1, 2), [(3, 4, 5)])
+    six = decoupling.choose_anchors(made.positions_a, (0, 1, 2), [(3, 4, 5)])
     frame = decoupling.frame_at(made.positions_a, six)
-    decoupling.hold(made.system, six, frame)
+    decoupling.add_boresch_restraints(made.system, six, frame)
     held = decoupling_legs.Leg(
         made.system, lambda_schedule.chain(STRENGTHS, (), ()), T, made.positions_a, None, made, frame
     )

@@ -8,7 +8,7 @@ from sophron.interfaces.rietveld import Background, Instrument, Pattern, Phase, 
 from sophron.science.rietveld import counts_limited_recipe
 from sophron.science.rietveld.counts_limited_recipe import Recipe, Step
 from sophron.science.rietveld.recipe import Rung
-from sophron.science.rietveld.refinable_groups import Need
+from sophron.science.rietveld.refinable_groups import RequiredEsd
 from sophron.science.rietveld.refinement import Refinement
 
 X = np.arange(25.0, 80.0, 0.03)
@@ -19,8 +19,8 @@ def recipe(u_iso_needs):
     return Recipe(
         (
             Step(Rung("scale", ("scale", "background"))),
-            Step(Rung("cell", ("cell",)), {"cell": Need(1e-3, relative=True)}),
-            Step(Rung("atoms", ("u_iso",)), {"u_iso": Need(u_iso_needs)}),
+            Step(Rung("cell", ("cell",)), {"cell": RequiredEsd(1e-3, relative=True)}),
+            Step(Rung("atoms", ("u_iso",)), {"u_iso": RequiredEsd(u_iso_needs)}),
         ),
         ("cell", "u_iso"),
     )

@@ -10,7 +10,7 @@ from sophron.interfaces.rietveld import Background, Freed, Instrument, Pattern, 
 from sophron.interfaces.rietveld_fit import Parameter
 from sophron.records.errors import UserError
 from sophron.science.rietveld import refinable_groups
-from sophron.science.rietveld.refinable_groups import Need
+from sophron.science.rietveld.refinable_groups import RequiredEsd
 
 X = np.arange(25.0, 60.0, 0.03)
 MIXED = SALT | {"atoms": "Na1 Na 0 0 0 0.9 0.015\nK1 K 0 0 0 0.1 0.015\nCl1 Cl 0.5 0.5 0.5 1 0.012"}
@@ -59,24 +59,24 @@ def test_atoms_of_one_site_are_held_together(rehearsed):
 def test_what_is_too_uncertain_is_said_with_its_numbers():
     cell = Parameter("cell/salt/a", 10.0, 0.01, 0.002)
     follows = Parameter("cell/salt/b", 10.0)
-    assert refinable_groups.uncertain((cell, follows), {"cell": Need(3e-4, relative=True)}) is None
-    found = refinable_groups.uncertain((cell, follows), {"cell": Need(1e-4, relative=True)})
+    assert refinable_groups.uncertain((cell, follows), {"cell": RequiredEsd(3e-4, relative=True)}) is None
+    found = refinable_groups.uncertain((cell, follows), {"cell": RequiredEsd(1e-4, relative=True)})
     assert found == "cell/salt/a is expected with an esd of 0.002, and needs 0.0001 of its value"
-    assert refinable_groups.uncertain((cell,), {"cell": Need(0.001)}).endswith("needs 0.001")
-    assert refinable_groups.uncertain((cell,), {"u_iso": Need(0.001)}) == "no esd of u_iso can be expected"
+    assert refinable_groups.uncertain((cell,), {"cell": RequiredEsd(0.001)}).endswith("needs 0.001")
+    assert refinable_groups.uncertain((cell,), {"u_iso": RequiredEsd(0.001)}) == "no esd of u_iso can be expected"
     position = Parameter("x/salt/O1", 0.1, 0.01, 0.01)
-    assert "x/salt/O1" in refinable_groups.uncertain((position,), {"position": Need(0.002)})
+    assert "x/salt/O1" in refinable_groups.uncertain((position,), {"position": RequiredEsd(0.002)})
 
 
 def test_four_times_the_counts_halve_an_esd():
     rehearsed = (Parameter("cell/salt/a", 10.0, 0.01, 0.002), Parameter("u_iso/salt/O1", 0.01, 0.1, 0.004))
-    assert refinable_groups.counts_needed(rehearsed, {"cell": Need(1e-4, relative=True)}, 1000.0) == pytest.approx(
-        4000.0
-    )
-    both = {"cell": Need(1e-4, relative=True), "u_iso": Need(0.001)}
+    assert refinable_groups.counts_needed(
+        rehearsed, {"cell": RequiredEsd(1e-4, relative=True)}, 1000.0
+    ) == pytest.approx(4000.0)
+    both = {"cell": RequiredEsd(1e-4, relative=True), "u_iso": RequiredEsd(0.001)}
     assert refinable_groups.counts_needed(rehearsed, both, 1000.0) == pytest.approx(16000.0)
     with pytest.raises(UserError, match="no esd of displacement can be expected"):
-        refinable_groups.counts_needed(rehearsed, {"displacement": Need(0.01)}, 1000.0)
+        refinable_groups.counts_needed(rehearsed, {"displacement": RequiredEsd(0.01)}, 1000.0)
 
 
 def test_what_no_sample_can_have(rehearsed):

@@ -86,7 +86,7 @@ _OPENING = re.compile(r"(RATIONALE|ENTRY|FILE (\S+))\s*\Z")
 _WINDOWS = re.compile(r"03_production\.py windows=([1-9][0-9]{0,3})\Z")
 
 
-class ContractBroken(Exception):
+class PipelineFormatError(Exception):
     """A reply that is no pipeline: one sentence that says in which line, and what the contract wants."""
 
 
@@ -100,15 +100,15 @@ class Pipeline:
 
     @classmethod
     def parse(cls, reply: str) -> Self:
-        """The pipeline in an author's reply; ContractBroken where it does not keep to the form."""
+        """The pipeline in an author's reply; PipelineFormatError where it does not keep to the form."""
         blocks = list(_blocks(reply))
         names = [name for name, _, _ in blocks]
         wanted = [RATIONALE, ENTRY, *(f"{FILE} {each.file}" for each in STAGES)]
         if names != wanted:
-            raise ContractBroken(f"the blocks are {', '.join(names) or 'none'}; they must be {', '.join(wanted)}")
+            raise PipelineFormatError(f"the blocks are {', '.join(names) or 'none'}; they must be {', '.join(wanted)}")
         bodies = {name: body.strip("\n") for name, _, body in blocks}
         if not bodies[RATIONALE].strip():
-            raise ContractBroken("the block RATIONALE is empty; name the method, why it fits, and a DOI")
+            raise PipelineFormatError("the block RATIONALE is empty; name the method, why it fits, and a DOI")
         sources = {
             each.file: _fenced(name, line, body) for (name, line, body), each in zip(blocks[2:], STAGES, strict=True)
         }
@@ -139,12 +139,12 @@ def _blocks(reply: str) -> Iterator[tuple[str, int, str]]:
             name, begun, body = line.strip(), number, []
             continue
         if not name and line.strip():
-            raise ContractBroken(f"line {number}: text before the first block; begin with a line {RATIONALE}")
+            raise PipelineFormatError(f"line {number}: text before the first block; begin with a line {RATIONALE}")
         if name.startswith(FILE) and line.startswith("```"):
             fenced = not fenced
         body.append(line)
     if fenced:
-        raise ContractBroken(f"line {begun}: the fence of {name} is not closed; end it with a line ```")
+        raise PipelineFormatError(f"line {begun}: the fence of {name} is not closed; end it with a line ```")
     if name:
         yield name, begun, "\n".join(body)
 
@@ -158,7 +158,7 @@ def _fenced(name: str, line: int, body: str) -> str:
         or lines[-1] != "```"
         or any(each.startswith("```") for each in inner)
     ):
-        raise ContractBroken(f"line {line}: {name} must hold one fence, from ```python to ```, and nothing else")
+        raise PipelineFormatError(f"line {line}: {name} must hold one fence, from ```python to ```, and nothing else")
     return "\n".join(inner).rstrip() + "\n"
 
 
@@ -169,7 +169,7 @@ def _windows(entry: str) -> int:
     names = "\n".join(PRODUCTION.file if each else line for each, line in zip(found, lines, strict=True))
     if number is None or names != _ENTRIES:
         listed = _ENTRIES.replace(PRODUCTION.file, f"{PRODUCTION.file} windows=<number>").replace("\n", ", ")
-        raise ContractBroken(f"the block ENTRY must hold the lines {listed}")
+        raise PipelineFormatError(f"the block ENTRY must hold the lines {listed}")
     if not LEAST_WINDOWS <= number <= MOST_WINDOWS:
-        raise ContractBroken(f"the block ENTRY declares {number} windows; take {LEAST_WINDOWS} to {MOST_WINDOWS}")
+        raise PipelineFormatError(f"the block ENTRY declares {number} windows; take {LEAST_WINDOWS} to {MOST_WINDOWS}")
     return number

@@ -16,7 +16,7 @@ from sophron.agents.tools import literature
 from sophron.debate.panel.votes import Label
 from sophron.debate.pipelines.archives import ARCHIVE_NAME, packed
 from sophron.debate.pipelines.edits import mechanical_edits
-from sophron.debate.pipelines.edits.refusals import Refused
+from sophron.debate.pipelines.edits.refusals import RefusedEdit
 from sophron.debate.pipelines.pipeline import PRODUCTION, STAGES, Pipeline
 from sophron.debate.pipelines.static_check import layer1
 from sophron.debate.trials import execute_stage_file, stage_sandbox
@@ -105,7 +105,7 @@ def _fixed(ctx: StepContext, pipeline: Pipeline, edits: Sequence[mechanical_edit
     The rationale is no file that can be edited: what it cites was looked at with the author's reply.
     """
     fixed = mechanical_edits.apply(pipeline, edits)
-    if isinstance(fixed, Refused):
+    if isinstance(fixed, RefusedEdit):
         return f"an edit was refused ({fixed.reason}): {fixed.sentence}"
     faults = [fault for fault in layer1.verify(fixed.reply, _names(ctx)).faults if fault.check != "citations"]
     if faults:

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-HEADER_BYTES = 84
 MARK = 4
 """Each Fortran record stands between two 4-byte marks that hold its length."""
 

@@ -5,7 +5,7 @@ import math
 from sophron.interfaces.probe import Finding
 from sophron.science.probes import estimates
 from sophron.science.probes.estimates import BUILD, MODEL
-from sophron.science.probes.spec_access import Missing, Parameters, Spec, clear, hit, needed, number, wanted
+from sophron.science.probes.spec_access import MissingValueError, Parameters, Spec, clear, hit, needed, number, wanted
 
 
 def density(spec: Spec, parameters: Parameters) -> Finding:
@@ -20,7 +20,7 @@ def density(spec: Spec, parameters: Parameters) -> Finding:
             stated[f"{atoms:g} atoms in {where}.volume {volume:g}"] = atoms / volume
     known = {key: found for key, found in stated.items() if found is not None}
     if not known:
-        return Missing(f"{BUILD}.density").finding
+        return MissingValueError(f"{BUILD}.density").finding
     text = ", ".join(f"{key} gives {found:.4g}" for key, found in known.items())
     low, high = min(known.values()), max(known.values())
     if high - low > wanted(parameters, "tolerance") * abs(high):
@@ -32,7 +32,7 @@ def cutoff(spec: Spec, parameters: Parameters) -> Finding:
     """Check that the cutoff plus parameters.skin (sigma) fits into half of the smallest box edge."""
     try:
         edge, reach = _edge(spec), needed(spec, f"{MODEL}.cutoff") + wanted(parameters, "skin")
-    except Missing as missing:
+    except MissingValueError as missing:
         return missing.finding
     text = f"cutoff plus skin is {reach:.3f} sigma, half of the box edge {edge / 2:.3f} sigma"
     return hit(f"a bead meets the same neighbour twice: {text}") if reach > edge / 2 else clear(text)
@@ -42,7 +42,7 @@ def chain_extent(spec: Spec, parameters: Parameters) -> Finding:
     """Check that the end-to-end distance of a melt chain is below parameters.share of the box edge."""
     try:
         edge, beads = _edge(spec), estimates.chain_length(spec)
-    except Missing as missing:
+    except MissingValueError as missing:
         return missing.finding
     extent = estimates.end_to_end(beads)
     text = f"chains of {beads} span about {extent:.2f} sigma, the box edge is {edge:.2f} sigma"
@@ -52,5 +52,5 @@ def chain_extent(spec: Spec, parameters: Parameters) -> Finding:
 def _edge(spec: Spec) -> float:
     atoms, dense = needed(spec, f"{BUILD}.atoms"), needed(spec, f"{BUILD}.density")
     if atoms <= 0 or dense <= 0:
-        raise Missing(f"{BUILD}.density")
+        raise MissingValueError(f"{BUILD}.density")
     return math.cbrt(atoms / dense)

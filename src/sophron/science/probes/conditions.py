@@ -1,7 +1,7 @@
 """Probe of the question against the stages: a condition that is asked for is the one that is simulated."""
 
 from sophron.interfaces.probe import Finding
-from sophron.science.probes.spec_access import Missing, Parameters, Spec, clear, hit, number, value, wanted
+from sophron.science.probes.spec_access import MissingValueError, Parameters, Spec, clear, hit, number, value, wanted
 
 
 def agree(spec: Spec, parameters: Parameters) -> Finding:
@@ -23,5 +23,5 @@ def agree(spec: Spec, parameters: Parameters) -> Finding:
             if abs(found - asked) > wanted(parameters, "tolerance") * max(abs(found), abs(asked)):
                 return hit(f"question.conditions.{name} is {asked:g}, but {key} is {found:g}")
     if not compared:
-        return Missing("question.conditions").finding
+        return MissingValueError("question.conditions").finding
     return clear(f"{compared} values in the stages are those of question.conditions")

@@ -2,7 +2,7 @@
 
 import math
 
-from sophron.science.probes.spec_access import Missing, Spec, needed, number, value
+from sophron.science.probes.spec_access import MissingValueError, Spec, needed, number, value
 
 WCA_CUTOFF = 2 ** (1 / 6)
 """Minimum of the Lennard-Jones potential in sigma: cut there, it is purely repulsive."""
@@ -22,28 +22,28 @@ _LIQUID_STRESS_TAU = 0.5
 
 
 def chain_length(spec: Spec) -> int:
-    """Return the beads a chain; 1 for single beads. Raises Missing."""
+    """Return the beads a chain; 1 for single beads. Raises MissingValueError."""
     return int(needed(spec, f"{BUILD}.chain_length"))
 
 
 def temperature(spec: Spec) -> float:
-    """Return the temperature in epsilon: that of the question, else that of equilibration. Raises Missing."""
+    """Return the temperature in epsilon: that of the question, else that of equilibration. Raises MissingValueError."""
     asked = "question.conditions.temperature"
     key = "stages.equilibrate.definition.temperature" if number(spec, asked) is None else asked
     found = needed(spec, key)
     if found <= 0:
-        raise Missing(key)
+        raise MissingValueError(key)
     return found
 
 
 def duration_tau(spec: Spec, stage: str, *steps: str) -> float:
-    """Return the time that a stage simulates in tau: its time step times the named numbers of steps. Raises Missing."""
+    """Return the time in tau that a stage simulates: time step times the named numbers of steps. MissingValueError."""
     where = f"stages.{stage}.definition"
     return needed(spec, f"{where}.timestep") * sum(needed(spec, f"{where}.{name}") for name in steps)
 
 
 def known_melt(spec: Spec) -> bool:
-    """Return whether density and temperature are near those that the Rouse estimate was made for. Raises Missing."""
+    """Return whether density and temperature are near those of the Rouse estimate. Raises MissingValueError."""
     density = needed(spec, f"{BUILD}.density")
     return _MELT_DENSITY[0] <= density <= _MELT_DENSITY[1] and (
         _MELT_TEMPERATURE[0] <= temperature(spec) <= _MELT_TEMPERATURE[1]
@@ -71,7 +71,7 @@ def end_to_end(beads: int) -> float:
 def shortest_period_tau(spec: Spec) -> float:
     """Period of the stiffest motion in tau: of a bond at rest, or of a pair that collides with an energy of 2 kT.
 
-    Both from the curvature of the potential and the reduced mass 1/2. Raises Missing.
+    Both from the curvature of the potential and the reduced mass 1/2. Raises MissingValueError.
     """
     stiffness = _pair_curvature(_closest(2 * temperature(spec)))
     if value(spec, f"{MODEL}.bonds.style") == "fene":

@@ -3,7 +3,7 @@
 from sophron.interfaces.probe import Finding
 from sophron.science.probes import estimates
 from sophron.science.probes.spec_access import (
-    Missing,
+    MissingValueError,
     Parameters,
     Spec,
     clear,
@@ -39,10 +39,10 @@ def time_step(spec: Spec, parameters: Parameters) -> Finding:
     steps = {stage: number(spec, f"stages.{stage}.definition.timestep") for stage in _INTEGRATED}
     known = {stage: step for stage, step in steps.items() if step is not None}
     if not known:
-        return Missing("stages.produce.definition.timestep").finding
+        return MissingValueError("stages.produce.definition.timestep").finding
     try:
         period = estimates.shortest_period_tau(spec)
-    except Missing as missing:
+    except MissingValueError as missing:
         return missing.finding
     stage, longest = max(known.items(), key=lambda entry: entry[1])
     text = (
@@ -57,7 +57,7 @@ def sampling(spec: Spec, parameters: Parameters) -> Finding:
         where = "stages.produce.definition"
         interval = needed(spec, f"{where}.timestep") * needed(spec, f"{where}.sample_every")
         period = estimates.shortest_period_tau(spec)
-    except Missing as missing:
+    except MissingValueError as missing:
         return missing.finding
     text = f"stress is sampled every {interval:g} tau, the stiffest motion has a period of {period:.3g} tau"
     if interval * wanted(parameters, "samples_per_period") > period:

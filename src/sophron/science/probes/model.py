@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from sophron.interfaces.probe import Finding
 from sophron.science.probes.estimates import BUILD, MODEL, WCA_CUTOFF
 from sophron.science.probes.spec_access import (
-    Missing,
+    MissingValueError,
     Parameters,
     Spec,
     clear,
@@ -65,7 +65,7 @@ def truncation(spec: Spec, parameters: Parameters) -> Finding:
         return clear("the spec names no published value to compare with")
     cut = number(spec, f"{MODEL}.cutoff")
     if cut is None:
-        return Missing(f"{MODEL}.cutoff").finding
+        return MissingValueError(f"{MODEL}.cutoff").finding
     source = str(reference.get("source", ""))
     known = {doi: length for doi, length in wanted(parameters, "conventions").items() if doi.lower() in source.lower()}
     for doi, length in known.items():
@@ -92,7 +92,7 @@ def cavitation(spec: Spec, parameters: Parameters) -> Finding:
     try:
         cut, dense = needed(spec, f"{MODEL}.cutoff"), needed(spec, f"{BUILD}.density")
         warm = needed(spec, "stages.equilibrate.definition.temperature")
-    except Missing as missing:
+    except MissingValueError as missing:
         return missing.finding
     if cut <= WCA_CUTOFF * (1 + 1e-6):
         return clear("the pair potential is purely repulsive, so the pressure is positive")

@@ -6,7 +6,17 @@ from collections.abc import Callable, Mapping
 
 from sophron.interfaces.probe import Finding
 from sophron.science.probes import estimates
-from sophron.science.probes.spec_access import Missing, Parameters, Spec, clear, hit, needed, unknown, value, wanted
+from sophron.science.probes.spec_access import (
+    MissingValueError,
+    Parameters,
+    Spec,
+    clear,
+    hit,
+    needed,
+    unknown,
+    value,
+    wanted,
+)
 
 GREEN_KUBO = "stages.green_kubo.definition"
 _COMPONENTS = 5  # independent ones of the stress tensor
@@ -21,7 +31,7 @@ def _estimated(judge: Callable[[Spec, Parameters, int], Finding]) -> Callable[[S
             if beads > 1 and not estimates.known_melt(spec):
                 return unknown("the relaxation time of chains is only known here near density 0.85 and temperature 1")
             return judge(spec, parameters, beads)
-        except Missing as missing:
+        except MissingValueError as missing:
             return missing.finding
 
     probe.__doc__ = judge.__doc__
@@ -66,7 +76,7 @@ def shear_rates(spec: Spec, parameters: Parameters, beads: int) -> Finding:
     """Check that the lowest shear rate times the longest stress relaxation time is at most parameters.weissenberg."""
     rates = value(spec, "stages.shear.definition.rates")
     if not isinstance(rates, list) or not rates:
-        return Missing("stages.shear.definition.rates").finding
+        return MissingValueError("stages.shear.definition.rates").finding
     lowest, longest = min(map(float, rates)), estimates.stress_tau(beads)
     text = f"the lowest rate {lowest:g} times the stress relaxation time {longest:.3g} tau is {lowest * longest:.2g}"
     if lowest * longest > wanted(parameters, "weissenberg"):
@@ -86,7 +96,7 @@ def expected_error(spec: Spec, _parameters: Parameters, beads: int) -> Finding:
         return clear("no criterion of green_kubo asks for a relative error")
     total = estimates.duration_tau(spec, "produce", "steps") * needed(spec, f"{GREEN_KUBO}.replicas")
     if total <= 0:
-        return Missing("stages.produce.definition.steps").finding
+        return MissingValueError("stages.produce.definition.steps").finding
     best = 2 * math.sqrt(estimates.stress_tau(beads) / (_COMPONENTS * total))
     text = f"{total:g} tau of production give a relative error of {best:.2g} at best, {asked:g} is asked for"
     return hit(text) if best > asked else clear(text)

@@ -3,7 +3,7 @@
 from sophron.interfaces.probe import Finding
 from sophron.science.probes.spec_access import (
     Line,
-    Missing,
+    MissingValueError,
     Parameters,
     Spec,
     clear,
@@ -22,7 +22,7 @@ def count(spec: Spec, parameters: Parameters) -> Finding:
     """There are at least parameters.least replicas."""
     try:
         replicas = needed(spec, _KEY)
-    except Missing as missing:
+    except MissingValueError as missing:
         return missing.finding
     if replicas < wanted(parameters, "least"):
         return hit(f"{_KEY} is {replicas:g}; an interval over replicas needs {parameters['least']:g}")

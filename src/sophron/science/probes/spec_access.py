@@ -28,7 +28,7 @@ def unknown(evidence: str) -> Finding:
     return Finding("unknown", evidence)
 
 
-class Missing(Exception):
+class MissingValueError(Exception):
     """A key that a probe needs is not in the spec, or holds no finite number."""
 
     def __init__(self, key: str) -> None:
@@ -52,10 +52,10 @@ def number(spec: Spec, key: str) -> float | None:
 
 
 def needed(spec: Spec, key: str) -> float:
-    """Return a finite number at a dotted key; raises Missing."""
+    """Return a finite number at a dotted key; raises MissingValueError."""
     found = number(spec, key)
     if found is None:
-        raise Missing(key)
+        raise MissingValueError(key)
     return found
 
 

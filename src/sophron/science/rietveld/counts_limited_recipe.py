@@ -13,7 +13,7 @@ from sophron.interfaces.rietveld import Cycle, Freed, Group
 from sophron.interfaces.rietveld_fit import Fit
 from sophron.science.rietveld import refinable_groups, weights
 from sophron.science.rietveld.recipe import Rung
-from sophron.science.rietveld.refinable_groups import Need
+from sophron.science.rietveld.refinable_groups import RequiredEsd
 from sophron.science.rietveld.refinement import Refinement
 
 
@@ -22,7 +22,7 @@ class Step:
     """A rung with what its groups need. needs: empty if it is always free."""
 
     rung: Rung
-    needs: Mapping[Group, Need] = field(default_factory=dict)
+    needs: Mapping[Group, RequiredEsd] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def recipe() -> Recipe:
     steps = tuple(
         Step(
             Rung(one["name"], tuple(one["groups"])),
-            {name: Need(**need) for name, need in one.get("needs", {}).items()},
+            {name: RequiredEsd(**need) for name, need in one.get("needs", {}).items()},
         )
         for one in data["rungs"]
     )

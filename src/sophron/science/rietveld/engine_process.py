@@ -25,11 +25,11 @@ PASSED_ON = ("PATH", "HOME", "LANG", "TMPDIR", "OMP_NUM_THREADS", "OPENBLAS_NUM_
 """All of the environment that an engine gets: no keys, no agent."""
 
 
-class EngineTimeout(Exception):
+class EngineTimeoutError(Exception):
     """It did not answer in time, and was ended."""
 
 
-class EngineFailed(Exception):
+class EngineStoppedError(Exception):
     """It raised or stopped; one sentence."""
 
 
@@ -48,7 +48,7 @@ class EngineProcess:
         self._unread = b""
 
     def ask(self, operation: str, arguments: Mapping[str, object], limit_s: float) -> Any:
-        """Its answer. Raises EngineTimeout, EngineFailed, and UserError for what it refuses."""
+        """Its answer. Raises EngineTimeoutError, EngineStoppedError, and UserError for what it refuses."""
         if self._process is None or self._process.poll() is not None:
             self._start()
         question = {"do": operation, "limit_s": limit_s, "with": arguments}
@@ -56,7 +56,7 @@ class EngineProcess:
         if "refused" in answer:
             raise UserError(answer["refused"])
         if "failed" in answer:
-            raise EngineFailed(answer["failed"])
+            raise EngineStoppedError(answer["failed"])
         return answer["ok"]
 
     def close(self) -> None:
@@ -102,8 +102,8 @@ class EngineProcess:
             )
         try:
             self._read(START_S)
-        except EngineTimeout:
-            raise EngineFailed(f"the engine was not ready within {START_S:g} s") from None
+        except EngineTimeoutError:
+            raise EngineStoppedError(f"the engine was not ready within {START_S:g} s") from None
 
     def _exchange(self, question: str, limit_s: float) -> Any:
         assert self._process is not None and self._process.stdin is not None  # noqa: S101, PT018
@@ -124,7 +124,7 @@ class EngineProcess:
             while b"\n" not in self._unread:
                 if not selector.select(max(until - time.monotonic(), 0.0)):
                     self.close()
-                    raise EngineTimeout(f"no answer within {limit_s:g} s")
+                    raise EngineTimeoutError(f"no answer within {limit_s:g} s")
                 part = os.read(descriptor, 1 << 16)
                 if not part:
                     raise self._stopped()
@@ -132,10 +132,10 @@ class EngineProcess:
         line, _, self._unread = self._unread.partition(b"\n")
         return json.loads(line)
 
-    def _stopped(self) -> EngineFailed:
+    def _stopped(self) -> EngineStoppedError:
         said = self._last_words()
         self.close()
-        return EngineFailed(f"the engine stopped{': ' + said if said else ''}")
+        return EngineStoppedError(f"the engine stopped{': ' + said if said else ''}")
 
     def _last_words(self) -> str:
         if self._folder is None:

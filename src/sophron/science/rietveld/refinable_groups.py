@@ -24,7 +24,7 @@ _OF_COORDINATES = ("x", "y", "z")
 
 
 @dataclass(frozen=True)
-class Need:
+class RequiredEsd:
     """The esd with which a group's values say something. relative: as a share of the value, not in its units."""
 
     esd: float
@@ -74,7 +74,7 @@ def rehearse(
     return () if found is None else found.parameters
 
 
-def uncertain(rehearsed: Sequence[Parameter], needs: Mapping[Group, Need]) -> str | None:
+def uncertain(rehearsed: Sequence[Parameter], needs: Mapping[Group, RequiredEsd]) -> str | None:
     """Return the first parameter that is expected too uncertain to be free, as a clause; None if there is none."""
     wanted = {str(name): need for name, need in needs.items()}
     known = [one for one in rehearsed if one.esd_counting is not None]  # others follow these by symmetry
@@ -89,7 +89,7 @@ def uncertain(rehearsed: Sequence[Parameter], needs: Mapping[Group, Need]) -> st
     return None
 
 
-def counts_needed(rehearsed: Sequence[Parameter], needs: Mapping[Group, Need], counts: float) -> float:
+def counts_needed(rehearsed: Sequence[Parameter], needs: Mapping[Group, RequiredEsd], counts: float) -> float:
     """Return the counts in a pattern from which all `needs` are met, where `rehearsed` is for one of `counts`.
 
     Esds go as one over the root of the counts. UserError if a group has no esd.

@@ -14,7 +14,7 @@ from sophron.interfaces.rietveld import Cycle, Group, Pattern, Request, Rietveld
 from sophron.records.errors import UserError
 from sophron.records.structure import unstructure
 from sophron.science.rietveld import engine_messages, request_validation
-from sophron.science.rietveld.engine_process import EngineFailed, EngineProcess, EngineTimeout
+from sophron.science.rietveld.engine_process import EngineProcess, EngineStoppedError, EngineTimeoutError
 
 if TYPE_CHECKING:
     from sophron.interfaces.rietveld import Array
@@ -50,9 +50,9 @@ class ExternalEngine(RietveldEngine):
         began = time.monotonic()
         try:
             answer = self._ask("refine", asked, request.limit_s)
-        except EngineTimeout as error:
+        except EngineTimeoutError as error:
             return Cycle("timeout", state, None, str(error), time.monotonic() - began)
-        except EngineFailed as error:
+        except EngineStoppedError as error:
             return Cycle("failed", state, None, str(error), time.monotonic() - began)
         return self._cycle(state, request, answer, time.monotonic() - began)
 
@@ -92,7 +92,7 @@ class ExternalEngine(RietveldEngine):
         """An answer; where the engine gives none, what it was asked is what has to change."""
         try:
             return self._ask(operation, asked, limit_s)
-        except (EngineTimeout, EngineFailed) as error:
+        except (EngineTimeoutError, EngineStoppedError) as error:
             raise UserError(f"{self.name}, {operation}: {error}; check what it was given") from None
 
     def _ask(self, operation: str, asked: Mapping[str, object], limit_s: float) -> Any:

@@ -18,7 +18,7 @@ from typing import Literal
 from sophron.debate.pipelines.edits import import_edits, io_edits, rename_edits, syntax_repair
 from sophron.debate.pipelines.edits.ast_diff import Pair, differences
 from sophron.debate.pipelines.edits.edit_context import File
-from sophron.debate.pipelines.edits.refusals import Reasons, Refusal, Refused
+from sophron.debate.pipelines.edits.refusals import Reasons, RefusalReason, RefusedEdit
 from sophron.debate.pipelines.pipeline import STAGES, Pipeline
 from sophron.records.canonical_json import digest
 
@@ -42,23 +42,25 @@ class Edit:
         return digest([self.file, _normal(self.old), _normal(self.new)])
 
 
-def apply(pipeline: Pipeline, edits: Sequence[Edit]) -> Pipeline | Refused:
+def apply(pipeline: Pipeline, edits: Sequence[Edit]) -> Pipeline | RefusedEdit:
     """The pipeline with all of `edits`, or why not; one that is refused refuses them all."""
     files = dict(pipeline.files)
     for edit in edits:
         if files.get(edit.file, "").count(edit.old) != 1 or not edit.old:
-            return Refused(Refusal.NOT_FOUND, f"the text to replace does not stand exactly once in {edit.file}")
+            return RefusedEdit(
+                RefusalReason.NOT_FOUND, f"the text to replace does not stand exactly once in {edit.file}"
+            )
         files[edit.file] = files[edit.file].replace(edit.old, edit.new)
     for stage in STAGES:
         others = "\n".join(source for name, source in pipeline.files.items() if name != stage.file)
         early = stage.number == 1
         refused = compare(pipeline.files[stage.file], files[stage.file], early=early, others=others)
         if refused:
-            return Refused(refused.reason, f"{stage.file}: {refused.sentence}")
+            return RefusedEdit(refused.reason, f"{stage.file}: {refused.sentence}")
     return Pipeline(pipeline.rationale, pipeline.windows, files)
 
 
-def compare(before: str, after: str, *, early: bool, others: str = "") -> Refused | None:
+def compare(before: str, after: str, *, early: bool, others: str = "") -> RefusedEdit | None:
     """Why the step from one source to another is not mechanical; None where it is.
 
     early: preparation, where an `assert` may be taken away: a wrong sanity check; others: sources of the other stages.
@@ -68,12 +70,12 @@ def compare(before: str, after: str, *, early: bool, others: str = "") -> Refuse
     try:
         new = ast.parse(after)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        return Refused(Refusal.NOT_PYTHON, f"it would be no Python: {error or 'nested too deeply'}")
+        return RefusedEdit(RefusalReason.NOT_PYTHON, f"it would be no Python: {error or 'nested too deeply'}")
     try:
         old = ast.parse(before)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         sentence = "it makes Python of the file and changes more than punctuation; one thing after the other"
-        return None if syntax_repair.allows(before, after) else Refused(Refusal.METHODOLOGY, sentence)
+        return None if syntax_repair.allows(before, after) else RefusedEdit(RefusalReason.METHODOLOGY, sentence)
     file = File(old, early, others)
 
     def allows(pair: Pair) -> bool:
@@ -82,7 +84,7 @@ def compare(before: str, after: str, *, early: bool, others: str = "") -> Refuse
     try:
         return Reasons(old).gravest(differences(Pair(old, new), allows))
     except RecursionError:
-        return Refused(Refusal.METHODOLOGY, "its code is nested too deeply to be compared")
+        return RefusedEdit(RefusalReason.METHODOLOGY, "its code is nested too deeply to be compared")
 
 
 def repeated(fixes: Sequence[Edit]) -> bool:

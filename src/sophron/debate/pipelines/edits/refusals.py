@@ -24,7 +24,7 @@ from sophron.debate.pipelines.pipeline import NS_PER_WINDOW
 from sophron.debate.pipelines.static_check.name_resolution import called
 
 
-class Refusal(StrEnum):
+class RefusalReason(StrEnum):
     """Why an edit is not made; the gravest first where several hold."""
 
     NOT_FOUND = "not_found"
@@ -38,20 +38,20 @@ class Refusal(StrEnum):
 
 
 @dataclass(frozen=True)
-class Refused:
+class RefusedEdit:
     """An edit that was not made, and why; one sentence."""
 
-    reason: Refusal
+    reason: RefusalReason
     sentence: str
 
 
 EXITS = ("sys.exit", "exit", "quit", "os._exit", "suppress", "contextlib.suppress")
 GUARDS = re.compile(r"\b(Refused|Refusal|LEAST_|SHORTEST_|MOST_)")
 SENTENCES = {
-    Refusal.FLAG: "it changes a convergence flag; a flag says what was found",
-    Refusal.UNCERTAINTY: "it changes an uncertainty; that is the analysis's to say",
-    Refusal.GUARD: "it changes a test, or what a test looks at; guards refuse numbers for a reason",
-    Refusal.SWALLOWED: "it swallows errors, or leaves early; a failure is to be seen",
+    RefusalReason.FLAG: "it changes a convergence flag; a flag says what was found",
+    RefusalReason.UNCERTAINTY: "it changes an uncertainty; that is the analysis's to say",
+    RefusalReason.GUARD: "it changes a test, or what a test looks at; guards refuse numbers for a reason",
+    RefusalReason.SWALLOWED: "it swallows errors, or leaves early; a failure is to be seen",
 }
 
 
@@ -69,25 +69,27 @@ class Reasons:
         named = {each.id for test in tests for each in ast.walk(test) if isinstance(each, ast.Name)}
         return frozenset(named - {"__name__"})
 
-    def gravest(self, differences: Iterable[Pair]) -> Refused | None:
+    def gravest(self, differences: Iterable[Pair]) -> RefusedEdit | None:
         """Why they are refused; None where there is none."""
-        order = list(Refusal)
+        order = list(RefusalReason)
         found = [self.judged(each) for each in differences]
         return min(found, key=lambda refused: order.index(refused.reason), default=None)
 
-    def judged(self, pair: Pair) -> Refused:
+    def judged(self, pair: Pair) -> RefusedEdit:
         """Why one is refused."""
         said = written(pair)
         if lengths(pair.old) > lengths(pair.new):
-            return Refused(Refusal.PRODUCTION, f"it no longer reads {NS_PER_WINDOW}; production keeps its length")
+            return RefusedEdit(
+                RefusalReason.PRODUCTION, f"it no longer reads {NS_PER_WINDOW}; production keeps its length"
+            )
         for reason, holds in (
-            (Refusal.FLAG, bool(FLAG.search(said))),
-            (Refusal.UNCERTAINTY, bool(UNCERTAINTY.search(said))),
-            (Refusal.SWALLOWED, _swallows(pair)),
-            (Refusal.GUARD, self._guards(pair)),
+            (RefusalReason.FLAG, bool(FLAG.search(said))),
+            (RefusalReason.UNCERTAINTY, bool(UNCERTAINTY.search(said))),
+            (RefusalReason.SWALLOWED, _swallows(pair)),
+            (RefusalReason.GUARD, self._guards(pair)),
         ):
             if holds:
-                return Refused(reason, SENTENCES[reason])
+                return RefusedEdit(reason, SENTENCES[reason])
         return _method(pair, said)
 
     def _guards(self, pair: Pair) -> bool:
@@ -110,18 +112,20 @@ def _swallows(pair: Pair) -> bool:
     return counts[1] > counts[0]
 
 
-def _method(pair: Pair, said: str) -> Refused:
+def _method(pair: Pair, said: str) -> RefusedEdit:
     """What is left is the author's choice; the sentence says of what."""
     old, new = pair.old, pair.new
     if numbers(old) != numbers(new):
-        return Refused(Refusal.METHODOLOGY, "it changes a number; numbers are the author's choice")
+        return RefusedEdit(RefusalReason.METHODOLOGY, "it changes a number; numbers are the author's choice")
     if operators(old) != operators(new) or isinstance(old, ast.operator | ast.unaryop):
-        return Refused(Refusal.METHODOLOGY, "it changes arithmetic; formulas are the author's choice")
+        return RefusedEdit(RefusalReason.METHODOLOGY, "it changes arithmetic; formulas are the author's choice")
     if "ns_per_window" in said or "environ" in said or NS_PER_WINDOW in said:
-        return Refused(Refusal.PRODUCTION, f"it changes what is made of {NS_PER_WINDOW}; production keeps its length")
+        return RefusedEdit(
+            RefusalReason.PRODUCTION, f"it changes what is made of {NS_PER_WINDOW}; production keeps its length"
+        )
     if method_words(text_of(old)) != method_words(text_of(new)):
-        return Refused(Refusal.METHODOLOGY, "it changes a method; methods are the author's choice")
+        return RefusedEdit(RefusalReason.METHODOLOGY, "it changes a method; methods are the author's choice")
     changed = " ".join((text_of(new) or text_of(old)).split())
     shown = changed if len(changed) <= 60 else f"{changed[:57]}..."
     sentence = f"it changes what is computed ({shown}); no mechanical fix that is allowed does that"
-    return Refused(Refusal.METHODOLOGY, sentence)
+    return RefusedEdit(RefusalReason.METHODOLOGY, sentence)

@@ -9,7 +9,7 @@ from typing import Any
 
 from sophron.agents.tools import literature
 from sophron.debate.panel.votes import Label
-from sophron.debate.pipelines.pipeline import RATIONALE, STAGES, ContractBroken, Pipeline, StageFile
+from sophron.debate.pipelines.pipeline import RATIONALE, STAGES, Pipeline, PipelineFormatError, StageFile
 from sophron.debate.pipelines.static_check.stage_source import Source
 from sophron.debate.pipelines.static_check.structure_checks import CHECKS
 from sophron.records.errors import shown
@@ -57,7 +57,7 @@ def verify(reply: str, names: Sequence[str], *known: Works) -> Verdict:
     """Check an author's reply. names: of hosts and guests that no code may depend on; known: what may be cited."""
     try:
         made = Pipeline.parse(reply)
-    except ContractBroken as error:
+    except PipelineFormatError as error:
         return Verdict(None, (Fault("contract", "reply", 1, shown(str(error), SENTENCE)),))
     faults = [*_rationale(made, known)]
     for stage in STAGES:

@@ -69,17 +69,17 @@ def files(shape: Shape | DecouplingShape) -> dict[str, str]:
     return reference_pipelines.files("complex" if isinstance(shape, Shape) else "decoupling", asdict(shape))
 
 
-def pulled() -> str:
+def apr() -> str:
     """Attach-pull-release, each window by itself."""
     return reference_pipelines.reply(PULLED, files(Shape()), Shape().steps)
 
 
-def exchanged() -> str:
+def replica_exchange() -> str:
     """Attach-pull-release with Hamiltonian replica exchange between the windows of a step."""
     shape = replace(Shape(), together=TOGETHER)
     return reference_pipelines.reply(PULLED + SWAPPED, files(shape), shape.steps)
 
 
-def decoupled() -> str:
+def double_decoupling() -> str:
     """Double decoupling."""
     return reference_pipelines.reply(DECOUPLED, files(DecouplingShape()), DecouplingShape().windows)

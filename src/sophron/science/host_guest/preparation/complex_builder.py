@@ -32,7 +32,7 @@ NEUTRAL_E = 1e-6
 
 
 @dataclass(frozen=True)
-class Alone:
+class SolvatedGuest:
     """The guest by itself in the same solvent; atoms: its own."""
 
     prmtop: Path
@@ -61,10 +61,10 @@ class Complex:
     warnings: tuple[str, ...]
 
     @property
-    def alone(self) -> Alone:
+    def alone(self) -> SolvatedGuest:
         """The guest by itself, where `build` was asked for it."""
         paths = self.prmtop.with_name("alone.prmtop"), self.coordinates.with_name("alone.rst7")
-        return Alone(*paths, self.solvent, self.atoms - self.host_atoms)
+        return SolvatedGuest(*paths, self.solvent, self.atoms - self.host_atoms)
 
     def save(self, folder: Path) -> None:
         """Describe it in `complex.json`, beside its Amber files in `folder`."""
@@ -97,7 +97,7 @@ def read_task(folder: Path) -> dict[str, object]:
     return task
 
 
-Built = Complex | Alone
+Built = Complex | SolvatedGuest
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from sophron.science.host_guest.preparation import geometry
 from sophron.science.host_guest.preparation.complex_builder import Complex
 from sophron.science.host_guest.protocols import apr, restrained_system
 from sophron.science.host_guest.protocols.apr import Wall, Window
-from sophron.science.host_guest.protocols.restrained_system import Held, Lock, Site
+from sophron.science.host_guest.protocols.restrained_system import DirectionRestraint, RestrainedParticles, Site
 from sophron.science.host_guest.sampling import npz, openmm_system
 from sophron.science.host_guest.sampling.equilibration import Relaxed
 from sophron.science.host_guest.sampling.platform import openmm
@@ -60,7 +60,7 @@ class Experiment:
     """
 
     system: Any
-    held: Held
+    held: RestrainedParticles
     site: Site
     windows: tuple[Window, ...]
     temperature_k: float
@@ -94,7 +94,7 @@ class Experiment:
         box = stored["box_a"]
         return cls(
             system=openmm().XmlSerializer.deserialize((folder / "system.xml").read_text()),
-            held=structure(Held, stored["held"]),
+            held=structure(RestrainedParticles, stored["held"]),
             site=structure(Site, stored["site"]),
             windows=tuple(structure(Window, each) for each in stored["windows"]),
             temperature_k=stored["temperature_k"],
@@ -156,11 +156,11 @@ def prepare(built: Complex, relaxed: Relaxed, protocol: Protocol, temperature_k:
     system, _ = openmm_system.solvated(built.prmtop, built.solvent)
     solute = relaxed.positions_a
     points = geometry.dummies(solute, built.anchors)
-    held = Held(restrained_system.add_dummies(system), built.anchors, built.host_heavy)
+    held = RestrainedParticles(restrained_system.add_dummies(system), built.anchors, built.host_heavy)
     positions = np.concatenate([solute, points])
     restrained_system.hold_host(system, held, positions)
     begun = restrained_system.coordinates(positions, held)[3]
-    site = Site(Wall(begun + WALL_BEYOND_A, WALL_K), Lock() if locked else None)
+    site = Site(Wall(begun + WALL_BEYOND_A, WALL_K), DirectionRestraint() if locked else None)
     windows = chain(protocol)
     restrained_system.hold_guest(system, held, protocol.frame, site)
     return Experiment(system, held, site, windows, temperature_k, positions, relaxed.box_a, built.solvent == "obc2")

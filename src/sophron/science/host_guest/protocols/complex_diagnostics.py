@@ -14,7 +14,7 @@ from sophron.science.host_guest.protocols.decoupling_legs import Leg
 from sophron.science.host_guest.protocols.seeding import Seeded
 from sophron.science.host_guest.sampling.equilibration import slope_per_ns
 from sophron.science.host_guest.sampling.samples import Sampled
-from sophron.science.host_guest.sampling.window_sampling import COLUMNS, Plan, W
+from sophron.science.host_guest.sampling.window_sampling import COLUMNS, Plan, WindowT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +24,7 @@ WORST = {"dwell_within_target": min, "statistical_inefficiency": max}
 """Of the windows of one step, what counts."""
 
 
-def of_seeding(seeded: Seeded[W]) -> dict[str, object]:
+def of_seeding(seeded: Seeded[WindowT]) -> dict[str, object]:
     """Windows in all, and those that still overlap too little with the next, by short runs."""
     return {"window_count": len(seeded.windows), "thin_windows": list(seeded.thin)}
 

@@ -39,7 +39,7 @@ SURFACE_TERM = "28.3919551*(radius+0.14)^2"
 
 
 @dataclass(frozen=True)
-class Six:
+class BoreschAnchors:
     """Particles H3, H2, H1 of the host and G1, G2, G3 of the guest, which six restraints hold against each other."""
 
     host: tuple[int, int, int]
@@ -64,7 +64,7 @@ def alchemical(system: Any, guest: Sequence[int]) -> Any:
     return made
 
 
-def let_go_with(system: Any, ions: Sequence[int], guest: int) -> None:
+def couple_ions(system: Any, ions: Sequence[int], guest: int) -> None:
     """Let ions of an alchemical system lose their charge as the guest does, `ION_AWAY_A` or more from an atom of it."""
     module = openmm()
     wall = module.CustomBondForce("k*step(least-r)*(least-r)^2")
@@ -90,14 +90,18 @@ def _drop_surface_term(system: Any) -> None:
                     force.setEnergyTermParameters(at, "0", kind)
 
 
-def six(positions_a: NDArray[np.float64], host: Sequence[int], chains: Iterable[tuple[int, int, int]]) -> Six:
+def choose_anchors(
+    positions_a: NDArray[np.float64], host: Sequence[int], chains: Iterable[tuple[int, int, int]]
+) -> BoreschAnchors:
     """Which atoms to hold: three of the host, in any order, and three of the guest that are bonded in a row.
 
     host: candidates, three at least; chains: of the guest, heavy atoms. Taken is what is farthest from a line in all
     four angles, where torsions are undefined. UserError where nothing is far enough.
     """
     rows = [row for each in chains for row in (each, each[::-1])]
-    options = [Six((first, second, third), row) for first, second, third in permutations(host, 3) for row in rows]
+    options = [
+        BoreschAnchors((first, second, third), row) for first, second, third in permutations(host, 3) for row in rows
+    ]
     best = max(options, key=lambda option: _least_sine(positions_a, option), default=None)
     if best is None or _least_sine(positions_a, best) < geometry.LEAST_SINE:
         sentence = "no three heavy atoms in a row can be held against the host; take attach-pull-release."
@@ -105,15 +109,15 @@ def six(positions_a: NDArray[np.float64], host: Sequence[int], chains: Iterable[
     return best
 
 
-def _least_sine(positions_a: NDArray[np.float64], option: Six) -> float:
+def _least_sine(positions_a: NDArray[np.float64], option: BoreschAnchors) -> float:
     places = positions_a[[*option.host, *option.guest]]
     return min(float(np.sin(np.radians(geometry.angle(*places[at : at + 3])))) for at in range(4))
 
 
-def frame_at(positions_a: NDArray[np.float64], six: Six) -> Frame:
+def frame_at(positions_a: NDArray[np.float64], anchors: BoreschAnchors) -> Frame:
     """Restraints whose targets are where the atoms are, shape (particles, 3)."""
-    h3, h2, h1 = (positions_a[at] for at in six.host)
-    g1, g2, g3 = (positions_a[at] for at in six.guest)
+    h3, h2, h1 = (positions_a[at] for at in anchors.host)
+    g1, g2, g3 = (positions_a[at] for at in anchors.guest)
     return Frame(
         distance=Harmonic(float(geometry.distance(h1, g1)), K_DISTANCE),
         theta=Harmonic(float(geometry.angle(h2, h1, g1)), K_ANGLE),
@@ -124,10 +128,10 @@ def frame_at(positions_a: NDArray[np.float64], six: Six) -> Frame:
     )
 
 
-def hold(system: Any, six: Six, frame: Frame) -> None:
+def add_boresch_restraints(system: Any, anchors: BoreschAnchors, frame: Frame) -> None:
     """Add the restraints of a frame to a system, governed by the parameter `held` of the context."""
     module = openmm()
-    (h3, h2, h1), (g1, g2, g3) = six.host, six.guest
+    (h3, h2, h1), (g1, g2, g3) = anchors.host, anchors.guest
     turn = f"{2 * math.pi!r}"
     distance = module.CustomBondForce("held*k*(r-aim)^2")
     angle = module.CustomAngleForce("held*k*(theta-aim)^2")

@@ -173,10 +173,10 @@ def prepare(
     """
     made = apr_setup.prepare(built, relaxed, apr_setup.Protocol(), temperature_k, locked=locked)
     guest = range(built.host_atoms, built.atoms)
-    chosen = decoupling.six(made.positions_a, built.anchors.host, _rows(built.prmtop, guest))
+    chosen = decoupling.choose_anchors(made.positions_a, built.anchors.host, _rows(built.prmtop, guest))
     frame = decoupling.frame_at(made.positions_a, chosen)
     system = _decoupling(made.system, built, guest, relaxed)
-    decoupling.hold(system, chosen, frame)
+    decoupling.add_boresch_restraints(system, chosen, frame)
     bound = Leg(system, lambdas.bound, temperature_k, made.positions_a, made.box_a, made, frame)
     plain, _ = openmm_system.solvated(built.alone.prmtop, built.solvent)
     free = _decoupling(plain, built.alone, range(built.alone.atoms), alone)
@@ -215,7 +215,7 @@ def _decoupling(system: Any, built: Built, guest: range, relaxed: Relaxed) -> An
         return made
     charge = _charge(system, guest)
     if charge:
-        decoupling.let_go_with(made, _counterions(built.prmtop, charge, relaxed, guest), guest[0])
+        decoupling.couple_ions(made, _counterions(built.prmtop, charge, relaxed, guest), guest[0])
     return made
 
 

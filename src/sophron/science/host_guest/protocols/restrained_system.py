@@ -32,7 +32,7 @@ DUMMY_SCALE = 1e-6
 
 
 @dataclass(frozen=True)
-class Lock:
+class DirectionRestraint:
     """Half a harmonic that keeps a guest to one of two equivalent directions: U = k (angle - least)^2 below `least`.
 
     The angle is D2-G1-G2, in degrees; k in kcal/mol/rad^2.
@@ -47,11 +47,11 @@ class Site:
     """What keeps an unrestrained guest bound. wall: on the distance of G1 from the host's centre; lock: None: none."""
 
     wall: Wall
-    lock: Lock | None = None
+    lock: DirectionRestraint | None = None
 
 
 @dataclass(frozen=True)
-class Held:
+class RestrainedParticles:
     """Particles that restraints act on. centre: those whose mean position is the host's centre."""
 
     dummies: tuple[int, int, int]
@@ -73,7 +73,7 @@ def add_dummies(system: Any) -> tuple[int, int, int]:
     return (first, first + 1, first + 2)
 
 
-def hold_host(system: Any, held: Held, positions_a: NDArray[np.float64]) -> None:
+def hold_host(system: Any, held: RestrainedParticles, positions_a: NDArray[np.float64]) -> None:
     """Six restraints of the host's anchors against the dummies, all at their targets in `positions_a`.
 
     They fix where the host is and how it is turned, and nothing within it. UserError where anchors lie in a line.
@@ -103,7 +103,7 @@ def hold_host(system: Any, held: Held, positions_a: NDArray[np.float64]) -> None
         system.addForce(force)
 
 
-def hold_guest(system: Any, held: Held, frame: Frame, site: Site) -> None:
+def hold_guest(system: Any, held: RestrainedParticles, frame: Frame, site: Site) -> None:
     """Restraints of distance, theta and beta, wall and lock, all governed by parameters of the context (`apply`)."""
     module = openmm()
     (d1, d2, _), (g1, g2) = held.dummies, held.anchors.guest
@@ -151,7 +151,9 @@ def energies(site: Site, centre_a: NDArray[np.float64], lock_deg: NDArray[np.flo
     return np.asarray(energy)
 
 
-def coordinates(positions_a: NDArray[np.float64], held: Held) -> tuple[float, float, float, float, float]:
+def coordinates(
+    positions_a: NDArray[np.float64], held: RestrainedParticles
+) -> tuple[float, float, float, float, float]:
     """Distance D1-G1 (A), theta and beta (degrees), distance of G1 from the host's centre (A), angle D2-G1-G2."""
     d1, d2, _ = positions_a[list(held.dummies)]
     g1, g2 = positions_a[list(held.anchors.guest)]

@@ -18,7 +18,7 @@ from sophron.science.host_guest.protocols.decoupling_legs import Leg
 from sophron.science.host_guest.protocols.lambda_schedule import Stage
 from sophron.science.host_guest.sampling import npz
 from sophron.science.host_guest.sampling.equilibration import TIME_STEP_PS
-from sophron.science.host_guest.sampling.window_sampling import Chain, Engine, State, W, segment_seed
+from sophron.science.host_guest.sampling.window_sampling import Chain, Engine, State, WindowT, segment_seed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,13 +48,13 @@ class Short:
 
 
 @dataclass(frozen=True)
-class Seeded(Generic[W]):
+class Seeded(Generic[WindowT]):
     """windows: with those put in; starts: way -> state of each window.
 
     thin: first ones of pairs that still overlap too little, because there were no more windows to put in.
     """
 
-    windows: tuple[W, ...]
+    windows: tuple[WindowT, ...]
     starts: dict[str, tuple[State, ...]]
     thin: tuple[int, ...]
 
@@ -108,7 +108,7 @@ def seed_leg(leg: Leg, most: int, short: Short, seed: int, asked: str | None = N
     return leg, Seeded(leg.windows, {"forward": tuple(states), "backward": tuple(backward[::-1])}, thin)
 
 
-def save(seeded: Seeded[W], path: Path) -> None:
+def save(seeded: Seeded[WindowT], path: Path) -> None:
     """Write the starts to an npz file."""
     kept = {
         f"{way}_{what}": np.array([getattr(state, what) for state in states])
@@ -124,7 +124,7 @@ def load_start(path: Path, way: str, window: int) -> State:
         return State(kept[f"{way}_positions_a"][window], kept[f"{way}_velocities"][window])
 
 
-def neighbour_overlaps(experiment: Chain[W], samples: Sequence[NDArray[np.float64]]) -> list[float]:
+def neighbour_overlaps(experiment: Chain[WindowT], samples: Sequence[NDArray[np.float64]]) -> list[float]:
     """Overlap of each window with the next by themselves, from samples of each, shape (columns, samples)."""
     energies = [experiment.reduced(each) for each in samples]
     return [
@@ -143,14 +143,14 @@ def halfway(first: Window, second: Window) -> Window:
     return Window(at_distance(first.frame, middle), second.strength, second.wall)
 
 
-class Walk(Generic[W]):
+class Walk(Generic[WindowT]):
     """From window to window, each begun where the one before has ended."""
 
-    def __init__(self, engine: Engine[W], short: Short, seed: int) -> None:
+    def __init__(self, engine: Engine[WindowT], short: Short, seed: int) -> None:
         self._engine, self._short, self._seed = engine, short, seed
         self._taken = 0
 
-    def through(self, windows: Sequence[W], state: State) -> tuple[list[State], list[NDArray[np.float64]]]:
+    def through(self, windows: Sequence[WindowT], state: State) -> tuple[list[State], list[NDArray[np.float64]]]:
         """States at the end of each window, and the second half of its samples: the first half moves it there."""
         states, samples = [], []
         for window in windows:

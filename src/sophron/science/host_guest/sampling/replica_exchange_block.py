@@ -19,7 +19,7 @@ import numpy as np
 
 from sophron.records import step_progress
 from sophron.science.host_guest.sampling import npz
-from sophron.science.host_guest.sampling.window_sampling import Engine, Plan, State, W, segment_seed
+from sophron.science.host_guest.sampling.window_sampling import Engine, Plan, State, WindowT, segment_seed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,7 +69,7 @@ def places(step: int, together: int, windows: int) -> range:
     return range(min(step * together, windows), min((step + 1) * together, windows))
 
 
-def run(engine: Engine[W], block: range, starts: Sequence[State], plan: Plan, *, seed: int, folder: Path) -> Ran:
+def run(engine: Engine[WindowT], block: range, starts: Sequence[State], plan: Plan, *, seed: int, folder: Path) -> Ran:
     """Sample the windows of `block` from one start each; segments are kept in `folder` and never repeated.
 
     EngineFailure where a run breaks.
@@ -104,7 +104,7 @@ def _resumed(folder: Path) -> tuple[int, _Begun] | None:
 
 
 def _segment(
-    engine: Engine[W], block: range, begun: _Begun, plan: Plan, seed: int
+    engine: Engine[WindowT], block: range, begun: _Begun, plan: Plan, seed: int
 ) -> tuple[dict[str, NDArray[Any]], _Begun]:
     """Samples and replicas as in `Ran`, swaps tried and made of each pair, shape (2, pairs); and where it ended."""
     windows = [engine.experiment.windows[place] for place in block]

@@ -22,7 +22,7 @@ from sophron.science.host_guest.sampling.platform import openmm, platform
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-W = TypeVar("W")
+WindowT = TypeVar("WindowT")
 
 COLUMNS = ("distance_a", "theta_deg", "beta_deg", "centre_a", "lock_deg", "potential_kcal_per_mol", "temperature_k")
 """Of a sample; centre_a: distance of G1 from the host's centre; lock_deg: angle D2-G1-G2. A chain may add more."""
@@ -59,7 +59,7 @@ class State:
     velocities: NDArray[np.float64] | None = None
 
 
-class Chain(Protocol[W]):
+class Chain(Protocol[WindowT]):
     """What an engine steps: a system with parameters that make it that of one window or another."""
 
     @property
@@ -67,7 +67,7 @@ class Chain(Protocol[W]):
         """OpenMM's, with restraints."""
 
     @property
-    def windows(self) -> Sequence[W]:
+    def windows(self) -> Sequence[WindowT]:
         """In their order."""
 
     @property
@@ -82,10 +82,10 @@ class Chain(Protocol[W]):
     def positions_a(self) -> NDArray[np.float64]:
         """Where it starts, shape (particles, 3), in Angstrom."""
 
-    def with_windows(self, windows: Sequence[W]) -> Chain[W]:
+    def with_windows(self, windows: Sequence[WindowT]) -> Chain[WindowT]:
         """The same with other windows."""
 
-    def apply(self, context: Any, window: W) -> None:
+    def apply(self, context: Any, window: WindowT) -> None:
         """Make a context that of one window."""
 
     def coordinates(self, positions_a: NDArray[np.float64]) -> tuple[float, float, float, float, float]:
@@ -98,17 +98,19 @@ class Chain(Protocol[W]):
         """Reduced energies of samples, shape (columns, samples), in all windows, shape (windows, samples)."""
 
 
-class Engine(Generic[W]):
+class Engine(Generic[WindowT]):
     """A context of OpenMM for one chain, in which any of its windows can be run."""
 
-    def __init__(self, experiment: Chain[W], time_step_ps: float = TIME_STEP_PS, asked: str | None = None) -> None:
+    def __init__(
+        self, experiment: Chain[WindowT], time_step_ps: float = TIME_STEP_PS, asked: str | None = None
+    ) -> None:
         module = openmm()
         self.experiment = experiment
         self._integrator = module.LangevinMiddleIntegrator(experiment.temperature_k, FRICTION_PER_PS, time_step_ps)
         chosen, properties = platform(asked)
         self.context = module.Context(experiment.system, self._integrator, chosen, properties)
         self._freedom = degrees_of_freedom(experiment.system)
-        self._window: W | None = None
+        self._window: WindowT | None = None
 
     def reseed(self, seed: int) -> None:
         """From here on, noise depends on `seed` alone; where the context stands is lost."""
@@ -117,7 +119,7 @@ class Engine(Generic[W]):
         if self.experiment.box_a:
             self.context.setPeriodicBoxVectors(*(np.diag(self.experiment.box_a) * NM_PER_A))
 
-    def enter(self, window: W, state: State, seed: int) -> None:
+    def enter(self, window: WindowT, state: State, seed: int) -> None:
         """Stand at `state` in `window`; seed: of velocities, where the state has none."""
         self.context.setPositions(state.positions_a * NM_PER_A)
         if state.velocities is None:
@@ -127,7 +129,7 @@ class Engine(Generic[W]):
         self.experiment.apply(self.context, window)
         self._window = window
 
-    def begin(self, window: W, state: State, seed: int) -> None:
+    def begin(self, window: WindowT, state: State, seed: int) -> None:
         """Stand at `state` in `window`, with noise that depends on `seed` alone."""
         self.reseed(seed)
         self.enter(window, state, seed)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sophron.science.rietveld.workers.worker_loop import Failure, Refusal, answer
+from sophron.science.rietveld.workers.worker_loop import EngineRunError, RequestError, answer
 
 
 def apart(operation: Callable[..., Any]) -> Callable[..., Any]:
@@ -48,10 +48,10 @@ def _fork(folder: Path, operation: Callable[..., Any], arguments: dict[str, Any]
 def _outcome(folder: Path, status: int) -> Any:
     if status != 0:
         ending = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"exit code {os.WEXITSTATUS(status)}"
-        raise Failure(f"the engine stopped with {ending}")
+        raise EngineRunError(f"the engine stopped with {ending}")
     found = json.loads((folder / "answer.json").read_text(encoding="utf-8"))
     if "refused" in found:
-        raise Refusal(found["refused"])
+        raise RequestError(found["refused"])
     if "failed" in found:
-        raise Failure(found["failed"])
+        raise EngineRunError(found["failed"])
     return found["ok"]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sophron.science.rietveld.workers.gsas2_model import Model
-from sophron.science.rietveld.workers.worker_loop import Refusal
+from sophron.science.rietveld.workers.worker_loop import RequestError
 
 _INSTRUMENT = {"zero": "Zero", **{f"profile_{letter}": letter.upper() for letter in "uvwxy"}}
 _SAMPLE = {"displacement": "Shift", "absorption": "Absorption"}
@@ -17,7 +17,7 @@ _NOT_EQUAL = ("cell", "x", "y", "z", "background")
 
 
 def free(model: Model, wanted: list[dict[str, Any]], equal: list[list[str]]) -> None:
-    """Set the flags. Refusal for a phase or an atom that is not there, and for what the geometry does not have."""
+    """Set the flags. RequestError for a phase or an atom that is not there, and for what the geometry does not have."""
     for one in wanted:
         _free_one(model, one["group"], one["phase"], one["atom"])
     for names in equal:
@@ -33,12 +33,12 @@ def _free_one(model: Model, group: str, phase: str | None, atom: str | None) -> 
     elif group in _SAMPLE:
         if group not in model.slots:
             kind = model.document["instrument"]["geometry"]
-            raise Refusal(f"{group} cannot be freed with the geometry {kind}: GSAS-II has none there; hold it")
+            raise RequestError(f"{group} cannot be freed with the geometry {kind}: GSAS-II has none there; hold it")
         data["Sample Parameters"][_SAMPLE[group]][1] = True
     else:
         names = [one.name for one in model.phases]
         if phase is not None and phase not in names:
-            raise Refusal(f'there is no phase "{phase}" to free {group} of; it has {", ".join(names)}')
+            raise RequestError(f'there is no phase "{phase}" to free {group} of; it has {", ".join(names)}')
         for one in model.phases:
             if phase in (None, one.name):
                 _free_phase(model, one, group, atom)
@@ -52,7 +52,9 @@ def _free_phase(model: Model, phase: Any, group: str, atom: str | None) -> None:
         hap["Scale"][1] = True
     elif group == "preferred_orientation":
         if f"preferred_orientation/{phase.name}" not in model.slots:
-            raise Refusal(f"phase {phase.name} has no march_axis, so preferred orientation cannot be freed; give one")
+            raise RequestError(
+                f"phase {phase.name} has no march_axis, so preferred orientation cannot be freed; give one"
+            )
         hap["Pref.Ori."][2] = True
     elif group in ("size", "strain"):
         hap["Size" if group == "size" else "Mustrain"][2][0] = True
@@ -64,7 +66,7 @@ def _free_atoms(phase: Any, flag: str, wanted: str | None) -> None:
     ct = phase.data["General"]["AtomPtrs"][1]
     labels = [atom[ct - 1] for atom in phase.data["Atoms"]]
     if wanted is not None and wanted not in labels:
-        raise Refusal(f'phase {phase.name} has no atom "{wanted}"; it has {", ".join(labels)}')
+        raise RequestError(f'phase {phase.name} has no atom "{wanted}"; it has {", ".join(labels)}')
     for label, atom in zip(labels, phase.data["Atoms"], strict=True):
         if wanted in (None, label):
             atom[ct + 1] = "".join(sorted({*atom[ct + 1], flag}))
@@ -74,14 +76,14 @@ def _equal(model: Model, names: list[str], wanted: list[dict[str, Any]]) -> None
     """Hold values equal: the first leads, and if one of them is free, all of them are."""
     missing = next((name for name in names if name not in model.slots), None)
     if missing is not None:
-        raise Refusal(f'there is no parameter "{missing}"; see the values of the state')
+        raise RequestError(f'there is no parameter "{missing}"; see the values of the state')
     parts = [([*name.split("/"), None, None])[:3] for name in names]
     kind = parts[0][0]
     other = next((part[0] for part in parts if part[0] != kind), None)
     if other is not None:
-        raise Refusal(f"{kind} and {other} cannot be held equal; name parameters of one kind")
+        raise RequestError(f"{kind} and {other} cannot be held equal; name parameters of one kind")
     if kind in _NOT_EQUAL:
-        raise Refusal(f'"{names[0]}" cannot be held equal in GSAS-II, which does not refine it as such; hold it')
+        raise RequestError(f'"{names[0]}" cannot be held equal in GSAS-II, which does not refine it as such; hold it')
     leader = model.slots[names[0]]
     for name in names[1:]:
         model.slots[name].put(leader.ours)

@@ -14,7 +14,7 @@ from GSASII import GSASIIlattice as G2lat
 from GSASII import GSASIIobj as G2obj
 from GSASII import GSASIIscriptable as G2sc
 
-from sophron.science.rietveld.workers.worker_loop import Refusal, first_sentence
+from sophron.science.rietveld.workers.worker_loop import RequestError, first_sentence
 
 TO_FWHM2 = 8 * math.log(2) * 1e-4
 """Their U, V and W are variances in centidegrees^2, ours FWHM^2 in degrees^2."""
@@ -72,7 +72,7 @@ class Slot:
     def put(self, ours: float) -> None:
         """Set it, in our units."""
         if self.power < 0 and not ours > 0:
-            raise Refusal(f"{ours:g} is no width of a finite size; give one above 0")
+            raise RequestError(f"{ours:g} is no width of a finite size; give one above 0")
         self.holder[self.index] = (ours / self.factor) ** self.power
 
 
@@ -160,13 +160,15 @@ class Model:
         return any(one["march_axis"] is not None for one in self.document["phases"] if one["name"] == phase.name)
 
     def put(self, wanted: dict[str, float]) -> None:
-        """Set values by our names. Refusal for a name that is not there, or that symmetry sets."""
+        """Set values by our names. RequestError for a name that is not there, or that symmetry sets."""
         for name, value in wanted.items():
             slot = self.slots.get(name)
             if slot is None:
-                raise Refusal(f'there is no parameter "{name}"; see the values of the state')
+                raise RequestError(f'there is no parameter "{name}"; see the values of the state')
             if slot.follows is not None:
-                raise Refusal(f'"{name}" is set by symmetry{" from " + slot.follows if slot.follows else ""}; hold it')
+                raise RequestError(
+                    f'"{name}" is set by symmetry{" from " + slot.follows if slot.follows else ""}; hold it'
+                )
             slot.put(value)
             for other in self.slots.values():
                 if other.follows == name:
@@ -233,7 +235,9 @@ def _sample(given: dict[str, Any]) -> dict[str, Any]:
     found = {"Gonio. radius": given["radius_mm"], "Scale": [1.0, False]}
     if given["geometry"] == "bragg_brentano":
         if given["absorption"] is not None:
-            raise Refusal("instrument.absorption: GSAS-II has none for a flat specimen in reflection; leave it out")
+            raise RequestError(
+                "instrument.absorption: GSAS-II has none for a flat specimen in reflection; leave it out"
+            )
         held = {key: [0.0, False] for key in ("Transparency", "SurfRoughA", "SurfRoughB")}
         return {
             **found,
@@ -242,7 +246,7 @@ def _sample(given: dict[str, Any]) -> dict[str, Any]:
             **held,
         }
     if given["displacement_mm"]:
-        raise Refusal("instrument.displacement_mm: of a flat specimen in reflection; give 0 for a capillary")
+        raise RequestError("instrument.displacement_mm: of a flat specimen in reflection; give 0 for a capillary")
     held = {key: [0.0, False] for key in ("DisplaceX", "DisplaceY")}
     return {**found, "Type": "Debye-Scherrer", "Absorption": [given["absorption"] or 0.0, False], **held}
 
@@ -253,12 +257,12 @@ def _phase(project: Any, histogram: Any, given: dict[str, Any]) -> Any:
     path.write_text(given["cif"], encoding="utf-8")
     blocks = len(re.findall(r"^_cell_length_a\b", given["cif"], re.MULTILINE | re.IGNORECASE))
     if blocks > 1:
-        raise Refusal(f"phase {given['name']}: its CIF describes {blocks} structures; give one")
+        raise RequestError(f"phase {given['name']}: its CIF describes {blocks} structures; give one")
     try:
         phase = project.add_phase(str(path), phasename=given["name"], histograms=[histogram], fmthint="CIF")
     except Exception as error:  # noqa: BLE001 - whatever it trips over is the CIF's fault
         said = first_sentence(str(error).replace(str(path.absolute()), "it"), 160)
-        raise Refusal(f"phase {given['name']}: the CIF cannot be read ({said}); give one whole CIF") from None
+        raise RequestError(f"phase {given['name']}: the CIF cannot be read ({said}); give one whole CIF") from None
     _check_phase(phase, given["name"])
     hap = phase.data["Histograms"][histogram.name]
     hap["Mustrain"][1][0] = 0.0
@@ -270,19 +274,19 @@ def _phase(project: Any, histogram: Any, given: dict[str, Any]) -> Any:
 def _check_phase(phase: Any, name: str) -> None:
     said = first_sentence(str(phase.data.get("warnings") or ""), 160)
     if "ERROR" in said or "No space group" in said:
-        raise Refusal(f"phase {name}: the CIF cannot be read ({said}); give one whole CIF")
+        raise RequestError(f"phase {name}: the CIF cannot be read ({said}); give one whole CIF")
     general, atoms = phase.data["General"], phase.data["Atoms"]
     cx, ct, cs, cia = general["AtomPtrs"]
     numbers = [*general["Cell"][1:7], *(value for atom in atoms for value in (*atom[cx : cx + 4], atom[cs + 1]))]
     if not atoms or not all(math.isfinite(float(one)) for one in numbers):
-        raise Refusal(f"phase {name}: the CIF cannot be read (no atoms, or no numbers); give one whole CIF")
+        raise RequestError(f"phase {name}: the CIF cannot be read (no atoms, or no numbers); give one whole CIF")
     volume = G2lat.calc_V(G2lat.cell2A(general["Cell"][1:7]))
     if not (math.isfinite(volume) and volume > 1.0):
-        raise Refusal(f"phase {name}: the CIF cannot be read (a cell of no volume); give one whole CIF")
+        raise RequestError(f"phase {name}: the CIF cannot be read (a cell of no volume); give one whole CIF")
     labels = [atom[ct - 1] for atom in atoms]
     twice = next((label for label in labels if labels.count(label) > 1), None)
     if twice is not None:
-        raise Refusal(f'phase {name}: two sites of the CIF are labelled "{twice}"; give each its own label')
+        raise RequestError(f'phase {name}: two sites of the CIF are labelled "{twice}"; give each its own label')
     for atom in atoms:
         if atom[cia] == "A":  # the interface has isotropic displacement alone
             atom[cia + 1] = _equivalent(general["Cell"][1:7], atom[cia + 2 : cia + 8])

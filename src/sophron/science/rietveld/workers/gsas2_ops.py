@@ -16,7 +16,7 @@ from GSASII import GSASIIstrMain as G2main
 from sophron.science.rietveld.workers import gsas2_flags, gsas2_result
 from sophron.science.rietveld.workers.fork_per_request import apart
 from sophron.science.rietveld.workers.gsas2_model import Model
-from sophron.science.rietveld.workers.worker_loop import Refusal, first_sentence, serve
+from sophron.science.rietveld.workers.worker_loop import RequestError, first_sentence, serve
 
 UNREAD = ("GSAS-II gpx", "MAXIV NeXus", "MIDAS zarr")
 """Readers that are not used: a project of theirs is a pickle, which runs what it holds; others want more packages."""
@@ -66,7 +66,7 @@ def _calculated(model: Model) -> Any:
     model.project.save()
     found = G2main.DoNoFit(model.project.filename, model.histogram.name)
     if not isinstance(found, np.ndarray):
-        raise Refusal("GSAS-II calculates no pattern for this setup; check phases and instrument")
+        raise RequestError("GSAS-II calculates no pattern for this setup; check phases and instrument")
     return np.ma.getdata(found)
 
 
@@ -91,7 +91,7 @@ def refine(pattern: dict[str, Any], state: dict[str, Any], request: dict[str, An
         return {"ended": "diverged", "reason": f"GSAS-II gave up ({_said(failed[1])})"}
     model.reopen()
     if not model.project["Covariance"]["data"]:
-        raise Refusal("nothing that is free can move, because symmetry fixes it; free something else")
+        raise RequestError("nothing that is free can move, because symmetry fixes it; free something else")
     ended, reason = gsas2_result.ending(model, before)
     if ended == "diverged":
         return {"ended": ended, "reason": reason}
@@ -106,7 +106,7 @@ def calculate(state: dict[str, Any], two_theta_deg: list[float]) -> list[float]:
     """Return the intensities of the model at these angles, within the range that it was made for."""
     low, high = state["document"]["range_deg"]
     if not all(low <= value <= high for value in two_theta_deg):
-        raise Refusal(f"the model holds from {low:g} to {high:g} degrees; ask for angles between these")
+        raise RequestError(f"the model holds from {low:g} to {high:g} degrees; ask for angles between these")
     # The background's functions span whatever grid is asked for: both ends have to be on it.
     grid, back = np.unique([low, *two_theta_deg, high], return_inverse=True)
     counts = np.ones_like(grid)
@@ -125,7 +125,9 @@ def read_pattern(path: str) -> dict[str, Any]:
         raise
     except Exception as error:  # noqa: BLE001 - whatever it trips over is the file's fault
         said = first_sentence(str(error).replace(path, Path(path).name), 200)
-        raise Refusal(f"{path}: not a pattern that GSAS-II reads ({said}); export it as two or three columns") from None
+        raise RequestError(
+            f"{path}: not a pattern that GSAS-II reads ({said}); export it as two or three columns"
+        ) from None
     return _weighted(path, x, y, weights)
 
 
@@ -136,7 +138,7 @@ def _weighted(path: str, x: Any, y: Any, weights: Any) -> dict[str, Any]:
     """
     weighty = np.flatnonzero(weights > 0)
     if not weighty.size:
-        raise Refusal(f"{path}: no point with a weight; give a measured pattern")
+        raise RequestError(f"{path}: no point with a weight; give a measured pattern")
     inside = slice(int(weighty[0]), int(weighty[-1]) + 1)
     x, y, weights = x[inside], y[inside], weights[inside]
     kept = (weights > 0) | (y == 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sophron.science.rietveld.workers.worker_loop import Refusal
+from sophron.science.rietveld.workers.worker_loop import RequestError
 
 U_TO_B = 8 * math.pi**2
 
@@ -70,27 +70,27 @@ def values(refinement: Any) -> dict[str, float]:
 def paths(refinement: Any, wanted: dict[str, float]) -> dict[str, float]:
     """Return the paths of rietx and values for our names.
 
-    Refusal for a name that is not there or follows another by symmetry.
+    RequestError for a name that is not there or follows another by symmetry.
     """
     rows = {name(row.path, refinement.structure): row for row in refinement.parameters() if ".dof." not in row.path}
     found = {}
     for called, value in wanted.items():
         row = rows.get(called)
         if row is None:
-            raise Refusal(f'there is no parameter "{called}"; see the values of the state')
+            raise RequestError(f'there is no parameter "{called}"; see the values of the state')
         path = row.path
         if row.tie is not None:
             if len(row.tie.terms) != 1 or ".dof." not in row.tie.terms[0][0]:
-                raise Refusal(f'"{called}" follows another parameter by symmetry; set that one')
-            raise Refusal(f'"{called}": rietx sets coordinates through the CIF alone; start anew with another one')
+                raise RequestError(f'"{called}" follows another parameter by symmetry; set that one')
+            raise RequestError(f'"{called}": rietx sets coordinates through the CIF alone; start anew with another one')
         if row.locked:
-            raise Refusal(f'"{called}" is fixed by symmetry and cannot be set')
+            raise RequestError(f'"{called}" is fixed by symmetry and cannot be set')
         found[path] = value * U_TO_B if path.endswith(".biso") else value
     return found
 
 
 def globs(refinement: Any, free: list[dict[str, Any]]) -> list[str]:
-    """Return what a stage of rietx turns on. Refusal for a phase or an atom that is not there."""
+    """Return what a stage of rietx turns on. RequestError for a phase or an atom that is not there."""
     phases = {phase.name: (number, phase) for number, phase in enumerate(refinement.structure.phases)}
     found: list[str] = []
     for one in free:
@@ -99,7 +99,7 @@ def globs(refinement: Any, free: list[dict[str, Any]]) -> list[str]:
             found.append(_GLOBS[group])
             continue
         if one["phase"] is not None and one["phase"] not in phases:
-            raise Refusal(f'there is no phase "{one["phase"]}" to free {group} of; it has {", ".join(phases)}')
+            raise RequestError(f'there is no phase "{one["phase"]}" to free {group} of; it has {", ".join(phases)}')
         chosen = [phases[one["phase"]]] if one["phase"] is not None else list(phases.values())
         found += [glob for number, phase in chosen for glob in _phase_globs(group, number, phase, one["atom"])]
     return found
@@ -108,10 +108,12 @@ def globs(refinement: Any, free: list[dict[str, Any]]) -> list[str]:
 def _phase_globs(group: str, number: int, phase: Any, atom: str | None) -> list[str]:
     if group in _PHASE_GLOBS:
         if group == "preferred_orientation" and phase.preferred_orientation is None:
-            raise Refusal(f"phase {phase.name} has no march_axis, so preferred orientation cannot be freed; give one")
+            raise RequestError(
+                f"phase {phase.name} has no march_axis, so preferred orientation cannot be freed; give one"
+            )
         return [f"phases.{number}.{_PHASE_GLOBS[group]}"]
     labels = [one.label for one in phase.atoms]
     if atom is not None and atom not in labels:
-        raise Refusal(f'phase {phase.name} has no atom "{atom}"; it has {", ".join(labels)}')
+        raise RequestError(f'phase {phase.name} has no atom "{atom}"; it has {", ".join(labels)}')
     which = "*" if atom is None else str(labels.index(atom))
     return [f"phases.{number}.atoms.{which}.{_ATOM_GLOBS[group]}"]

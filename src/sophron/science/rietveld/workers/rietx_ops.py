@@ -25,7 +25,7 @@ from rietx.schemas.instrument import (
 from rietx.schemas.structure import PreferredOrientation
 
 from sophron.science.rietveld.workers import rietx_cache, rietx_names, rietx_result
-from sophron.science.rietveld.workers.worker_loop import Refusal, first_sentence, serve
+from sophron.science.rietveld.workers.worker_loop import RequestError, first_sentence, serve
 
 U_TO_B = 8 * math.pi**2
 GEOMETRIES = {"transmission": "flat_plate_transmission"}
@@ -56,14 +56,16 @@ def _phase(phase: dict[str, Any]) -> Any:
                 read = rx.Structure.from_cif(path).phases
         except Exception as error:  # noqa: BLE001 - whatever it trips over is the CIF's fault
             said = first_sentence(str(error).replace(str(path), "it"), 160)
-            raise Refusal(f"phase {phase['name']}: the CIF cannot be read ({said}); give one whole CIF") from None
+            raise RequestError(f"phase {phase['name']}: the CIF cannot be read ({said}); give one whole CIF") from None
     if len(read) != 1:
-        raise Refusal(f"phase {phase['name']}: its CIF describes {len(read)} structures; give one")
+        raise RequestError(f"phase {phase['name']}: its CIF describes {len(read)} structures; give one")
     found = read[0]
     labels = [atom.label for atom in found.atoms]
     twice = next((label for label in labels if labels.count(label) > 1), None)
     if twice is not None:
-        raise Refusal(f'phase {phase["name"]}: two sites of the CIF are labelled "{twice}"; give each its own label')
+        raise RequestError(
+            f'phase {phase["name"]}: two sites of the CIF are labelled "{twice}"; give each its own label'
+        )
     found.name = phase["name"]
     if phase["march_axis"] is not None:
         found.preferred_orientation = PreferredOrientation(axis=tuple(phase["march_axis"]))
@@ -82,7 +84,7 @@ def _instrument(given: dict[str, Any]) -> Any:
         instrument = Instrument(source=_source(given), geometry=Geometry(**geometry), profile=profile)
     except ValidationError as error:
         said = "; ".join(first_sentence(one["msg"].removeprefix("Value error, "), 160) for one in error.errors())
-        raise Refusal(f"instrument: {said}; correct it") from None
+        raise RequestError(f"instrument: {said}; correct it") from None
     instrument.zero_shift.value = given["zero_deg"]
     instrument.geometry.sample_displacement.value = given["displacement_mm"]
     instrument.geometry.axial_sl.value = instrument.geometry.axial_hl.value = given["axial"]
@@ -179,7 +181,7 @@ def calculate(state: dict[str, Any], two_theta_deg: list[float]) -> list[float]:
     """Return the intensities of the model at these angles, within the range that it was made for."""
     low, high = state["document"]["range_deg"]
     if not all(low <= value <= high for value in two_theta_deg):
-        raise Refusal(f"the model holds from {low:g} to {high:g} degrees; ask for angles between these")
+        raise RequestError(f"the model holds from {low:g} to {high:g} degrees; ask for angles between these")
     # The background's polynomials span whatever grid is asked for: both ends have to be on it.
     grid, back = np.unique([low, *two_theta_deg, high], return_inverse=True)
     found = _restored(state["document"]).predict(grid)[back]
@@ -194,9 +196,11 @@ def read_pattern(path: str) -> dict[str, Any]:
         raise
     except Exception as error:  # noqa: BLE001 - whatever it trips over is the file's fault
         said = first_sentence(str(error).replace(path, Path(path).name), 200)
-        raise Refusal(f"{path}: not a pattern that rietx reads ({said}); export it as two or three columns") from None
+        raise RequestError(
+            f"{path}: not a pattern that rietx reads ({said}); export it as two or three columns"
+        ) from None
     if data.two_theta is None:
-        raise Refusal(f"{path}: a time-of-flight pattern; give one of constant wavelength")
+        raise RequestError(f"{path}: a time-of-flight pattern; give one of constant wavelength")
     return {"two_theta_deg": data.two_theta, "intensity": data.intensity, "sigma": data.sigma}
 
 

@@ -19,11 +19,11 @@ MEMORY_BYTES = 6 * 1024**3
 GRACE_S = 5
 
 
-class Refusal(Exception):
+class RequestError(Exception):
     """What was asked cannot be: one sentence for the user."""
 
 
-class Failure(Exception):
+class EngineRunError(Exception):
     """The engine failed; what it said, in one sentence."""
 
 
@@ -50,9 +50,9 @@ def answer(operation: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[
     """Return what the operation came to: `ok`, `refused` or `failed`."""
     try:
         return {"ok": operation(**arguments)}
-    except Refusal as refusal:
+    except RequestError as refusal:
         return {"refused": first_sentence(str(refusal))}
-    except Failure as failure:
+    except EngineRunError as failure:
         return {"failed": first_sentence(str(failure))}
     except Exception as error:  # noqa: BLE001 - whatever an engine raises is an answer
         traceback.print_exc()
