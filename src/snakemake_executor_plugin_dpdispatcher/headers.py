@@ -17,7 +17,7 @@ Lines = Callable[[Request], list[str]]
 def resources(
     request: Request, batch_type: str, base: Mapping[str, Any], *, steps: int, group_size: int, header: Path
 ) -> dict[str, Any]:
-    """Arguments of dpdispatcher's Resources for scheduler jobs of `steps` like steps each, run one after the other.
+    """Return arguments of dpdispatcher's Resources for jobs of `steps` like steps each, run one after the other.
 
     base: section `resources` of the machine file; what a job asks for wins. header: where a header may be written
     for a scheduler whose own cannot be extended.

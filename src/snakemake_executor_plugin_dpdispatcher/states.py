@@ -44,7 +44,7 @@ def alive(site: Site, batch: Batch, job: Any, in_slurm: Collection[tuple[str, in
 
 
 def dead(tasks: Iterable[Task], living: Collection[str], patience_s: float) -> list[Task]:
-    """Those of the unended `tasks` that have been gone for `patience_s`: a marker may reach this machine later."""
+    """Return those unended `tasks` that have been gone for `patience_s`: a marker may reach this machine later."""
     result, now = [], time.monotonic()
     for task in tasks:
         if task.ident in living:

@@ -31,7 +31,7 @@ def passed() -> Mapping[str, str]:
 
 
 def clean(command: str) -> str:
-    """A shell command that sees the passed variables alone: what a scheduler copies into a job comes from there."""
+    """Return a shell command that sees the passed variables alone, from which a scheduler copies into a job."""
     words = [f"{name}={value}" for name, value in passed().items()]
     return shlex.join(["env", "-i", *words, "/bin/sh", "-c", command])
 

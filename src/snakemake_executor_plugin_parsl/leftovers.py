@@ -26,7 +26,7 @@ class Blocks:
         self._lock.acquire()
 
     def add(self, provider: str, block: str) -> None:
-        """A block was submitted: its job id, or the process id of a local one."""
+        """Note a submitted block: its job id, or the process id of a local one."""
         here = (
             {"host": process_identity.host(), "pid_start": process_identity.start_of(int(block))}
             if provider == "local"
@@ -35,7 +35,7 @@ class Blocks:
         jsonl.append(self.path, {"provider": provider, "block": block, **here})
 
     def close(self) -> None:
-        """All blocks were given back."""
+        """Note that all blocks were given back."""
         self.path.unlink(missing_ok=True)
         self._lock.release()
 

@@ -61,7 +61,7 @@ def packed(folder: Path) -> dict[str, str]:
 
 
 def copy(source: Path, target: Path) -> None:
-    """The plain files of an agent at another place."""
+    """Copy the plain files of an agent to another place."""
     for name, path in files(source).items():
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target / name)

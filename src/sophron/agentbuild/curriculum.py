@@ -75,7 +75,7 @@ def tiers_open(curriculum: Curriculum, passed: Sequence[bool]) -> int:
 
 
 def is_saturated(curriculum: Curriculum, passed: Sequence[bool]) -> bool:
-    """Whether the last tier has passed too, as many passes as there are tiers: each pass opens one, or closes all."""
+    """Return whether the last tier has passed too: as many passes as tiers, since each opens one, or closes all."""
     return sum(passed) >= len(curriculum.tiers)
 
 

@@ -23,7 +23,7 @@ LOCAL = "127.0.0.1"
 
 
 def add_actions(actions: Any) -> None:
-    """Arguments of each."""
+    """Add the arguments of each."""
     trail = actions.add_parser("trail", help="keep what a finished build rested on and did")
     trail.add_argument("folder", type=Path, metavar="DIR", help="the new folder")
     built = trail.add_mutually_exclusive_group(required=True)

@@ -19,7 +19,7 @@ def positive(word: str) -> int:
 
 
 def add_step_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of every step."""
+    """Add the arguments of every step."""
     parser.add_argument("--gate", type=Path, required=True, help="gate file of the campaign")
     parser.add_argument("--log", type=Path, help="log file of the step")
     parser.add_argument("--digest", required=True, help="digest that the plan has for this step")

@@ -10,7 +10,7 @@ FOR_RULES = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments."""
+    """Add the arguments of this verb."""
     parser.add_argument("stage", help="name of the stage")
     parser.add_argument("--verdict", type=Path, required=True, help="the verdict")
     parser.add_argument("--accepted", type=Path, required=True, help="what was accepted; downstream stages wait for it")

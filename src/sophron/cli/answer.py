@@ -13,7 +13,7 @@ REPORT_NAME = "report.html"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments."""
+    """Add the arguments of this verb."""
     parser.add_argument("campaign", nargs="?", type=Path, default=Path(), help="campaign folder (default: here)")
 
 

@@ -11,7 +11,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments."""
+    """Add the arguments of this verb."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     _build_contract.add_actions(actions)
     _build_release.add_actions(actions)

@@ -27,7 +27,7 @@ ENDED = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments."""
+    """Add the arguments of this verb."""
     parser.add_argument(
         "campaign", type=Path, metavar="DIR", help="campaign folder, new or with an unfinished dialogue"
     )

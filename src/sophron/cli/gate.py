@@ -8,7 +8,7 @@ FOR_RULES = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments."""
+    """Add the arguments of this verb."""
     parser.add_argument("gate", type=Path, help="the missing gate file")
     parser.add_argument("--log", type=Path, help="log file of the step")
 

@@ -12,7 +12,7 @@ PROFILE = "local"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments."""
+    """Add the arguments of this verb."""
     kinds = "viscosity, conductivity, chain_conformation, or one that another package brings"
     parser.add_argument("kind", help=f"kind of campaign: {kinds}")
     parser.add_argument("folder", type=Path, metavar="DIR", help="the new folder")

@@ -12,7 +12,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments."""
+    """Add the arguments of this verb."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     actions.add_parser("list", help="show the profiles and where they would go")
     install = actions.add_parser("install", help="copy one there; an edited one of that name is moved aside")

@@ -17,7 +17,7 @@ PAGE_NAME = "review.html"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments."""
+    """Add the arguments of this verb."""
     parser.add_argument("campaign", nargs="?", type=Path, default=Path(), help="campaign folder (default: here)")
     parser.add_argument("--snakefile", type=Path, help="Snakefile of the pipeline that this campaign is part of")
     parser.add_argument("--html", type=Path, metavar="FILE", help=f"where the page belongs (default: DIR/{PAGE_NAME})")

@@ -13,7 +13,7 @@ REGISTRY = "sophron.rietveld_engines"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments."""
+    """Add the arguments of this verb."""
     verbs = parser.add_subparsers(dest="action", required=True, metavar="serve")
     serve = verbs.add_parser("serve", help="an MCP server for one refinement")
     serve.add_argument("--sample", type=Path, required=True, help="what is refined (`sample` of schemas/rietveld/data)")

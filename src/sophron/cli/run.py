@@ -22,7 +22,7 @@ exit codes:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments."""
+    """Add the arguments of this verb."""
     parser.add_argument("campaign", nargs="?", type=Path, default=Path(), help="campaign folder (default: here)")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--profile", help="Snakemake profile")

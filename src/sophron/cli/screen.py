@@ -16,7 +16,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments."""
+    """Add the arguments of this verb."""
     parser.add_argument("campaign", type=Path, metavar="DIR", help="finished campaign of the kind host_guest")
     parser.add_argument("--library", type=Path, required=True, metavar="PATH", help="file or folder of guests")
     parser.add_argument("--into", type=Path, required=True, metavar="DIR", help="folder of the new campaign")

@@ -10,7 +10,7 @@ FOR_RULES = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments."""
+    """Add the arguments of this verb."""
     parser.add_argument("stage", help="name of the stage")
     parser.add_argument("--wildcard", action="append", default=[], metavar="NAME=VALUE", help="wildcard of the step")
     parser.add_argument(

@@ -19,7 +19,7 @@ exit codes of run: 0 all have ended, 1 one has not
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments."""
+    """Add the arguments of this verb."""
     verbs = parser.add_subparsers(dest="action", required=True, metavar="show|ladder|run")
     show = verbs.add_parser("show", help="scores, failures and cost of finished campaigns")
     show.add_argument("campaigns", nargs="+", type=Path, metavar="DIR", help="campaign folders")

@@ -39,7 +39,7 @@ _REMEDIES = {
 
 
 def shown(text: str, most: int = 60) -> str:
-    """A stranger's text as it may stand in a sentence: one line, what is hidden as escapes, `most` characters."""
+    """Return a stranger's text for a sentence: one line, hidden characters as escapes, `most` characters."""
     return sanitize.escape(text, most)
 
 

@@ -19,7 +19,7 @@ MAX_BYTES = 4_000_000
 
 @contextmanager
 def opened(path: Path, most: int | None = None) -> Iterator[BinaryIO]:
-    """A regular file, open for reading. UserError if it is none (a FIFO would wait), or above `most` bytes."""
+    """Open a regular file for reading. UserError if it is not one (a FIFO would wait), or above `most` bytes."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
         try:

@@ -53,7 +53,7 @@ def alive(entry: Mapping[str, Any]) -> bool | None:
 
 
 def ancestors(pid: int) -> Iterator[int]:
-    """Pids of the parent of process `pid`, its parent and so on, without init."""
+    """Yield pids of the parent of process `pid`, its parent and so on, without init."""
     try:
         while (pid := int(stat_fields(_PROC / str(pid))[1])) > 1:
             yield pid

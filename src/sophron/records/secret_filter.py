@@ -32,5 +32,5 @@ HINTS = ("sk-", "gh", "github_pat_", "glpat-", "AKIA", "ASIA", "AIza", "hf_", "x
 
 
 def is_secret(name: str, value: str) -> bool:
-    """Whether a variable holds a key or leads to the user's ssh agent, by its name or by how its value begins."""
+    """Return whether a variable holds a key or leads to the ssh agent, by its name or the start of its value."""
     return bool(NAME.search(name) or name.upper() in SSH_AGENT or _BEGINNING.match(value))

@@ -42,7 +42,7 @@ _STYLE: dict[Any, Any] = {
 
 @contextmanager
 def saved_figure(path: Path, width: float = 6.4, height: float = 4.0) -> Iterator[Figure]:
-    """A figure of `width` x `height` inches, written to `path` as SVG on leaving; equal data give equal bytes."""
+    """Yield a figure of `width` x `height` inches, written to `path` as SVG on leaving; equal data give equal bytes."""
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(_STYLE)

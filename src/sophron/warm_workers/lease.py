@@ -27,7 +27,7 @@ class Lease:
         self._lock.acquire()
 
     def end(self) -> None:
-        """The run is over, in whatever way."""
+        """End the lease: the run is over, in whatever way."""
         self.path.unlink(missing_ok=True)
         self._lock.release()
 

@@ -63,7 +63,7 @@ def begin(package: Package, folder: Path) -> str | None:
 
 
 def give_back(folder: Path) -> None:
-    """The last try was ended in good order and does not count."""
+    """Take back the last try, which was ended in good order and does not count."""
     jsonl.append(folder / TRIES, {"time": clock.isoformat(), "event": GIVEN_BACK}, sync=True)
 
 

@@ -42,7 +42,7 @@ def token_digest(token: str) -> str:
 
 
 def load(where: str) -> Tenants:
-    """Tenants from a file, or, for `env`, from SOPHRON_A2A_TOKENS (`name=token`, blanks between), which is unset.
+    """Load tenants from a file, or, for `env`, from SOPHRON_A2A_TOKENS (`name=token`, blanks between), which is unset.
 
     Raise UserError if there are none, if one is malformed or shorter than 32 characters, or if two share one.
     """

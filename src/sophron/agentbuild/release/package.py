@@ -120,7 +120,7 @@ def servers(path: Path) -> Mapping[str, Any]:
 
 
 def archive(folder: Path) -> bytes:
-    """A tar of the package: names in order, no times, no owners, no compression (whose bytes differ by version)."""
+    """Return a tar of the package: names in order, no times, owners or compression (whose bytes differ by version)."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for path in sorted(folder.rglob("*")):

@@ -38,7 +38,7 @@ _PLACES = re.compile(r"langevin|nos[eé]|hoover|berendsen|andersen|thermostat\w*
 
 
 def stated(example: Example, conditions: Iterable[str], pieces: Sequence[str], *, error_used: bool) -> list[str]:
-    """Numbers and words of `pieces` (what was said, oldest first) that are not in the draft made from `example`.
+    """Return numbers and words of `pieces` (oldest first) that are not in the draft made from `example`.
 
     conditions: names of those that the draft has from the words or the example. error_used: a criterion took over the
     wanted relative error. Each is quoted; the order is that of the words.

@@ -57,7 +57,7 @@ class Stated:
 
 
 def condition(name: str, pieces: Sequence[str]) -> list[Stated]:
-    """What the latest piece that speaks of a condition says of it: nothing, one value, or several that contradict.
+    """Return the latest piece's values of a condition: nothing, one value, or several that contradict.
 
     name: as in `question.conditions`; a unit at its end (`_k`) is not looked for in the text. pieces: oldest first.
     """

@@ -61,7 +61,7 @@ def _dead(root: Path, stage: str, reasons: dict[str, str]) -> Failure:
 
 
 def has_choice(spec: Spec, stage: str) -> bool:
-    """Whether a signed choice may give a step what its machine lacks: an environment module, another accelerator."""
+    """Return whether a signed choice may give a step an environment module or accelerator that its machine lacks."""
     return not CURES_MACHINE.isdisjoint(spec.mechanical_block(stage).get("choices", {}))
 
 

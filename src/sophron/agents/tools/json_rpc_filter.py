@@ -25,7 +25,7 @@ class Noise:
 
 @asynccontextmanager
 async def patient(where: "StdioServerParameters", noise: Noise) -> AsyncIterator[tuple[Any, Any]]:
-    """The SDK's transport to a server, which counts in `noise` and ends after too much of it."""
+    """Yield the SDK's transport to a server, which counts in `noise` and ends after too much of it."""
     from mcp.client.stdio import stdio_client
 
     async with stdio_client(where) as (read, write):

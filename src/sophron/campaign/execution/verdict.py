@@ -98,7 +98,7 @@ def sentences(verdict: Verdict) -> list[str]:
 
 
 def verify(claim: approvals.Claim, gate: Path, target: Path) -> None:
-    """The verify step: write the verdict of a stage, pass or fail."""
+    """Run the verify step: write the verdict of a stage, pass or fail."""
     root = approvals.campaign_root(gate)
     spec = load_signed(approvals.require_approved(claim, root))
     if spec.criteria_digest(claim.stage) != claim.digest:
@@ -117,7 +117,7 @@ def _remedy(verdict: Verdict) -> str:
 
 
 def accept(claim: approvals.Claim, gate: Path, verdict_path: Path, accepted: Path, passed: Path) -> None:
-    """The accept step: fail on a failed verdict; otherwise note what was accepted.
+    """Run the accept step: fail on a failed verdict; otherwise note what was accepted.
 
     What it writes depends on definition and inputs only, so that a changed criterion reruns nothing downstream.
     """

@@ -13,7 +13,7 @@ OF_CAMPAIGN = "default"  # goes into each campaign, beside its Snakefile, and is
 
 
 def names() -> list[str]:
-    """Profiles that may be installed."""
+    """Return the names of the profiles that may be installed."""
     folders = (path for path in resource("profiles").iterdir() if path.is_dir() and path.name != OF_CAMPAIGN)
     return sorted(path.name for path in folders if any(path.glob("*.yaml")))
 

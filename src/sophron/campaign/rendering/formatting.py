@@ -62,12 +62,12 @@ def hours(value: float) -> str:
 
 
 def amount(value: float) -> str:
-    """Calls, tokens or dollars: thousands apart, no digits that were not meant."""
+    """Format calls, tokens or dollars: thousands apart, no digits that were not meant."""
     return f"{value:,.12g}"
 
 
 def of_a_model(amounts: Mapping[str, float]) -> str:
-    """Calls, tokens and dollars of a model, by limit of a campaign, in words."""
+    """Format calls, tokens and dollars of a model, by limit of a campaign, in words."""
     calls = "1 call" if amounts["model_calls"] == 1 else f"{amount(amounts['model_calls'])} calls"
     return f"{calls}, {amount(amounts['tokens'])} tokens, {amount(amounts['dollars'])} dollars"
 

@@ -89,7 +89,7 @@ class Graph:
         )
 
     def document(self, root: Mapping[str, Any], license_about: str) -> dict[str, Any]:
-        """The whole content of `ro-crate-metadata.json`. root: what is said of the crate itself beyond its parts.
+        """Return the content of `ro-crate-metadata.json`. root: properties of the crate itself beyond its parts.
 
         license_about: one sentence; neither a campaign nor a contract states a licence that could be named.
         """

@@ -119,7 +119,7 @@ def _unjustified(draft: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def furnish(folder: Path) -> None:
-    """What every campaign folder has beside its spec; what is there already stays."""
+    """Add the files that every campaign folder has beside its spec; existing ones stay."""
     templates = resource(*TEMPLATES)
     for name, target in (("Snakefile", "Snakefile"), ("gitignore", ".gitignore")):
         if not (folder / target).exists():

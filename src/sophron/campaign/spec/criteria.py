@@ -98,7 +98,7 @@ def _depth(tree: ast.AST) -> int:
 
 
 def result_properties(result_schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Name -> schema of everything of a result that a criterion may compare, the numbers of its files included."""
+    """Return name -> schema of all that a criterion may compare in a result, the numbers of its files included."""
     return {**result_schema.get("properties", {}), **FILE_NUMBERS}
 
 

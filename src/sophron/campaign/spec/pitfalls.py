@@ -80,7 +80,7 @@ def hits(findings: Findings) -> list[str]:
 
 
 def catalogue(campaign_root: Path) -> list[Pitfall]:
-    """All pitfalls sorted by id: the installed ones, overridden by id by those in the campaign's `agents/pitfalls/`.
+    """Return all pitfalls by id: the installed ones, overridden by id by those in the campaign's `agents/pitfalls/`.
 
     Raises UserError, with file and line, for a file that is not a valid pitfall.
     """

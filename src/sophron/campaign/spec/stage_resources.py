@@ -65,7 +65,7 @@ class Mechanical:
         return min(self.runtime_min * attempt, self.ceiling_runtime_min)
 
     def may_grow(self, memory_mb: int, runtime_min: int) -> frozenset[str]:
-        """Of "memory" and "time", what a try after one with so much would have more of; none after the last one."""
+        """Return which of "memory" and "time" a try after one with so much would have more of; none after the last."""
         last = 1 + self.retries
         room = {"memory": memory_mb < self.memory_at(last), "time": runtime_min < self.runtime_at(last)}
         return frozenset(name for name, more in room.items() if more)
@@ -174,7 +174,7 @@ def signed_value(block: Mapping[str, Any], key: str) -> Any:
 
 
 def ended(found: Sequence[Overlay], old: Blocks, new: Blocks) -> list[Overlay]:
-    """The overlays that a signed change of blocks ends: of keys that it changes, and values no longer offered."""
+    """Return overlays that a signed change of blocks ends: of keys that it changes, and values no longer offered."""
     return [
         one
         for one in found

@@ -64,7 +64,7 @@ def fresh_stage(name: str) -> Record:
 
 
 def own(stage: Record, step: str) -> bool:
-    """Whether `step` computes a part of `stage` (`verify-<stage>` and `accept-<stage>` are about it, not of it)."""
+    """Return whether `step` computes a part of `stage` (`verify-<stage>` and `accept-<stage>` do not)."""
     return step == stage["id"] or step.startswith(f"{stage['id']}-")
 
 

@@ -70,7 +70,7 @@ def _project(root: Path) -> Record:
 
 
 def serialise(state: Record) -> bytes:
-    """The state as JSON, one line a field of the campaign and of each stage: readable, and quick at 10,000 steps."""
+    """Return the state as JSON, one line a field of campaign and stage: readable, and quick at 10,000 steps."""
     fields = []
     for key, value in state.items():
         if key == "stages" and value:

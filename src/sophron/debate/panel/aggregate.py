@@ -81,7 +81,7 @@ def aggregate(mode: Mode, rounds: Sequence[Votes], reputations: Mapping[str, flo
 
 
 def panel_label(score: Fraction) -> Label:
-    """Pass from 0.7 on, fail up to 0.3, both included; else uncertain."""
+    """Return pass from 0.7 on, fail up to 0.3, both included; else uncertain."""
     if score >= PASS_FROM:
         return Label.PASS
     return Label.FAIL if score <= FAIL_TO else Label.UNCERTAIN

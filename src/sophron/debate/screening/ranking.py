@@ -16,7 +16,7 @@ COLUMNS = ("rank", "guest", "delta_g_kcal_per_mol", "statistical_error_kcal_per_
 
 
 def rank(ctx: StepContext) -> StepResult:
-    """Guests by their free energy, the strongest binder first; those without a number are counted, not ranked."""
+    """Rank guests by their free energy, the strongest binder first; those without a number are counted, not ranked."""
     rows = [row for one in ctx.upstream["analyse"] if (row := _row(one))]
     rows.sort(key=lambda row: (row[1], row[0]))
     text = io.StringIO()

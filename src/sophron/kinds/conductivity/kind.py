@@ -36,7 +36,7 @@ def ranges(definitions: Mapping[str, Definition]) -> dict[str, Sequence[str]]:
 
 
 def question(definitions: Mapping[str, Definition]) -> Question:
-    """A conductivity in the units that build chose: those of the SI for LAMMPS's `metal`, or Lennard-Jones units."""
+    """Ask for a conductivity in the units of build: SI for LAMMPS's `metal`, or Lennard-Jones units."""
     reduced = definitions["build"]["units"] == "lj"
     unit, degree, length = (
         ("k_B sigma^-1 tau^-1 (LJ)", "epsilon/k_B", "sigma") if reduced else ("W/(m K)", "K", "angstrom")

@@ -28,7 +28,7 @@ FIGURE = (
 
 
 def sections(report: Report) -> list[Section]:
-    """Trials with their rewards and costs, the row of `sophron trials show`, figures 3a to c, and a mended failure."""
+    """Return trials with rewards and costs, the row of `sophron trials show`, figures 3a to c, a mended failure."""
     rung = Rung.of(report.root, report.spec)
     mended = repaired_failure.find(report.root, report.spec, rung.trials)
     drawn: list[tuple[str, Callable[[Path], None]]] = [(FIGURE, lambda path: trial_figures.ladder([rung], path))]

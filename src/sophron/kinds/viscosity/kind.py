@@ -28,7 +28,7 @@ def ranges(definitions: Mapping[str, Definition]) -> dict[str, Sequence[str]]:
 
 
 def question(_definitions: Mapping[str, Definition]) -> Question:
-    """Viscosities of beads, in Lennard-Jones units."""
+    """Ask for viscosities of beads, in Lennard-Jones units."""
     unit = "epsilon tau sigma^-3 (LJ)"
     return Question(
         quantities={"shear viscosity": unit, "zero-rate shear viscosity": unit},

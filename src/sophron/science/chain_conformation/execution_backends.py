@@ -80,7 +80,7 @@ class Way:
 
 
 def located(place: Place) -> str:
-    """A place in words: `in a parsl pilot`, `in a job of slurm (17) on node3`, `outside of any queue on laptop`."""
+    """Name a place: `in a parsl pilot`, `in a job of slurm (17) on node3`, `outside of any queue on laptop`."""
     if place.pilot:
         where = f"in a {place.pilot} pilot"
     elif place.scheduler:

@@ -31,7 +31,7 @@ def squared_radii(chains: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def radius(replicas: Sequence[SeriesMean]) -> Radius:
-    """From the mean squared radius of independent replicas of equal length.
+    """Compute it from the mean squared radius of independent replicas of equal length.
 
     The root is taken of the mean, and the error follows to first order: d sqrt(x) = dx / (2 sqrt(x)).
     """

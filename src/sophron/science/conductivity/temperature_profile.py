@@ -47,7 +47,7 @@ def read_profile(path: Path, slabs: int) -> NDArray[np.float64]:
 
 
 def gradients(profile: Profile, share: float) -> NDArray[np.float64]:
-    """Slopes dT/dz of each block, (blocks, 2): from cold to hot slab, and from hot to cold across the boundary.
+    """Fit dT/dz of each block, (blocks, 2): from cold to hot slab, and from hot to cold across the boundary.
 
     A straight line by least squares through the slabs whose centres lie in the central `share` of each half: beside
     the two slabs that are driven the profile is not a straight line.

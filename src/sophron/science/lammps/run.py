@@ -21,7 +21,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def stop_after_s(ctx: StepContext) -> int:
-    """Seconds for `timer timeout` in an input: within the try's wall time, with room to write a restart file."""
+    """Return seconds for `timer timeout` in an input: within the try's wall time, with room to write a restart file."""
     return engine_s(ctx.runtime_min)
 
 

@@ -13,7 +13,7 @@ from sophron.interfaces.rietveld_fit import Correlation, Curves, Fit, Flag, Para
 
 
 def pattern(given: Pattern) -> dict[str, list[float]]:
-    """Lists of a pattern, under the names of its fields."""
+    """Return the lists of a pattern, under the names of its fields."""
     lists = {"two_theta_deg": given.two_theta_deg.tolist(), "intensity": given.intensity.tolist()}
     return lists if given.sigma is None else {**lists, "sigma": given.sigma.tolist()}
 

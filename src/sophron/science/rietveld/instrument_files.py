@@ -19,7 +19,7 @@ GEOMETRIES: Mapping[str, Geometry] = {"Bragg-Brentano": "bragg_brentano", "Debye
 
 
 def read_instrument(path: Path, *, bank: int = 1) -> Instrument:
-    """The instrument that `path` describes, of constant wavelength. UserError, with the key, for what is not there.
+    """Read the instrument in `path`, of constant wavelength. UserError, with the key, for what is not there.
 
     If a file does not name the geometry, it is what GSAS-II takes for granted: flat and reflecting for a doublet, a
     capillary for one line. S/L and H/L of a `.prm` are read, which GSAS-II itself leaves out; an Instrument has their

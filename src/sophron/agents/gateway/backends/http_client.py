@@ -36,7 +36,7 @@ def _trust() -> ssl.SSLContext:
 
 
 def timeout(timeout_s: float) -> httpx2.Timeout:
-    """For each read and write, and at most 15 s for the connection itself."""
+    """Return the time-out of each read and write, with at most 15 s for the connection itself."""
     return httpx2.Timeout(timeout_s, connect=min(timeout_s, _CONNECT_S))
 
 
@@ -50,7 +50,7 @@ def client(sdk: Any, timeout_s: float) -> Any:
 
 
 def plain_client(timeout_s: float) -> httpx2.Client:
-    """A client that belongs to no SDK, bounded in the same way: neither kept, nor led elsewhere by a redirect."""
+    """Return a client that belongs to no SDK, bounded likewise: neither kept, nor led elsewhere by a redirect."""
     made: httpx2.Client = _made(partial(httpx2.Client, timeout=timeout(timeout_s)), timeout_s)
     return made
 

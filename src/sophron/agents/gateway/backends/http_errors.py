@@ -85,7 +85,7 @@ def wrong_shape(endpoint: Endpoint, detail: str, body: object) -> ModelError:
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """Seconds that the service asks to wait: `retry-after-ms`, `retry-after` in seconds or as a date, or None."""
+    """Return seconds the service asks to wait: `retry-after-ms`, `retry-after` in seconds or as a date, or None."""
     for name, unit_s in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
         try:
             wait = float(headers.get(name, "")) * unit_s

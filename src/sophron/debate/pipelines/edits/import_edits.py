@@ -14,7 +14,7 @@ USUAL = {"numpy": "np", "pandas": "pd", "mdtraj": "md", "parmed": "pmd", "networ
 
 
 def allows(pair: Pair, file: File) -> bool:
-    """Imports that were put in, and ones that found nothing or served nothing and were taken away or corrected."""
+    """Return whether only imports changed: added ones, and useless or unresolved ones removed or corrected."""
     if not all(isinstance(node, ast.Import | ast.ImportFrom | None) for node in (pair.old, pair.new)):
         return False
     old, new = _by_key(pair.old), _by_key(pair.new)

@@ -30,7 +30,7 @@ def molecule_words(text: str) -> list[str]:
 
 
 def protected(pair: Pair) -> bool:
-    """Whether a difference stands in a test, or in what sets a flag or an uncertainty: only words may be put right."""
+    """Return whether a difference lies in a test, or sets a flag or an uncertainty: only words may be put right."""
     said = written(pair)
     return pair.tested or bool(FLAG.search(said) or UNCERTAINTY.search(said))
 

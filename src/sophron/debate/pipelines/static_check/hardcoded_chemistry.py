@@ -30,7 +30,7 @@ CHARGE_OPTION = re.compile(r"(^|\s)-nc\s+[-+]?\d")
 
 
 def chemistry(source: Source) -> Found:
-    """No charge, symmetry number, pH or pKa as a literal: they stand in the metadata. A zero charge is no fact."""
+    """Find a charge, symmetry number, pH or pKa as a literal: they belong in the metadata. A zero charge may stay."""
     for line, name, value in (*_bound(source.tree), *_given(source)):
         if _chemical(name) and number(value) not in (None, 0):
             yield line, f"{name} has its value in the code; read it from {METADATA_NAME}"
@@ -60,7 +60,7 @@ def _charge_in_words(node: ast.AST) -> Found:
 
 
 def dispatch(source: Source) -> Found:
-    """No way that one guest takes: a number of atoms, or a charge, compared with one in the code."""
+    """Find a branch for one guest: a number of atoms, or a charge, compared with one in the code."""
     for node in ast.walk(source.tree):
         if not isinstance(node, ast.Compare) or not all(
             isinstance(each, ast.Eq | ast.NotEq | ast.In) for each in node.ops
@@ -101,7 +101,7 @@ def _rotational(value: float) -> str | None:
 
 
 def names(source: Source) -> Found:
-    """No name of a host or guest, and no file of one but by its canonical name."""
+    """Find names of hosts or guests, and files of them under any but the canonical name."""
     for line, text in source.literals:
         words = set(re.split(r"[^a-z0-9]+", text.lower()))
         for name in source.guests:
@@ -117,7 +117,7 @@ def names(source: Source) -> Found:
 
 
 def references(source: Source) -> Found:
-    """No look for what is withheld, and no path out of the work folder."""
+    """Find a search for withheld values, and a path out of the work folder."""
     for line, text in source.literals:
         if "\n" not in text and WITHHELD.search(text) and len(text) < 80:
             yield line, f'it looks for what is withheld ("{text}")'

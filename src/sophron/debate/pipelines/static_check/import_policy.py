@@ -68,7 +68,7 @@ def imports(source: Source) -> Found:
 
 
 def importable(module: str, name: str) -> str | None:
-    """Why a pipeline may not import `name` of `module` ("" for the module itself); None where it may."""
+    """Return why a pipeline may not import `name` of `module` ("" for the module itself); None if it may."""
     whole = f"{module}.{name}" if name else module
     if ANSWERS in (module, whole) or module.startswith(f"{ANSWERS}."):
         return "it imports the exact answers; a pipeline estimates"
@@ -110,7 +110,7 @@ def _modules() -> dict[str, str]:
 
 @cache
 def own_modules() -> tuple[Path, ...]:
-    """Files of the modules that a pipeline may import."""
+    """Return the files of the modules that a pipeline may import."""
     packages = [path for each in OWN_PACKAGES for path in _folder(each).glob("*.py")]
     modules = [_folder(each).with_suffix(".py") for each in OWN_MODULES]
     return tuple(sorted(path for path in (*packages, *modules) if path.is_file()))
@@ -121,7 +121,7 @@ def _folder(module: str) -> Path:
 
 
 def calls(source: Source) -> Found:
-    """No code from text, no shell, no process that outlives the step; by whatever name these go."""
+    """Find code made from text, a shell, or a process that outlives the step, by whatever name these go."""
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
             name = dotted(node, source.names)
@@ -183,7 +183,7 @@ def _chosen(source: Source, node: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def environment(source: Source) -> Found:
-    """Variables are read, and left alone."""
+    """Find changes of environment variables, which may only be read."""
     sentence = "it sets a variable of the environment; what stands there is given"
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load) and _environ(source, node.value):

@@ -66,7 +66,7 @@ class Imported:
 
 
 def imported(node: ast.AST | None) -> Iterator[Imported]:
-    """What an import binds; nothing for any other statement."""
+    """Yield the names that an import binds; nothing for any other statement."""
     if isinstance(node, ast.Import):
         yield from (Imported(each.name, "", each.asname) for each in node.names)
     elif isinstance(node, ast.ImportFrom):
@@ -97,12 +97,12 @@ def called(node: ast.Call, names: Mapping[str, str] | None = None) -> str:
 
 
 def last(name: str) -> str:
-    """The part behind the last point."""
+    """Return the part behind the last point."""
     return name.rpartition(".")[2]
 
 
 def number(node: ast.AST | None, known: Mapping[str, float] | None = None) -> float | None:
-    """The number that an expression of constants is; known: names that stand for one."""
+    """Return the value of an expression of constants; known: names that stand for one."""
     if isinstance(node, ast.Name):
         return (known or {}).get(node.id)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
@@ -125,13 +125,13 @@ def _folded(sign: ast.operator, left: float | None, right: float | None) -> floa
 
 
 def stored(tree: ast.AST) -> frozenset[str]:
-    """Names that are set or deleted, arguments among them."""
+    """Return the names that are set or deleted, arguments among them."""
     names = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load)}
     return frozenset(names | {each.arg for each in ast.walk(tree) if isinstance(each, ast.arg)})
 
 
 def numbers(tree: ast.AST) -> dict[str, float]:
-    """Names that are set once, to a number."""
+    """Return the names that are set once, to a number."""
     found: dict[str, list[float | None]] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -145,7 +145,7 @@ def numbers(tree: ast.AST) -> dict[str, float]:
 
 @cache
 def module(name: str) -> ModuleType | None:
-    """The module of that name; None where there is none, or it is not installed. Only for those a pipeline may have."""
+    """Return the module of that name; None if it is missing. Only for those that a pipeline may have."""
     try:
         return importlib.import_module(name)
     except Exception:  # noqa: BLE001 - whatever a library raises while it is imported, it is not there
@@ -153,7 +153,7 @@ def module(name: str) -> ModuleType | None:
 
 
 def resolves(name: str, attribute: str = "") -> bool:
-    """Whether there is such a module, and in it such an attribute or module."""
+    """Return whether there is such a module, and in it such an attribute or module."""
     found = module(name)
     if found is None or not attribute:
         return found is not None
@@ -161,14 +161,14 @@ def resolves(name: str, attribute: str = "") -> bool:
 
 
 def parameters(name: str) -> list[inspect.Parameter]:
-    """Parameters of one of our own functions, by its dotted name; none where it is not known, or takes any keyword."""
+    """Return parameters of one of our functions, by its dotted name; none if it is unknown, or takes any keyword."""
     found = _signature(name)
     taken = list(found.parameters.values()) if found else []
     return [] if any(each.kind is each.VAR_KEYWORD for each in taken) else taken
 
 
 def returned(name: str) -> list[str]:
-    """Types of the items of the tuple that one of our own functions returns; none where it returns something else."""
+    """Return the types in the tuple that one of our functions returns; none if it returns something else."""
     found = _signature(name)
     try:
         said = ast.parse(str(found.return_annotation), mode="eval").body if found else None

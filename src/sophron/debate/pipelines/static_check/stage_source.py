@@ -45,7 +45,7 @@ class Source:
         return frozenset(plain | small)
 
     def is_module(self, node: ast.AST) -> bool:
-        """Whether an expression is a module that it imports; a function of one counts as well."""
+        """Return whether an expression is a module that it imports; a function of one counts as well."""
         return dotted(node, self.names) in self.modules
 
     @cached_property

@@ -26,7 +26,7 @@ UNITS = tuple(
 
 
 def structure(source: Source) -> Found:
-    """A docstring, a function `main`, and a call of it where the file is run."""
+    """Check for a docstring, a function `main`, and a call of it when the file is run."""
     if not ast.get_docstring(source.tree):
         yield 1, "it has no docstring that says what it does"
     if not any(isinstance(node, ast.FunctionDef) and node.name == "main" for node in source.tree.body):
@@ -37,7 +37,7 @@ def structure(source: Source) -> Found:
 
 
 def own_result(source: Source) -> Found:
-    """Its own result, by name or through `stage_file.reporting`."""
+    """Check that it writes its own result, by name or through `stage_file.reporting`."""
     named = any(text == source.stage.result for _, text in source.literals)
     reported = any(
         isinstance(node, ast.Call)
@@ -58,7 +58,7 @@ def production_length(source: Source) -> Found:
 
 
 def units(source: Source) -> Found:
-    """Constants of a module say their unit in their name."""
+    """Check that constants of a module name their unit."""
     for node in source.tree.body:
         if isinstance(node, ast.Assign):
             targets, value = node.targets, node.value

@@ -80,7 +80,7 @@ class Molecule:
         return nearest
 
     def renormalised(self, charge: int) -> Molecule:
-        """The same with charges that sum to `charge`: what rounding left is spread evenly, in units of 1e-6 e."""
+        """Return it with charges that sum to `charge`: the rounding error is spread evenly, in units of 1e-6 e."""
         units = np.round(np.array([atom.charge for atom in self.atoms]) / CHARGE_QUANTUM).astype(np.int64)
         missing = round(charge / CHARGE_QUANTUM) - int(units.sum())
         each, rest = divmod(missing, len(units))

@@ -81,7 +81,7 @@ def gaff2_file() -> Path:
 
 
 def ammonium_checked(molecule: Molecule, name: str) -> tuple[Molecule, list[str]]:
-    """Nitrogens with four neighbours get the type of their hydrogens, and each change is told.
+    """Give nitrogens with four neighbours the type of their hydrogens, and list each change.
 
     Raise UserError if a nitrogen with fewer neighbours has the type of an ammonium: no correction is evident.
     """

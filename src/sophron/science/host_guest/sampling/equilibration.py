@@ -89,7 +89,7 @@ def equilibrate(built: Built, begun: Relaxed, bath: Bath, picoseconds: float, as
 
 
 def degrees_of_freedom(system: Any) -> int:
-    """Of all particles that move, constraints taken off."""
+    """Count those of all particles that move, less constraints."""
     moving = sum(system.getParticleMass(at)._value > 0 for at in range(system.getNumParticles()))  # noqa: SLF001 - amu
     return 3 * int(moving) - int(system.getNumConstraints())
 

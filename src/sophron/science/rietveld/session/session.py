@@ -108,7 +108,7 @@ class Session:
         self._start_anew()
 
     def set_weights(self, weights: Weights) -> None:
-        """Where variances come from in the cycles to come."""
+        """Choose the variances of the cycles to come."""
         if weights == "calculated" and (self.current is None or self.current.fit is None):
             raise UserError("weights from calculated counts need a fit; refine once, then set them")
         if weights == "given" and self.sample.pattern.sigma is None:
