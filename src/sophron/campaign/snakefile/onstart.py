@@ -44,6 +44,7 @@ def take(root: Path) -> None:
     """
     _held.append(campaign_lock.driver_lock(root))
     try:
+        approvals.check_log(root)  # the report wants the whole of it: better refused now than after the computing
         amendment_journal.restore_gate(root)
         approval = approvals.valid_approval(root)
         known_signers.check(approval)
