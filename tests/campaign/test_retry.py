@@ -39,7 +39,7 @@ def test_failed_outcomes_of_a_stage_are_kept_and_its_steps_tried_again_afresh(ca
     (scratch / "restart.1").write_text("of a try that failed")
     (campaign.root / "engine.txt").touch()
     assert retry(campaign, "b") == 0
-    assert capsys.readouterr().out.splitlines()[-1] == "Next: snakemake"
+    assert capsys.readouterr().out.splitlines()[-1] == f"Next, in {campaign.root}: snakemake"
     for step in ("b-0", "b-1"):
         kept = campaign.root / "records" / step / "failed-v1-1"
         assert json.loads((kept / "outcome.json").read_text())["status"] == "failed"

@@ -292,7 +292,7 @@ def test_the_verb_writes_both_forms_and_prints_the_digits(campaign, capsys):
     words = capsys.readouterr().out
     assert "none probed" in words
     assert (campaign.root / "review.html").read_text().startswith("<!DOCTYPE html>")
-    (command,) = re.findall(r"Next: (.*)", words)
+    (command,) = re.findall(rf"Next, in {campaign.root}: (.*)", words)
     assert main(["review", str(campaign.root), "--digest"]) == 0
     digits = capsys.readouterr().out
     assert re.fullmatch(r"[0-9a-f]{64}\n", digits)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from argparse import ArgumentParser
+from pathlib import Path
 
 import pytest
 
@@ -133,7 +134,7 @@ def test_a_live_lammps_run_its_death_and_the_way_on(tmp_path, capsys, lmp):
     tell(tmp_path, "run_ended", pid=os.getpid(), host=process_identity.host(), done=3, total=21)
     text = page(tmp_path, capsys)
     assert "3 of 21 jobs done" in text
-    assert text.endswith("Next: snakemake\n")
+    assert text.endswith(f"Next, in {tmp_path}: snakemake\n")
 
 
 def dead():
@@ -158,7 +159,7 @@ def test_a_dead_campaign(tmp_path, capsys):
     assert "snakemake 9.27.1" in text
     assert text.count("lost; run snakemake again") == 3
     assert "produce-2        (on another machine)" in text
-    assert text.endswith("Next: snakemake\n")
+    assert text.endswith(f"Next, in {tmp_path}: snakemake\n")
     assert "\x1b" not in text
 
 
@@ -172,7 +173,7 @@ def test_a_copy_of_the_three_files(tmp_path, capsys):
     for name in ("workflow-state.json", "progress.log", "init.sh"):
         shutil.copy(whole / name, copy)
     copy.chmod(0o555)
-    assert page(copy, capsys) == page(whole, capsys)
+    assert page(copy, capsys) == page(whole, capsys).replace(str(whole), str(copy))
     assert {path.name for path in copy.iterdir()} == {"workflow-state.json", "progress.log", "init.sh"}
     assert live(copy, capsys)["workflow_id"] == "my-melt"
 
@@ -192,7 +193,7 @@ def test_what_failed_what_waits_and_what_is_refused(tmp_path, capsys):
     assert "produce: verdict on produce: fail (drift: 2 < 1 is false)" in text
     assert "Amend gate: version 2 is drafted: a smaller step" in text
     assert "refused: the rules changed" in text
-    assert text.endswith("Next: sophron approve\n")
+    assert text.endswith(f"Next, in {tmp_path}: sophron approve\n")
 
 
 def test_a_dispatched_job_that_left_its_marker(tmp_path, capsys):
@@ -215,6 +216,26 @@ def test_queued_steps_are_named_and_counted(tmp_path, capsys):
     assert "Queued: produce-0, produce-1, produce-2, produce-3, produce-4, produce-5 and 2 more" in page(
         tmp_path, capsys
     )
+
+
+def test_what_runs_at_once_beside_snakemake_is_not_queued(tmp_path, capsys):
+    begin(tmp_path)
+    run_of(tmp_path, entry(os.getpid()))
+    for number, rule in enumerate(("gate", "verify", "accept", "report")):
+        stage = "produce" if rule in ("verify", "accept") else None
+        step = f"{rule}-{stage}" if stage else rule
+        tell(tmp_path, "step_queued", step=step, stage=stage, rule=rule, wildcards={}, jobid=number)
+    assert "Queued" not in page(tmp_path, capsys)
+    assert live(tmp_path, capsys)["queued"] == {}
+
+
+def test_the_next_command_names_its_folder_unless_one_is_in_it(tmp_path, capsys, monkeypatch):
+    begin(tmp_path / "melt")
+    monkeypatch.chdir(tmp_path)
+    assert page(tmp_path / "melt", capsys).splitlines()[-1] == "Next, in melt: snakemake"
+    monkeypatch.chdir(tmp_path / "melt")
+    assert page(Path(), capsys).splitlines()[-1] == "Next: snakemake"
+    assert page(tmp_path / "melt", capsys).splitlines()[-1] == "Next: snakemake"
 
 
 def test_an_edited_spec_and_results_of_another_definition(tmp_path, capsys):
@@ -252,7 +273,7 @@ def test_before_anything_happened(tmp_path, capsys):
     (tmp_path / "campaign.yaml").write_text("campaign: [unfinished")
     text = page(tmp_path, capsys)
     assert "Specify gate: no version is signed yet" in text
-    assert text.endswith("Next: sophron review\n")
+    assert text.endswith(f"Next, in {tmp_path}: sophron review\n")
     assert [path.name for path in tmp_path.iterdir()] == ["campaign.yaml"]
 
 
@@ -302,7 +323,7 @@ def test_all_stages_accepted_and_the_driver_killed_is_not_completed(tmp_path, ca
     text = page(tmp_path, capsys)
     assert text.startswith("Campaign my-melt, version 1: all stages accepted, the rest is not done\n")
     assert "lost; run snakemake again" in text
-    assert text.endswith("Next: snakemake\n")
+    assert text.endswith(f"Next, in {tmp_path}: snakemake\n")
     now = projector.project(tmp_path)["run"]
     tell(tmp_path, "run_ended", pid=now["pid"], host=now["host"], done=21, total=21)
     tell(tmp_path, "refused", step="snakemake", reason="the rules changed")

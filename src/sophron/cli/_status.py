@@ -16,6 +16,7 @@ from sophron.campaign.state.model import Record, fresh
 from sophron.records import SPEC_NAME, approvals, events, process_identity, typed_json
 from sophron.records.canonical_json import file_digest
 from sophron.records.errors import UserError
+from sophron.records.terminal import next_line
 from sophron.records.typed_json import from_json
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ def show(root: Path, *, as_json: bool) -> str:
     from sophron.cli._status_page import page
 
     seen = view(root)
-    return json.dumps(seen, indent=1, allow_nan=False) if as_json else "\n".join(page(seen, seen["live"]))
+    if as_json:
+        return json.dumps(seen, indent=1, allow_nan=False)
+    return "\n".join([*page(seen, seen["live"]), "", next_line(root, seen["live"]["next"])])
 
 
 def view(root: Path, *, whole: bool = True) -> Record:

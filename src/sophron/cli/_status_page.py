@@ -29,8 +29,7 @@ def page(state: Record, live: Record) -> list[str]:
     if state["queued"]:
         lines += ["", f"Queued: {_named(list(state['queued']))}"]
     lines += _section("Errors", list(_errors(state)))
-    lines += _section("Waiting", list(_waiting(state, live)))
-    return [*lines, "", f"Next: {live['next']}"]
+    return lines + _section("Waiting", list(_waiting(state, live)))
 
 
 def _named(steps: list[str]) -> str:

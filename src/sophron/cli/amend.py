@@ -85,6 +85,7 @@ def _show(root: Path, drafted: "Draft", snakefile: Path | None) -> None:
     """Print what the draft changes, what that invalidates, what runs again at most, and why it could not be signed."""
     from sophron.campaign.approval import approve
     from sophron.cli import _probes
+    from sophron.records.terminal import next_line
 
     print(f"Version {drafted.version} is drafted:")
     for change in drafted.changes:
@@ -98,9 +99,10 @@ def _show(root: Path, drafted: "Draft", snakefile: Path | None) -> None:
         reasons = approve.closed(proposal)
         if reasons:
             print("\n  - ".join(["As it stands it cannot be signed:", *reasons]))
-            print("Next: resolve that with sophron amend, which adds to this draft, or forget it: sophron amend --drop")
+            remedy = "resolve that with sophron amend, which adds to this draft, or forget it: sophron amend --drop"
+            print(next_line(root, remedy))
             return
-    print("Next: sophron review, sophron approve")
+    print(next_line(root, "sophron review, sophron approve"))
 
 
 def _costs(drafted: "Draft", plan: "Plan") -> None:

@@ -40,6 +40,7 @@ def run(args: argparse.Namespace) -> int:
     from sophron.campaign.snakefile import onstart
     from sophron.cli import _probes
     from sophron.records.errors import UserError
+    from sophron.records.terminal import next_line
 
     root = args.campaign.absolute()
     snakefile = args.snakefile.absolute() if args.snakefile else None
@@ -53,13 +54,15 @@ def run(args: argparse.Namespace) -> int:
         if looked.closed:
             raise UserError(approve.refusal(looked.closed))
         if looked.in_force and (record := _remembered(root)):
-            print(f"Version {record['version']} is in force already, signed by {record['approver']}. Next: snakemake")
+            following = next_line(root, "snakemake")
+            print(f"Version {record['version']} is in force already, signed by {record['approver']}. {following}")
             return 0
         summary = renewal.summary(looked.proposal) if args.renew else ""
         _confirm(looked.proposal, args.digest, summary)
         record = approve.sign(looked.proposal, args.key, args.approver)
         onstart.tell(root, looked.proposal.plan)
-    print(f"Version {record['version']} of {record['campaign']} is approved by {record['approver']}. Next: snakemake")
+    said = f"Version {record['version']} of {record['campaign']} is approved by {record['approver']}."
+    print(said, next_line(root, "snakemake"))
     return 0
 
 

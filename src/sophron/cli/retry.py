@@ -23,6 +23,7 @@ def run(args: argparse.Namespace) -> int:
     from sophron.campaign.approval import amendment_journal
     from sophron.campaign.execution import campaign_lock, retry
     from sophron.campaign.spec.spec import SPEC_NAME, load
+    from sophron.records.terminal import next_line
 
     root = args.campaign.absolute()
     spec = load(root / SPEC_NAME)
@@ -30,5 +31,5 @@ def run(args: argparse.Namespace) -> int:
         amendment_journal.finish_locked(root)
         for step in retry.clear(root, spec, args.name):
             print(f"{step}: its failed outcome is cleared, and kept in {root.name}/records/{step}")
-    print("Next: snakemake")
+    print(next_line(root, "snakemake"))
     return 0

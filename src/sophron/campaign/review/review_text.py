@@ -9,6 +9,7 @@ from sophron.campaign.rendering.formatting import amount, flat, hours, of_a_mode
 from sophron.campaign.review.review import Limit, Review, StagePlan
 from sophron.campaign.spec import criteria_review
 from sophron.records.sanitize import hides, lines, one_line
+from sophron.records.terminal import next_line
 
 WIDTH = 100
 LONGEST_LIST = 12
@@ -283,4 +284,4 @@ def _end(review: Review, paint: Paint) -> Iterator[str]:
         yield paint("This plan is signed and in force.", GREEN)
     else:
         yield paint("It can be signed by the digest of its statement.", BOLD)
-    yield f"Next: {review.next_command}"
+    yield next_line(proposal.root, review.next_command)

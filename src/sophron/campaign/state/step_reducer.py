@@ -9,6 +9,9 @@ from collections.abc import Callable
 from sophron.campaign.state.model import Record, holder_of, own, unit_of
 from sophron.campaign.state.progress_log import plain
 
+BRIEF = {"gate", "verify", "accept", "report"}
+"""What runs at once beside Snakemake and does not say when it begins: none of these waits in a queue."""
+
 # Snakemake's view
 
 
@@ -53,7 +56,8 @@ def _run_error(state: Record, event: Record) -> list[str]:
 
 
 def _step_queued(state: Record, event: Record) -> list[str]:
-    state["queued"][event["step"]] = event["jobid"]
+    if event["step"].partition("-")[0] not in BRIEF:
+        state["queued"][event["step"]] = event["jobid"]
     return []
 
 
