@@ -4,6 +4,7 @@ import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -134,20 +135,13 @@ class Dispatcher:
         for job in batch.jobs:
             if job.job_id or all(task.settled for task in batch.tasks_of(job)):
                 continue
-            fault = self._submit_one(job)
-            if fault is None:
-                batch.submitted(job)
+            try:  # dpdispatcher raises whatever its machines and contexts do
+                retry.call(partial(self.site.submit, job), Exception, self._submit_again)
+            except SubmitError as error:
+                faults[job.job_hash] = str(error)
             else:
-                faults[job.job_hash] = fault
+                batch.submitted(job)
         return faults
-
-    def _submit_one(self, job: Any) -> str | None:
-        # dpdispatcher raises whatever its machines and contexts do.
-        try:
-            retry.call(lambda: self.site.submit(job), Exception, self._submit_again)
-        except SubmitError as error:
-            return str(error)
-        return None
 
     def _submit_again(self, error: Exception, attempt: int) -> float:
         fault = "submitting failed: " + " ".join(str(error).split())
