@@ -34,7 +34,7 @@ class Rwp:
 class Parameter:
     """A refined parameter. Its name is the group, then phase, atom or number: `cell/FAP/a`, `x/FAP/O5`, `background/3`.
 
-    esd: as the engine reports it; esd_counting: from counting statistics alone, where the engine corrects esd for
+    esd: as the engine reports it; esd_counting: from counting statistics alone, if the engine corrects esd for
     misfit. Cells and coordinates in angstrom, degrees and fractions; u_iso in angstrom^2.
     """
 

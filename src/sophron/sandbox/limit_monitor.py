@@ -51,7 +51,7 @@ def usage(init: int) -> Usage:
 def held_mb(init: int) -> float:
     """Memory in MB that the processes hold: private pages whole, shared ones once, pages of program files not at all.
 
-    Walks page tables, so it costs more than `usage`. Where the kernel does not say, what `usage` says.
+    Walks page tables, so it costs more than `usage`. If the kernel does not say, what `usage` says.
     """
     total = 0
     for own in _processes(_proc(init)):
@@ -143,7 +143,7 @@ def _available_mb() -> float:
 
 
 def until_end(sandbox: Inside, monitor: int, grant: Grant, outputs: Sequence[Path]) -> str | None:
-    """Wait until the sandbox has ended, or end it where a limit is passed; the name of that limit, or None.
+    """Wait until the sandbox has ended, or end it if a limit is passed; the name of that limit, or None.
 
     All processes in it end with its first one. monitor: pid of bwrap, the caller's child, which ends with the program.
     Nothing is left inside when this returns or raises.

@@ -33,7 +33,7 @@ def calls(trajectory: Json) -> list[Json]:
 
 
 def counts(trajectory: Json) -> float | None:
-    """Counts of the whole pattern, as a tool said them; None where none did."""
+    """Counts of the whole pattern, as a tool said them; None if none did."""
     said = [call["numbers"]["counts"] for call in calls(trajectory) if call["numbers"].get("counts")]
     return float(said[0]) if said else None
 

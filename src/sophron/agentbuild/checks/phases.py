@@ -67,7 +67,7 @@ def _unfounded(run: CaseRun, phase: Json, significance: float) -> Iterator[Fault
 def fractions(run: CaseRun, parameters: Json) -> Checked:
     """Weight fractions are there, add up to 1, and lie within the reference's bands for major and minor phases.
 
-    parameters: `major` and `minor`, how far a fraction may be from the reference's where that gives no band of its own
+    parameters: `major` and `minor`, how far a fraction may be from the reference's if that gives no band of its own
     (dimensionless).
     """
     reported = {one["name"]: one for one in _report(run)["phases"] if one["in_model"]}

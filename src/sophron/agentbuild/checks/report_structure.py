@@ -18,7 +18,7 @@ NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 def uncertainty(run: CaseRun, parameters: Json) -> Checked:
-    """Every refined parameter has its deviation; caveats and, where the counts are low, alternatives are stated.
+    """Every refined parameter has its deviation; caveats and, if the counts are low, alternatives are stated.
 
     parameters: `caveats`, how many at least; `high_confidence_expected_percent`, the expected R factor above which
     nobody is highly confident.

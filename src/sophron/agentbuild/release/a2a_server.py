@@ -159,7 +159,7 @@ class BodyLimit:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on what is small enough; 413 where the body says that it is larger, or turns out to be."""
+        """Pass on what is small enough; 413 if the body says that it is larger, or turns out to be."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

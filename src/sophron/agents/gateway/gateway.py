@@ -27,7 +27,7 @@ from sophron.records import entry_points, retry
 from sophron.records.retry import Pauses
 
 REGISTRY = "sophron.models"
-# Where one call in five fails, three in a million requests run out of attempts.
+# If one call in five fails, three in a million requests run out of attempts.
 PAUSES = Pauses(attempts=8, first_s=1.0, longest_s=60.0)
 PASSING = frozenset({"limited", "overloaded", "server", "timeout", "cut", "malformed", "wrong_shape", "unreachable"})
 
@@ -88,7 +88,7 @@ class Gateway:
         return AgentError(kinds.pop() if len(kinds) == 1 else "unavailable", reason)
 
     def _one(self, request: Request, model: Model, until: float) -> Response:
-        """Ask one model, again where the failure may pass. AgentError if it gives no answer."""
+        """Ask one model, again if the failure may pass. AgentError if it gives no answer."""
         backend = self._backend(model)
         if missing := backend.missing(model):
             raise AgentError("unavailable", missing)

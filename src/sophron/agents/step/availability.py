@@ -34,7 +34,7 @@ def require(root: Path) -> None:
 
 
 def lacking(root: Path, spec: Spec) -> list[str]:
-    """One sentence for each thing that agents of this campaign lack here; none where all can be asked."""
+    """One sentence for each thing that agents of this campaign lack here; none if all can be asked."""
     rules = [*agent_rules.planned(spec), *agent_rules.TEMPLATES, *spec.agent_rules]
     names = {agent_rules.agent_of(spec, rule) for rule in rules}
     about: dict[str, list[str]] = {}  # what lacks -> the models that lack it
@@ -59,7 +59,7 @@ def _lacking(root: Path, spec: Spec, names: Sequence[str]) -> Iterator[str]:
 
 
 def unreachable(model: Model) -> str | None:
-    """One sentence where the address that the environment gives takes no connection; not looked at behind a proxy."""
+    """One sentence if the address that the environment gives takes no connection; not looked at behind a proxy."""
     url = os.environ.get(model.base_url_env, "").strip() if model.base_url_env else ""
     if not url or getproxies().keys() & {urlsplit(url).scheme, "all"}:
         return None

@@ -110,7 +110,7 @@ def note_refusals(root: Path, stage: str, attempt: int, refusals: Sequence[str])
 
 
 def _refusal(root: Path, failure: Failure) -> str | None:
-    """Why an estimator refused a number, where one did."""
+    """Why an estimator refused a number, if one did."""
     for path in (outcome_store.published(root, step) for step in failure.steps):
         refusal = documents.load_record(path, "result")["result"].get("refusal") if path else None
         if refusal:

@@ -149,7 +149,7 @@ def all_finished(root: Path, spec: "Spec", stage: str) -> list[Finished]:
 def upstream(root: Path, spec: "Spec", unit: StageKind, wildcards: Wildcards) -> dict[str, list[Finished]]:
     """For each stage, part and agent rule that `unit` builds on: its finished steps that share this step's wildcards.
 
-    Refused where a step of another stage failed or where a data file is not the one its outcome speaks of.
+    Refused if a step of another stage failed, or if a data file is not the one its outcome speaks of.
     """
     gathered: dict[str, list[Finished]] = {}
     for name in unit.depends_on:
@@ -237,7 +237,7 @@ def _usable(step: Finished) -> Finished:
 
 
 def whole(step: Finished) -> Finished:
-    """The step itself; Refused where a file of it is not the one that its outcome speaks of."""
+    """The step itself; Refused if a file of it is not the one that its outcome speaks of."""
     for name, path in step.files.items():
         if not stands(path, step.outcome.files[name]):
             raise Refused(f"{path}: is not what its outcome speaks of; remove it and run again: snakemake")

@@ -49,7 +49,7 @@ def refuse(steps: Iterable[Shown], root: Path, spec: Spec) -> None:
 def refuse_inputs(lines: Iterable[Mapping[str, Any]], spec: Spec) -> None:
     """Every step waits for the gate and for the outcome of each step that it builds on or judges.
 
-    lines: of the dry run. Where a step takes up what comes behind a checkpoint, it may wait for more.
+    lines: of the dry run. If a step takes up what comes behind a checkpoint, it may wait for more.
     """
     for line in lines:
         rule, waits = line["rule"], line["outcomes"]

@@ -32,7 +32,7 @@ VERBS = (AGENT_VERB, "sophron stage ")
 
 
 def shown(snakefile: Path, *, forced: bool) -> dict[str, Any]:
-    """Return the jobs of Sophron's rules that would run (all of them where forced), in no particular order.
+    """Return the jobs of Sophron's rules that would run (all of them if forced), in no particular order.
 
     Its rules.
     """

@@ -20,7 +20,7 @@ LOCK = Path("records", "projector.lock")
 def project(root: Path) -> Record:
     """Bring the three files of the campaign at `root` up to date with its events; the state.
 
-    Where there is no event (a copy of the three files, a campaign that nobody touched), nothing is written.
+    If there is no event (a copy of the three files, a campaign that nobody touched), nothing is written.
     """
     if not (root / events.FILE).exists():
         return stored(root) or fresh()

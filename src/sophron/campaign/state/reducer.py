@@ -65,7 +65,7 @@ def _approved(state: Record, event: Record) -> list[str]:
     approval = state["approval"]
     if approval and (approval["version"], approval["record"]) == (event["version"], event["record"]):
         return []  # a journal that was cut off tells its last step again
-    # Where a version is signed before its spec was recorded, the next spec of that version is the signed one.
+    # If a version is signed before its spec was recorded, the next spec of that version is the signed one.
     digest = state["spec_digest"] if state["version"] == event["version"] else None
     state["approval"] = {key: event[key] for key in ("version", "approver", "record")} | {"digest": digest}
     state |= {"draft": None, "last_refusal": None}

@@ -82,7 +82,7 @@ def same(old: Node, new: Node) -> bool:
 
 
 def _parts(pair: Pair) -> Iterator[Pair]:
-    """What is below a pair of one type; nothing where the difference is in the pair itself."""
+    """What is below a pair of one type; nothing if the difference is in the pair itself."""
     old, new = pair.old, pair.new
     if old is None or new is None or type(old) is not type(new):
         return

@@ -92,7 +92,7 @@ class File:
         return name if allowed and module(name) is not None else ""
 
     def function_of(self, call: ast.Call) -> str:
-        """Return dotted name of the function that a call is of, where a pipeline may have its module; else ""."""
+        """Return dotted name of the function that a call is of, if a pipeline may have its module; else ""."""
         name = called(call, self.names)
         return name if importable(name.rpartition(".")[0], "") is None else ""
 

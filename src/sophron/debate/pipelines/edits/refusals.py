@@ -25,7 +25,7 @@ from sophron.debate.pipelines.static_check.name_resolution import called
 
 
 class RefusalReason(StrEnum):
-    """Why an edit is not made; the gravest first where several hold."""
+    """Why an edit is not made; the gravest first if several hold."""
 
     NOT_FOUND = "not_found"
     NOT_PYTHON = "not_python"
@@ -70,7 +70,7 @@ class Reasons:
         return frozenset(named - {"__name__"})
 
     def gravest(self, differences: Iterable[Pair]) -> RefusedEdit | None:
-        """Why they are refused; None where there is none."""
+        """Why they are refused; None if there is none."""
         order = list(RefusalReason)
         found = [self.judged(each) for each in differences]
         return min(found, key=lambda refused: order.index(refused.reason), default=None)

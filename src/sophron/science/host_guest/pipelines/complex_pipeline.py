@@ -22,7 +22,7 @@ DECOUPLED = (
     "ends and spaced by their overlap; each leg is analysed by MBAR (10.1063/1.2978177) with guards that refuse."
 )
 TOGETHER = 4
-"""Windows of one step where neighbours swap."""
+"""Windows of one step if neighbours swap."""
 
 
 @dataclass(frozen=True)

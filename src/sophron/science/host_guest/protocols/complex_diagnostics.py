@@ -70,7 +70,7 @@ def inefficiency(series: Sequence[NDArray[np.float64]]) -> dict[str, float]:
 
 
 def of_block(windows: Sequence[Mapping[str, float]], places: range, accepted: Sequence[float]) -> dict[str, object]:
-    """Of all windows that one step has run: the worst where one is worst, else sum or mean.
+    """Of all windows that one step has run: the worst if one is worst, else sum or mean.
 
     windows: of each; places: theirs in the chain; accepted: part of the swaps between neighbours that were made.
     """

@@ -47,7 +47,7 @@ class BoreschAnchors:
 
 
 def alchemical(system: Any, guest: Sequence[int]) -> Any:
-    """The system with lambdas of the guest's atoms; UserError where openmmtools is not installed.
+    """The system with lambdas of the guest's atoms; UserError if openmmtools is not installed.
 
     Electrostatics within the guest go off too, in both legs alike: with PME there is no other way.
     """

@@ -169,7 +169,7 @@ def prepare(
 ) -> Legs:
     """Both legs from a relaxed complex and its guest, relaxed by itself; `build` was asked for both.
 
-    locked: as in `experiment.prepare`. UserError where no six atoms can be held against each other, or ions lack.
+    locked: as in `experiment.prepare`. UserError if no six atoms can be held against each other, or ions lack.
     """
     made = apr_setup.prepare(built, relaxed, apr_setup.Protocol(), temperature_k, locked=locked)
     guest = range(built.host_atoms, built.atoms)

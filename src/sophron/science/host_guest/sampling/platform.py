@@ -49,7 +49,7 @@ def _properties(name: str, threads: int) -> dict[str, str]:
 
 
 def _working(name: str) -> Any:
-    """The platform called `name` where one particle can be put on it; a listed one may lack its device."""
+    """The platform called `name` if one particle can be put on it; a listed one may lack its device."""
     module = openmm()
     listed = {module.Platform.getPlatform(at).getName() for at in range(module.Platform.getNumPlatforms())}
     if name not in listed:

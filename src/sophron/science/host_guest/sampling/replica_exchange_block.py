@@ -1,7 +1,7 @@
 """Neighbouring windows of a chain in one process, in segments; between samples, neighbours may swap configurations.
 
 A block of one window is a window by itself. Swaps are Hamiltonian replica exchange (10.1063/1.3660669), which helps
-where a guest is trapped in some windows and not in others; it reaches as far as the block does.
+if a guest is trapped in some windows and not in others; it reaches as far as the block does.
 
 A segment is a function of where the one before it ended and of its own seed. So a killed block goes on after its last
 whole segment, and ends in the samples that it would have given unharmed. Of where segments ended, the last is kept: in

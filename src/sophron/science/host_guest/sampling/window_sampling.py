@@ -92,7 +92,7 @@ class Chain(Protocol[WindowT]):
         """The first five of `COLUMNS`, from positions of shape (particles, 3)."""
 
     def energies(self, context: Any) -> tuple[float, ...]:
-        """Columns after `COLUMNS`, where only the context knows them."""
+        """Columns after `COLUMNS`, if only the context knows them."""
 
     def reduced(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Reduced energies of samples, shape (columns, samples), in all windows, shape (windows, samples)."""
@@ -120,7 +120,7 @@ class Engine(Generic[WindowT]):
             self.context.setPeriodicBoxVectors(*(np.diag(self.experiment.box_a) * NM_PER_A))
 
     def enter(self, window: WindowT, state: State, seed: int) -> None:
-        """Stand at `state` in `window`; seed: of velocities, where the state has none."""
+        """Stand at `state` in `window`; seed: of velocities, if the state has none."""
         self.context.setPositions(state.positions_a * NM_PER_A)
         if state.velocities is None:
             self.context.setVelocitiesToTemperature(self.experiment.temperature_k, seed)
@@ -142,7 +142,7 @@ class Engine(Generic[WindowT]):
             raise OPENMM.failure(None, str(error)) from error
 
     def sample(self) -> tuple[float, ...]:
-        """One row of `COLUMNS`, and what the chain adds, now; EngineFailure where the energy is not finite."""
+        """One row of `COLUMNS`, and what the chain adds, now; EngineFailure if the energy is not finite."""
         state = self.context.getState(getPositions=True, getEnergy=True)
         positions = np.asarray(state.getPositions(asNumpy=True)._value) / NM_PER_A  # noqa: SLF001 - in nm
         energy = float(state.getPotentialEnergy()._value) / KJ_PER_KCAL  # noqa: SLF001 - in kJ/mol
