@@ -71,7 +71,7 @@ def test_a_killed_rehearsal_goes_on_and_is_no_approved_campaign(numbers, tmp_pat
     assert [path for path in files if b"OPENSSH PRIVATE KEY" in path.read_bytes()] == [campaign.key]
     assert main(["amend", "my-build", "--drop"]) == 0
     assert main(["build", "trail", "agent", "--build", "my-build"]) == 0
-    assert [one["active"] for one in trail.load(tmp_path / "agent").entries[0]["iterations"]] == [["one"], []]
+    assert [one.active for one in trail.load(tmp_path / "agent").entries[0].iterations] == [("one",), ()]
     # Another bound, or a campaign that is none, is not gone on with.
     assert main([*words[:-1], "4"]) == 2
     assert "begun with another iterations" in capsys.readouterr().err

@@ -130,14 +130,14 @@ def test_a_retune_is_proposed_signed_run_and_one_entry(agent, made, tmp_path, mo
     assert again(agent, campaign.root, made) == 0
     after, second = trail.load(agent), package.release(agent, "v2.0")
     assert after.entries[:-1] == before.entries
-    assert (after.entries[-1]["kind"], after.entries[-1]["models"]["agent"]) == ("retune", NEW)
-    assert [one["number"] for one in after.entries[-1]["iterations"]] == [1]
+    assert (after.entries[-1].kind, after.entries[-1].models["agent"]) == ("retune", NEW)
+    assert [one.number for one in after.entries[-1].iterations] == [1]
     assert after.contract == before.contract
     endpoints = [made.folder / "endpoint.json" for made in (first, second)]
     assert endpoints[0].read_bytes() == endpoints[1].read_bytes()
-    names = {one["file"].rpartition("/")[2] for one in after.last["cases"][0]["transcripts"]}
+    names = {one.file.rpartition("/")[2] for one in after.last.cases[0].transcripts}
     assert names == {"one.json", "screen-1-one.jsonl", "score-1-one-1.jsonl", "score-1-one-2.jsonl"}
-    assert after.last["started"] <= after.last["ended"]
+    assert after.last.started <= after.last.ended
 
 
 def test_the_campaign_of_a_retune_asks_what_the_trail_asked_but_for_one_model(agent, made, tmp_path):

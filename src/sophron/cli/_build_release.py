@@ -91,7 +91,7 @@ def _trail(args: argparse.Namespace) -> int:
 
     with _source(args) as source:
         found = trail_entry.begin(args.folder, source)
-    print(f"{args.folder} holds the trail of {found.data['agent']}: {len(found.entries[-1]['iterations'])} iterations.")
+    print(f"{args.folder} holds the trail of {found.content.agent}: {len(found.entries[-1].iterations)} iterations.")
     print(f"Next: sophron build release {args.folder} --tag v1.0")
     return 0
 
@@ -109,9 +109,9 @@ def _retune(args: argparse.Namespace) -> int:
     before = trail.load(args.folder)
     handles = retune.handles_with(before, agent)
     if not (args.campaign / SPEC_NAME).is_file():
-        found = contract.load(contract.named(args.contract or before.contract["name"]))
+        found = contract.load(contract.named(args.contract or before.contract.name))
         retune.prepare(before, found, handles, args.campaign)
-        print(f"{args.campaign} is a campaign that builds {before.data['agent']} again with {model.handle}.")
+        print(f"{args.campaign} is a campaign that builds {before.content.agent} again with {model.handle}.")
         new = args.campaign
         print(f"""Next:
   edit {new}/campaign.yaml         iterations and limits; an agent of another domain belongs into {new}/agents/

@@ -47,17 +47,17 @@ def tuned(build, **about):
 def test_a_build_becomes_a_trail(build):
     found = trail.load(build)
     (entry,) = found.entries
-    assert found.data["agent"] == "toy-sums"
-    assert found.contract["authors"] == ["alex", "kim"]
-    assert found.contract["rubric"]["thresholds"] == {"D1": 3, "T1": 2}
-    assert entry["tools"] == {"sophron": "0.1.0", "abacus": "7"}
-    assert entry["inventory"] == ["abacus__add"]
-    first, second = entry["iterations"]
-    assert (first["diff"], first["parent"]) == (None, None)
-    assert second["diff"]["status"] == "applied"
-    assert (build / second["diff"]["file"]).read_text() == toy_build.DIFF
-    assert second["ended"] == "2026-11-22T02:00:00+00:00"
-    assert [one["file"] for one in second["cases"][0]["transcripts"]] == [
+    assert found.content.agent == "toy-sums"
+    assert found.contract.authors == ("alex", "kim")
+    assert found.contract.rubric.thresholds == {"D1": 3, "T1": 2}
+    assert entry.tools == {"sophron": "0.1.0", "abacus": "7"}
+    assert entry.inventory == ("abacus__add",)
+    first, second = entry.iterations
+    assert (first.diff, first.parent) == (None, None)
+    assert second.diff.status == "applied"
+    assert (build / second.diff.file).read_text() == toy_build.DIFF
+    assert second.ended == "2026-11-22T02:00:00+00:00"
+    assert [one.file for one in second.cases[0].transcripts] == [
         "entries/1/iterations/2/judge/large.json",
         "entries/1/iterations/2/audits/score-2-large-1.jsonl",
     ]
@@ -66,7 +66,7 @@ def test_a_build_becomes_a_trail(build):
 
 
 def test_the_knowledge_base_is_named_and_nowhere_copied(build, crate):
-    assert "contract/knowledge/adding.md" in trail.load(build).contract["files"]
+    assert "contract/knowledge/adding.md" in trail.load(build).contract.files
     for path in (path for path in build.rglob("*") if path.is_file()):
         assert b"only the producer" not in path.read_bytes(), path
 
@@ -84,10 +84,10 @@ def test_the_pictures_that_a_judge_was_shown_are_transcripts_too(tmp_path):
     shown.parent.mkdir()
     shown.write_bytes(b"a picture")
     found = trail_entry.begin(tmp_path / "trail", source)
-    (small,) = (one for one in found.last["cases"] if one["case"] == "small")
-    kept = small["transcripts"][-1]
-    assert kept["file"] == f"entries/1/iterations/2/audits/score-2-small-1/{'a' * 64}"
-    assert (tmp_path / "trail" / kept["file"]).read_bytes() == b"a picture"
+    (small,) = (one for one in found.last.cases if one.case == "small")
+    kept = small.transcripts[-1]
+    assert kept.file == f"entries/1/iterations/2/audits/score-2-small-1/{'a' * 64}"
+    assert (tmp_path / "trail" / kept.file).read_bytes() == b"a picture"
 
 
 def test_a_change_that_was_rolled_back_is_in_the_trail_and_no_release_rests_on_it(tmp_path):
@@ -96,8 +96,8 @@ def test_a_change_that_was_rolled_back_is_in_the_trail_and_no_release_rests_on_i
     rounds = Rounds(tmp_path / "rounds", made, ScriptedAgents([frozen]), 2)
     rounds.run()
     found = trail_entry.begin(tmp_path / "trail", rounds.source(tmp_path / "build"))
-    last = found.entries[0]["iterations"][-1]
-    assert (last["active"], last["diff"]["status"]) == ([], "rolled_back")
+    last = found.entries[0].iterations[-1]
+    assert (last.active, last.diff.status) == ((), "rolled_back")
     assert trail.misses(found.contract, last) == ["no case was run"]
     with pytest.raises(UserError, match="does not pass P-strict"):
         package.release(tmp_path / "trail", "v1.0")
@@ -196,8 +196,8 @@ def test_a_retune_is_one_entry_and_the_endpoint_stays(build):
     files = {path: path.read_bytes() for path in build.rglob("*") if path.is_file() and path.name != trail.NAME}
     after = tuned(build)
     assert after.entries[:-1] == before.entries
-    assert after.entries[-1]["kind"] == "retune"
-    assert after.entries[-1]["models"]["agent"] == NEW
+    assert after.entries[-1].kind == "retune"
+    assert after.entries[-1].models["agent"] == NEW
     assert after.contract == before.contract
     assert {path: path.read_bytes() for path in files} == files
     second = package.release(build, "v2.0")

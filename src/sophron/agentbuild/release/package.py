@@ -84,12 +84,12 @@ def check(trail: Trail, aud: Aud) -> None:
     if missed:
         more = f" and {len(missed) - 3} more" if len(missed) > 3 else ""
         raise UserError(
-            f"{trail.folder}: iteration {trail.last['number']} does not pass P-strict ({'; '.join(missed[:3])}{more}); "
+            f"{trail.folder}: iteration {trail.last.number} does not pass P-strict ({'; '.join(missed[:3])}{more}); "
             "go on with the build"
         )
-    if aud.digest != trail.last["aud"]:
+    if aud.digest != trail.last.aud:
         raise UserError(
-            f"{aud.folder}: is not the agent that iteration {trail.last['number']} judged; restore it, or go on with "
+            f"{aud.folder}: is not the agent that iteration {trail.last.number} judged; restore it, or go on with "
             "the build"
         )
 
@@ -133,7 +133,7 @@ def archive(folder: Path) -> bytes:
 
 
 def _check_same_endpoint(build: Path, trail: Trail, stated: bytes) -> None:
-    if trail.entries[-1]["kind"] != "retune":
+    if trail.entries[-1].kind != "retune":
         return
     for path in sorted((build / FOLDER).glob(f"*/{agent_card.NAME}")):
         if path.read_bytes() != stated:
@@ -151,7 +151,7 @@ def _contents(build: Path, trail: Trail, aud: Aud) -> dict[str, bytes]:
         files[MODELS] = (build / MODELS).read_bytes()
     if (build / "contract" / TOOLS).is_file():
         files[TOOLS] = (build / "contract" / TOOLS).read_bytes()
-    files[agent_card.NAME] = agent_card.contract_bytes(aud, trail.data["agent"], trail.data["about"])
+    files[agent_card.NAME] = agent_card.contract_bytes(aud, trail.content.agent, trail.content.about)
     redactor = Redactor()
     for name, content in files.items():
         text = content.decode(errors="replace")
@@ -168,17 +168,21 @@ def _manifest(trail: Trail, aud: Aud, tag: str, files: Mapping[str, bytes]) -> d
     from hashlib import sha256
 
     entry = trail.entries[-1]
-    contract = {key: trail.contract[key] for key in ("name", "version")} | {"digest": trail.contract_digest}
+    contract = {
+        "name": trail.contract.name,
+        "version": trail.contract.version,
+        "digest": trail.contract_digest,
+    }
     named = {name: sha256(content).hexdigest() for name, content in sorted(files.items())}
     return {
-        "agent": trail.data["agent"],
+        "agent": trail.content.agent,
         "tag": tag,
         "aud": aud.digest,
         "contract": contract,
-        "proven_on": sorted(trail.last["active"]),
-        "models": entry["models"],
-        "tools": entry["tools"],
-        "inventory": sorted(entry["inventory"]),
+        "proven_on": sorted(trail.last.active),
+        "models": entry.models,
+        "tools": entry.tools,
+        "inventory": sorted(entry.inventory),
         "endpoint": named[agent_card.NAME],
         "trail": trail.digest,
         "files": named,

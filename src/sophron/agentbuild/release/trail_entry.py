@@ -7,18 +7,30 @@ a folder beside; its model handles are not part of what stays the same, for a re
 
 import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from sophron import __version__
 from sophron.agentbuild.release import trail as trails
-from sophron.agentbuild.release.trail import KNOWLEDGE, Trail
+from sophron.agentbuild.release.trail import (
+    KNOWLEDGE,
+    Authored,
+    AuthoredContract,
+    AuthoredRubric,
+    Content,
+    Diff,
+    Entry,
+    JudgedCase,
+    Kept,
+    Trail,
+    TrailIteration,
+)
 from sophron.agents.gateway.audit import NAME as AUDIT
 from sophron.agents.gateway.audit import PICTURES
 from sophron.records import atomic, clock, documents, events
 from sophron.records.canonical_json import digest, file_digest
 from sophron.records.errors import UserError
+from sophron.records.structure import unstructure
 
 BUILD, HANDLES = "build.json", "models.yaml"
 CHANGE, DIFF, VERDICT = "change.json", "diff", "verdict.json"
@@ -38,12 +50,12 @@ def begin(folder: Path, source: Source) -> Trail:
     if (folder / trails.NAME).exists():
         raise UserError(f"{folder / trails.NAME}: is there already; add to it: sophron build retune {folder}")
     contract = _contract(source)
-    name, title = contract["name"], documents.load_yaml(source.contract / "rubric.yaml").data["title"]
-    data = {"agent": name, "about": title, "contract": contract, "entries": [_entry(folder, 1, "build", source)]}
-    for path in contract["files"]:
+    title = documents.load_yaml(source.contract / "rubric.yaml").data["title"]
+    content = Content(contract.name, title, contract, (_entry(folder, 1, "build", source),))
+    for path in contract.files:
         if not path.startswith(KNOWLEDGE):
             _copy(source.contract / path.removeprefix("contract/"), folder / path)
-    return _write(folder, data)
+    return _write(folder, content)
 
 
 def add(folder: Path, source: Source) -> Trail:
@@ -55,12 +67,13 @@ def add(folder: Path, source: Source) -> Trail:
     _contract(source)
     check_same_contract(trail, source.contract)
     number = len(trail.entries) + 1
-    return _write(folder, {**trail.data, "entries": [*trail.entries, _entry(folder, number, "retune", source)]})
+    entries = (*trail.entries, _entry(folder, number, "retune", source))
+    return _write(folder, replace(trail.content, entries=entries))
 
 
 def check_same_contract(trail: Trail, folder: Path) -> None:
     """Raise UserError unless the contract in `folder` is that of the trail, but for its model handles."""
-    new, old = _named(_files(folder)), trail.contract["files"]
+    new, old = _named(_files(folder)), trail.contract.files
     if new != old:
         names = sorted(dict(new.items() ^ old.items()))
         raise UserError(
@@ -80,13 +93,18 @@ def _named(files: Mapping[str, str]) -> dict[str, str]:
     return {f"contract/{name}": sha256 for name, sha256 in files.items() if name != HANDLES}
 
 
-def _write(folder: Path, data: Mapping[str, Any]) -> Trail:
+def _write(folder: Path, content: Content) -> Trail:
+    data = unstructure(content)
+    for iteration in (one for entry in data["entries"] for one in entry["iterations"]):
+        for key in ("started", "ended"):
+            if iteration[key] is None:
+                del iteration[key]
     documents.validate(documents.Document(data, folder / trails.NAME), "build/trail")
     atomic.write_json(folder / trails.NAME, data)
     return trails.load(folder)
 
 
-def _contract(source: Source) -> dict[str, Any]:
+def _contract(source: Source) -> AuthoredContract:
     folder, about = source.contract, documents.load_json(source.build / BUILD)
     files = _files(folder)
     if digest(files) != about["digest"]:
@@ -94,21 +112,18 @@ def _contract(source: Source) -> dict[str, Any]:
     rubric = documents.load_yaml(folder / "rubric.yaml").data
     curriculum = documents.load_yaml(folder / "curriculum.yaml").data
     version = about["version"]
-    return {
-        "name": about["contract"],
-        "version": version,
-        "authors": list(dict.fromkeys([*rubric["authors"], *curriculum["authors"]])),
-        "rubric": {
-            "version": version,
-            "file": "contract/rubric.yaml",
-            "thresholds": {one["code"]: one["pass"] for one in rubric["dimensions"]},
-        },
-        "curriculum": {"version": version, "file": "contract/curriculum.yaml"},
-        "files": _named(files),
-    }
+    thresholds = {one["code"]: one["pass"] for one in rubric["dimensions"]}
+    return AuthoredContract(
+        name=about["contract"],
+        version=version,
+        authors=tuple(dict.fromkeys([*rubric["authors"], *curriculum["authors"]])),
+        rubric=AuthoredRubric(version, "contract/rubric.yaml", thresholds),
+        curriculum=Authored(version, "contract/curriculum.yaml"),
+        files=_named(files),
+    )
 
 
-def _entry(folder: Path, number: int, kind: str, source: Source) -> dict[str, Any]:
+def _entry(folder: Path, number: int, kind: str, source: Source) -> Entry:
     home = trails.entry_folder(folder, number)
     shutil.rmtree(home, ignore_errors=True)  # cut off before the trail named it
     places = sorted(
@@ -123,59 +138,63 @@ def _entry(folder: Path, number: int, kind: str, source: Source) -> dict[str, An
         if "engine_version" in report:
             tools[report["engine"]] = report["engine_version"]
     inventory = source.contract / "tools.yaml"
-    return {
-        "kind": kind,
-        "recorded": clock.isoformat(),
-        "models": documents.load_json(source.build / BUILD)["handles"],
-        "tools": tools,
-        "inventory": sorted(documents.load_yaml(inventory).data["tools"]) if inventory.is_file() else [],
-        "iterations": [_iteration(folder, home / "iterations" / place.name, place, source) for place in places],
-    }
+    return Entry(
+        kind=kind,
+        recorded=clock.isoformat(),
+        models=documents.load_json(source.build / BUILD)["handles"],
+        tools=tools,
+        inventory=tuple(sorted(documents.load_yaml(inventory).data["tools"])) if inventory.is_file() else (),
+        iterations=tuple(_iteration(folder, home / "iterations" / place.name, place, source) for place in places),
+    )
 
 
-def _iteration(folder: Path, home: Path, place: Path, source: Source) -> dict[str, Any]:
+def _iteration(folder: Path, home: Path, place: Path, source: Source) -> TrailIteration:
     change, verdict = (documents.load_json(place / name) for name in (CHANGE, VERDICT))
     number = int(place.name)
     diff = None
     if (place / DIFF).stat().st_size:
         status = "rolled_back" if change["refusal"] else "applied"
-        about = {"status": status, "reason": change["refusal"], "rationale": change["rationale"]}
-        diff = _kept(folder, place / DIFF, home / DIFF) | about
-    cases = []
-    for card in sorted(place.glob("judge/*.json")):
-        found = [_kept(folder, card, home / "judge" / card.name)]
-        for step in (f"screen-{number}-{card.stem}", f"score-{number}-{card.stem}-*"):
-            for audit in sorted(source.records.glob(f"records/{step}/{AUDIT}")):
-                kept = home / "audits" / audit.parent.name
-                found.append(_kept(folder, audit, kept.with_name(f"{kept.name}.jsonl")))
-                seen = sorted((audit.parent / PICTURES).glob("*"))
-                found += [_kept(folder, picture, kept / picture.name) for picture in seen]
-        cases.append({"case": card.stem, "scores": _scores(card), "transcripts": found})
-    made = {"number": number, "aud": change["agent"], "parent": change["parent"], "diff": diff}
-    return made | {"active": verdict["active"], "cases": cases} | _times(number, source.records)
+        kept = _kept(folder, place / DIFF, home / DIFF)
+        diff = Diff(kept.file, kept.sha256, status, change["refusal"], change["rationale"])
+    cases = tuple(_case(folder, home, card, number, source) for card in sorted(place.glob("judge/*.json")))
+    started, ended = _times(number, source.records)
+    parent, active = change["parent"], tuple(verdict["active"])
+    return TrailIteration(number, change["agent"], parent, diff, active, cases, started, ended)
 
 
-def _scores(card: Path) -> dict[str, Any]:
+def _case(folder: Path, home: Path, card: Path, number: int, source: Source) -> JudgedCase:
+    """A case with its scorecard and the audits of its judges, which are copied."""
+    found = [_kept(folder, card, home / "judge" / card.name)]
+    for step in (f"screen-{number}-{card.stem}", f"score-{number}-{card.stem}-*"):
+        for audit in sorted(source.records.glob(f"records/{step}/{AUDIT}")):
+            kept = home / "audits" / audit.parent.name
+            found.append(_kept(folder, audit, kept.with_name(f"{kept.name}.jsonl")))
+            seen = sorted((audit.parent / PICTURES).glob("*"))
+            found += [_kept(folder, picture, kept / picture.name) for picture in seen]
+    return JudgedCase(card.stem, _scores(card), tuple(found))
+
+
+def _scores(card: Path) -> dict[str, float]:
     """Code -> score; none if the run could not be scored."""
     data = documents.load_json(card)
     return {one["code"]: one["score"] for one in data["dimensions"]} if data["screening"]["passed"] else {}
 
 
-def _times(number: int, records: Path) -> dict[str, str]:
+def _times(number: int, records: Path) -> tuple[str | None, str | None]:
     """When the agents of an iteration answered, first and last; nothing if no event says so."""
     steps = tuple(f"{part}-{number}" for part in ("attempt", "screen", "score", "optimize"))
     found = [event["time"] for event in events.read(records)[0] if _is_of(event.get("step", ""), steps)]
-    return {"started": min(found), "ended": max(found)} if found else {}
+    return (min(found), max(found)) if found else (None, None)
 
 
 def _is_of(step: str, steps: Iterable[str]) -> bool:
     return any(step == one or step.startswith(f"{one}-") for one in steps)
 
 
-def _kept(folder: Path, source: Path, target: Path) -> dict[str, str]:
+def _kept(folder: Path, source: Path, target: Path) -> Kept:
     """Copy a file into the trail; how the trail names it."""
     _copy(source, target)
-    return {"file": target.relative_to(folder).as_posix(), "sha256": file_digest(target)}
+    return Kept(target.relative_to(folder).as_posix(), file_digest(target))
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -59,7 +59,7 @@ def retune(folder: Path, agent: Mapping[str, Any], rerun: Rerun) -> Trail:
 
 def handles_with(trail: Trail, agent: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """Return who plays which part with `agent` as the agent's model. UserError if that is who played it last."""
-    handles = dict(trail.entries[-1]["models"])
+    handles = dict(trail.entries[-1].models)
     if agent.items() <= handles["agent"].items():
         raise UserError(f"{trail.folder}: the agent was built for {_told(agent)} already; name another model")
     return handles | {"agent": dict(agent)}
@@ -72,7 +72,7 @@ def _check_endpoint(before: Trail, source: Source) -> None:
     if not new:
         raise UserError(f"{source.build}: no iteration of it has a verdict; run the build to its end first")
     stated = [
-        agent_card.contract_bytes(auds.load(folder, inventory), before.data["agent"], before.data["about"])
+        agent_card.contract_bytes(auds.load(folder, inventory), before.content.agent, before.content.about)
         for folder in (before.aud, new[-1].parent / "aud")
     ]
     if stated[0] != stated[1]:
