@@ -262,5 +262,5 @@ def test_an_approval_from_before_agents_were_signed_names_none_and_a_later_one_d
     now = spec.load(campaign.spec)
     assert amend.agents_changed(campaign.root, now, {}) == []
     signed = {"caveats": agent_rules.digest_of(campaign.root, now, "caveats"), "debug": "0" * 64}
-    said = amend.agents_changed(campaign.root, now, {"agents": signed})
+    said = amend.agents_changed(campaign.root, now, signed)
     assert said == ["debug"]

@@ -16,6 +16,7 @@ from sophron.cli import main
 from sophron.interfaces.probe import Finding
 from sophron.records import approvals, signatures
 from sophron.records.errors import Refused, UserError
+from sophron.records.typed_json import to_json
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ def test_the_record_is_the_statement_with_who_when_and_a_nonce(campaign):
     signers = (campaign.root / "approvals" / "allowed_signers").read_bytes()
     assert record["signers"] == hashlib.sha256(signers).hexdigest()
     assert signers.startswith(b'alex namespaces="arithmetic-toy@sophron" ssh-ed25519 ')
-    assert dict(approvals.valid_approval(campaign.root).record) == record
+    assert to_json(approvals.valid_approval(campaign.root).record) == record
 
 
 def test_each_approval_holds_the_hash_of_the_one_before(campaign):
@@ -53,7 +54,7 @@ def test_each_approval_holds_the_hash_of_the_one_before(campaign):
     again = campaign.sign()
     assert again["previous"] == first.hash
     assert again["version"] == 1
-    assert again["nonce"] != first.record["nonce"]
+    assert again["nonce"] != first.record.nonce
     assert again["trusted"] == known_signers.fingerprints(campaign.root)
     assert known_signers.history(approvals.signed_gate(campaign.root)) == [
         approvals.signed_gate(campaign.root).hash,

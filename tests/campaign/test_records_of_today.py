@@ -9,6 +9,8 @@ import pytest
 from sophron import cli
 from sophron.campaign.execution.outcome_store import AgentAnswer, Outcome, Published
 from sophron.campaign.execution.verdict import Verdict
+from sophron.records import approvals
+from sophron.records.approvals import ApprovalRecord
 from sophron.records.typed_json import from_json, to_json
 
 FOLDER = Path(__file__).parents[1] / "data" / "records-2026-11"
@@ -26,6 +28,7 @@ def campaign(tmp_path):
         (Outcome, "results/**/outcome.json"),
         (Verdict, "results/*/verdict.json"),
         (Published, "records/*/published.json"),
+        (ApprovalRecord, "approvals/log/*.json"),
     ],
 )
 def test_a_record_is_read_and_written_without_loss(kind, pattern):
@@ -62,3 +65,8 @@ def test_answer_says_what_it_said(campaign, capsys):
     assert cli.main(["answer", str(campaign)]) == 0
     told = [line for line in (FOLDER / "answer.txt").read_text().splitlines() if not line.startswith("report:")]
     assert capsys.readouterr().out.splitlines() == told
+
+
+def test_the_signed_approvals_are_still_validly_signed(campaign):
+    assert approvals.signed_gate(campaign) == approvals.newest(campaign)
+    assert approvals.newest(campaign).record.amendment.invalidated_stages == []

@@ -21,6 +21,7 @@ from sophron.campaign.snakefile import dry_run
 from sophron.campaign.spec import amendment_draft, spec
 from sophron.records import code_digest, events
 from sophron.records.step_identity import FIELD
+from sophron.records.typed_json import to_json
 
 HERE = Path(__file__).parent
 DATA = HERE.parent / "data"
@@ -53,7 +54,8 @@ class Campaign:
     def sign(self, key: Path | None = None, approver: str | None = "alex") -> dict:
         """Propose and sign; the record."""
         with campaign_lock.signing(self.root):
-            return dict(approve.sign(approve.propose(self.root, probe=lambda _: []), key or self.key, approver))
+            signed = approve.sign(approve.propose(self.root, probe=lambda _: []), key or self.key, approver)
+            return dict(to_json(signed))
 
     def amend(self, *settings: str, withdraw: int | None = None) -> amend.Draft:
         """Draft and sign an amendment; the draft."""

@@ -127,22 +127,22 @@ def _listed(value):
 
 def test_the_plan_is_the_same_before_and_after_the_loop_has_run(finished):
     made = plan.make(finished.root, spec.load(finished.spec))
-    assert made.hash == approvals.valid_approval(finished.root).record["plan"]
+    assert made.hash == approvals.valid_approval(finished.root).record.plan
     assert "Nothing to be done" in finished.complete().stdout
 
 
 def test_a_step_beyond_its_range_or_with_another_digest_is_refused(finished):
-    template = approvals.valid_approval(finished.root).record["templates"]["guess"]
+    template = approvals.valid_approval(finished.root).record.templates["guess"]
 
     def claim(digest, number):
         fields = {"wildcards.round": number, "wildcards.item": "0", "params.digest": digest}
-        words = shlex.split(template["shell"])[1:]
+        words = shlex.split(template.shell)[1:]
         argv = [FIELD.sub(lambda found: fields.get(found[0][1:-1], "any"), word) for word in words]
         return approvals.Claim("guess", digest, "guess", {"round": number, "item": "0"}, argv)
 
-    assert approvals.require_approved(claim(template["digest"], "2"), finished.root)
+    assert approvals.require_approved(claim(template.digest, "2"), finished.root)
     with pytest.raises(Refused, match="guess-3-0 is beyond the 9 that the plan has of guess"):
-        approvals.require_approved(claim(template["digest"], "3"), finished.root)
+        approvals.require_approved(claim(template.digest, "3"), finished.root)
     with pytest.raises(Refused, match="guess-0-0 has another digest than the signed one"):
         approvals.require_approved(claim("0" * 64, "0"), finished.root)
 

@@ -62,7 +62,7 @@ def test_a_killed_rehearsal_goes_on_and_is_no_approved_campaign(numbers, tmp_pat
     assert {line["provider"] for line in audit} == {"heuristic"}
     # Nobody can make an approved campaign of it: its plan says what it is, and its only key is gone.
     record = approvals.valid_approval(campaign.root).record
-    assert (record["approver"], record["campaign"]) == (rehearsal.SIGNER, "rehearsal-my-build")
+    assert (record.approver, record.campaign) == (rehearsal.SIGNER, "rehearsal-my-build")
     assert main(["build", "trail", "agent", "--campaign", "my-build"]) == 2
     assert "is a rehearsal; give it with --build" in capsys.readouterr().err
     with pytest.raises(Refused, match="is not among the trusted signers"):

@@ -56,7 +56,7 @@ def test_an_upgrade_of_the_harness_is_renewed_and_nothing_finished_runs_again(ca
         "Changed in the harness:\n  snakemake_logger_plugin_sophron/__init__.py\n  sophron/campaign/report/report.py"
         in said
     )
-    assert approvals.newest(campaign.root).record["version"] == 1
+    assert approvals.newest(campaign.root).record.version == 1
     campaign.complete(*ONE)
     assert campaign.tries() == {"a": 1}
     assert "Nothing to be done" in campaign.complete("-n", "--", "results/a/passed").stdout

@@ -2,12 +2,12 @@
 
 import argparse
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sophron.campaign.approval.approve import Proposal
+    from sophron.records.approvals import ApprovalRecord
 
 HELP = "sign the plan, or a drafted amendment"
 EXAMPLES = """\
@@ -55,18 +55,18 @@ def run(args: argparse.Namespace) -> int:
             raise UserError(approve.refusal(looked.closed))
         if looked.in_force and (record := _remembered(root)):
             following = next_line(root, "snakemake")
-            print(f"Version {record['version']} is in force already, signed by {record['approver']}. {following}")
+            print(f"Version {record.version} is in force already, signed by {record.approver}. {following}")
             return 0
         summary = renewal.summary(looked.proposal) if args.renew else ""
         _confirm(looked.proposal, args.digest, summary)
         record = approve.sign(looked.proposal, args.key, args.approver)
         onstart.tell(root, looked.proposal.plan)
-    said = f"Version {record['version']} of {record['campaign']} is approved by {record['approver']}."
+    said = f"Version {record.version} of {record.campaign} is approved by {record.approver}."
     print(said, next_line(root, "snakemake"))
     return 0
 
 
-def _remembered(root: Path) -> Mapping[str, Any] | None:
+def _remembered(root: Path) -> "ApprovalRecord | None":
     """The approval in force, if it is also the last one that this user knows: signing it again would say nothing."""
     from sophron.campaign.approval import known_signers
     from sophron.records import approvals

@@ -8,14 +8,16 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sophron.records import SPEC_NAME, code_digest, core_hours, process_identity, signatures, step_identity
 from sophron.records.canonical_json import digest, file_digest
 from sophron.records.errors import Refused
 from sophron.records.files import read_bytes, read_json
+from sophron.records.typed_json import from_json
 
 FOLDER = "approvals"
 LOG = "log"
@@ -42,10 +44,71 @@ class Claim(NamedTuple):
     runtime_min: int = 0
 
 
+@dataclass(frozen=True)
+class SignedTemplate:
+    """What is signed of a rule whose steps are bounded. ranges: wildcard -> its values; bound: most steps."""
+
+    shell: str
+    digest: str
+    ranges: Mapping[str, Sequence[str]]
+    bound: int
+
+
+@dataclass(frozen=True)
+class Amendment:
+    """A signed change of the spec. version: the one that it makes; who signed it, and when."""
+
+    version: int
+    changes: Sequence[str]
+    rationale: str
+    invalidated_stages: list[str]
+    approved_by: str = ""
+    timestamp: str = ""
+
+
+@dataclass(frozen=True)
+class ApprovalRecord:
+    """The signed content of an approval; fields with a default are not in those of early versions.
+
+    spec, plan: digests; spec_file, steps, files, signers: hex sha256 of campaign.yaml, of the list of step identities,
+    of the list of the code's files, of the list of signers; code: digest of each part of the code; rules: rule ->
+    unformatted shell line; agents: rule -> digest; ceilings: by stage, of one try; shell: what stands around every
+    shell line; shown: digest of the statement that was looked at; previous: hash of the record before.
+    """
+
+    campaign: str
+    version: int
+    approver: str
+    time: str
+    spec: str
+    spec_file: str
+    steps: str
+    signers: str
+    code: Mapping[str, str] | str
+    rules: Mapping[str, str]
+    templates: Mapping[str, SignedTemplate]
+    ceilings: Mapping[str, Mapping[str, int]]
+    envelope: Mapping[str, float]
+    previous: str | None
+    amendment: Amendment | None = None
+    plan: str = ""
+    files: str = ""
+    kind_folder: str | None = None
+    loaded: Sequence[str] = ()
+    shell: Sequence[str] = ("", "")
+    agents: Mapping[str, str] = field(default_factory=dict)
+    service_ceilings: Mapping[str, int] = field(default_factory=dict)
+    resources: Sequence[str] = ()
+    trusted: Sequence[str] = ()
+    revoked: Sequence[str] = ()
+    shown: str = ""
+    nonce: str = ""
+
+
 class Approval(NamedTuple):
     """A valid approval. record: the signed content; hash: hex sha256 of the signed bytes."""
 
-    record: Mapping[str, Any]
+    record: ApprovalRecord
     hash: str
     root: Path
 
@@ -85,20 +148,24 @@ def signed_gate(root: Path) -> Approval:
     return signed(root, *_read_gate(root), gate_path(root))
 
 
+def parse(data: bytes | str, where: Path) -> ApprovalRecord:
+    """The approval record in `data`, signed or not; Refused where it is none."""
+    try:
+        return from_json(ApprovalRecord, json.loads(data))
+    except (ValueError, RecursionError):
+        raise Refused(f"{where}: holds no approval record; sign again: sophron approve") from None
+
+
 def signed(root: Path, data: bytes, signature: str, where: Path, *, revocation: bool = True) -> Approval:
     """The approval in `data`, its signature checked; Refused where it is none, or not validly signed."""
-    try:
-        record = json.loads(data)
-        approver, campaign, time = str(record["approver"]), str(record["campaign"]), str(record["time"])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise Refused(f"{where}: holds no approval record; sign again: sophron approve") from None
+    record = parse(data, where)
     signatures.verify(
         data,
         signature,
         approvals=root / FOLDER,
-        approver=approver,
-        campaign=campaign,
-        signed_at=_keygen_time(time),
+        approver=record.approver,
+        campaign=record.campaign,
+        signed_at=_keygen_time(record.time),
         revocation=revocation,
         meanwhile=code_digest.library,  # the code is read while ssh-keygen runs
     )
@@ -183,9 +250,9 @@ def check_in_force(approval: Approval) -> None:
             f"{gate_path(root)}: is not the newest approval of this campaign's log; "
             "put the newest one back into force by signing it again: sophron approve"
         )
-    if file_digest(root / FOLDER / signatures.SIGNERS_NAME, missing_ok=True) != record["signers"]:
+    if file_digest(root / FOLDER / signatures.SIGNERS_NAME, missing_ok=True) != record.signers:
         raise Refused("the list of trusted signers was changed since the approval; a trusted signer must sign again")
-    forgotten = set(record.get("revoked", ())) - signatures.keys_in(root / FOLDER / signatures.REVOKED_NAME)
+    forgotten = set(record.revoked) - signatures.keys_in(root / FOLDER / signatures.REVOKED_NAME)
     if forgotten:
         raise Refused(
             f"{root / FOLDER / signatures.REVOKED_NAME}: lacks a key that was revoked when the approval was signed; "
@@ -195,13 +262,13 @@ def check_in_force(approval: Approval) -> None:
     _check_code(root, record)
 
 
-def _check_code(root: Path, record: Mapping[str, Any]) -> None:
+def _check_code(root: Path, record: ApprovalRecord) -> None:
     """Refuse files of the installation or of the campaign's own workflow that are not the signed ones."""
-    if not isinstance(record["code"], dict):
+    if not isinstance(record.code, dict):
         raise Refused("the approval is an earlier Sophron's, which signed less; sign again: sophron review, approve")
-    files = code_digest.read(root, record["kind_folder"], record["loaded"])
+    files = code_digest.read(root, record.kind_folder, record.loaded)
     now = code_digest.digests(files)
-    parts = [part for part in code_digest.PARTS if now[part] != record["code"].get(part)]
+    parts = [part for part in code_digest.PARTS if now[part] != record.code.get(part)]
     if not parts:
         return
     names = (
@@ -218,27 +285,27 @@ def _check_code(root: Path, record: Mapping[str, Any]) -> None:
     )
 
 
-def signed_files(root: Path, record: Mapping[str, Any]) -> code_digest.Files:
+def signed_files(root: Path, record: ApprovalRecord) -> code_digest.Files:
     """The files of the code as they were signed; empty where nobody kept their list. It only names what changed."""
-    path = root / FOLDER / PLANS / f"{record['files']}.files"
-    if file_digest(path, missing_ok=True) != record["files"]:
+    path = root / FOLDER / PLANS / f"{record.files}.files"
+    if file_digest(path, missing_ok=True) != record.files:
         return {}
     found: code_digest.Files = json.loads(path.read_bytes())
     return found
 
 
-def _check_spec(root: Path, record: Mapping[str, Any]) -> None:
+def _check_spec(root: Path, record: ApprovalRecord) -> None:
     path = root / SPEC_NAME
-    if file_digest(path, missing_ok=True) == record["spec_file"]:
+    if file_digest(path, missing_ok=True) == record.spec_file:
         return
     # Comments and layout may change freely; only then is the YAML reader worth its import.
     from sophron.records.documents import load_yaml
 
     data = load_yaml(path).data
-    if isinstance(data, dict) and data.get("campaign") != record["campaign"]:
-        raise Refused(f"the approval is for the campaign {record['campaign']}, not for this one: sophron approve")
-    if digest(data) != record["spec"]:
-        raise Refused(f"campaign.yaml was changed since version {record['version']} was signed: sophron amend")
+    if isinstance(data, dict) and data.get("campaign") != record.campaign:
+        raise Refused(f"the approval is for the campaign {record.campaign}, not for this one: sophron approve")
+    if digest(data) != record.spec:
+        raise Refused(f"campaign.yaml was changed since version {record.version} was signed: sophron amend")
 
 
 def stamp(approval: Approval) -> dict[str, str]:
@@ -262,7 +329,7 @@ def _checked_by_driver(root: Path) -> Approval | None:
         if not isinstance(note, dict) or "approval" not in note or not process_identity.alive(note):
             return None
         data, _ = _read_gate(root)
-        approval = Approval(json.loads(data), hashlib.sha256(data).hexdigest(), root)
+        approval = Approval(from_json(ApprovalRecord, json.loads(data)), hashlib.sha256(data).hexdigest(), root)
         return approval if stamp(approval).items() <= note.items() else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -277,8 +344,8 @@ def require_approved(claim: Claim, root: Path) -> Approval:
         _check_spec(root, approval.record)
     record = approval.record
     name = step_identity.step_name(claim.rule, claim.wildcards)
-    template = record["templates"].get(claim.rule)
-    shell = template["shell"] if template else record["rules"].get(claim.rule)
+    template = record.templates.get(claim.rule)
+    shell = template.shell if template else record.rules.get(claim.rule)
     if shell is None:
         raise Refused(f"the rule {claim.rule} is not in the signed plan: sophron review, sophron approve")
     if not step_identity.matches(shell, claim.argv):
@@ -293,11 +360,11 @@ def require_approved(claim: Claim, root: Path) -> Approval:
     return approval
 
 
-def _check_agent(claim: Claim, record: Mapping[str, Any], root: Path) -> None:
+def _check_agent(claim: Claim, record: ApprovalRecord, root: Path) -> None:
     """An agent step whose agent is another one says so: its prompt, a skill, its schema, tools or model."""
-    if claim.digest == record["agents"].get(claim.rule, claim.digest):
+    if claim.digest == record.agents.get(claim.rule, claim.digest):
         return
-    files = code_digest.read(root, record["kind_folder"], record["loaded"])
+    files = code_digest.read(root, record.kind_folder, record.loaded)
     names = code_digest.changed(signed_files(root, record), files, [code_digest.PROMPTS])
     raise Refused(another_agent(claim.rule, names))
 
@@ -311,35 +378,35 @@ def another_agent(rule: str, names: Sequence[str]) -> str:
     )
 
 
-def _check_template(claim: Claim, name: str, template: Mapping[str, Any]) -> None:
+def _check_template(claim: Claim, name: str, template: SignedTemplate) -> None:
     """A step that was bounded, not listed: its agent or stage is the signed one, its wildcards are in their ranges."""
-    if claim.digest != template["digest"]:
+    if claim.digest != template.digest:
         raise Refused(
             f"the step {name} has another digest than the signed one; what it stands for changed: sophron amend"
         )
-    ranges = template["ranges"]
+    ranges = template.ranges
     if set(claim.wildcards) != set(ranges) or any(value not in ranges[key] for key, value in claim.wildcards.items()):
-        raise Refused(f"the step {name} is beyond the {template['bound']} that the plan has of {claim.rule}")
+        raise Refused(f"the step {name} is beyond the {template.bound} that the plan has of {claim.rule}")
 
 
-def _check_listed(claim: Claim, name: str, shell: str, record: Mapping[str, Any], root: Path) -> None:
-    listing = root / FOLDER / PLANS / f"{record['steps']}.steps"
-    if file_digest(listing, missing_ok=True) != record["steps"]:
+def _check_listed(claim: Claim, name: str, shell: str, record: ApprovalRecord, root: Path) -> None:
+    listing = root / FOLDER / PLANS / f"{record.steps}.steps"
+    if file_digest(listing, missing_ok=True) != record.steps:
         raise Refused(f"{listing}: the signed list of steps is missing or changed; sign again: sophron approve")
     if not step_identity.contains(listing, step_identity.identity(claim.rule, shell, claim.digest, claim.wildcards)):
         raise Refused(f"the step {name} is not in the signed plan: sophron review, sophron amend")
 
 
-def _check_reserved(claim: Claim, name: str, record: Mapping[str, Any]) -> None:
-    ceilings = record["ceilings"].get(claim.stage, {})
+def _check_reserved(claim: Claim, name: str, record: ApprovalRecord) -> None:
+    ceilings = record.ceilings.get(claim.stage, {})
     wanted = {"cores": claim.cores, "memory_mb": claim.memory_mb, "runtime_min": claim.runtime_min}
     for key, value in wanted.items():
         if key in ceilings and value > ceilings[key]:
             raise Refused(f"the step {name} reserves {key} {value}, above the signed ceiling {ceilings[key]}; lower it")
 
 
-def _check_envelope(root: Path, name: str, record: Mapping[str, Any]) -> None:
-    used, limit = core_hours.core_hours(root), record["envelope"]["core_hours"]
+def _check_envelope(root: Path, name: str, record: ApprovalRecord) -> None:
+    used, limit = core_hours.core_hours(root), record.envelope["core_hours"]
     if used >= limit:
         raise Refused(
             f"the step {name} would begin after {used:.3f} core-hours, beyond the signed envelope of {limit}; "

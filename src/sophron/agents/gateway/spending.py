@@ -42,7 +42,7 @@ def _signed(root: Path) -> Amounts | None:
     from sophron.campaign.planning.agent_costs import KEYS
 
     try:
-        envelope: Mapping[str, float] = approvals.signed_gate(root).record["envelope"]
+        envelope: Mapping[str, float] = approvals.signed_gate(root).record.envelope
     except (Refused, OSError):
         return None
     return {limit: envelope.get(limit, 0) for limit in KEYS}

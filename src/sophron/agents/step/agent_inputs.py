@@ -75,7 +75,7 @@ def caveats(root: Path, spec: Spec, _: Wildcards) -> Inputs:
         "spec": spec.data,
         "verdicts": [to_json(stage.verdict) for stage in gathered.stages],
         "result": [_answer(one) for one in gathered.answers] or _finals(gathered),
-        "amendments": [signed.amendment for signed in gathered.chain if signed.amendment],
+        "amendments": [to_json(signed.amendment) for signed in gathered.chain if signed.amendment],
         "tries": tries,
         "unverified": spec.unverified(),
     }

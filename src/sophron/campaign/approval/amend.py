@@ -10,7 +10,7 @@ from sophron.campaign.approval import amendment_journal
 from sophron.campaign.planning import agent_rules
 from sophron.campaign.spec.amendment_draft import CANDIDATE_NAME, Draft, read
 from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
-from sophron.records import approvals, documents
+from sophron.records import approvals, documents, typed_json
 from sophron.records.atomic import write_text
 from sophron.records.errors import UserError
 from sophron.records.files import read_text
@@ -38,7 +38,7 @@ def draft(
     base = approvals.newest(root)
     if base is None:
         raise UserError("nothing is signed yet, so there is nothing to amend: edit campaign.yaml, then sophron approve")
-    version = int(base.record["version"])
+    version = base.record.version
     old = amendment_journal.signed_spec(root, base.hash)
     before = waiting(root, base.hash)
     why = _reasons(before, rationale)
@@ -56,7 +56,7 @@ def draft(
     write_text(path, text)
     try:
         new = load(path)
-        agents = agents_changed(root, new, base.record)
+        agents = agents_changed(root, new, base.record.agents)
         changes = _changes(old, new, version + 1) + [another_agent(rule) for rule in agents]
         _refuse_nothing(changes, before)
     finally:
@@ -125,9 +125,11 @@ def _changes(old: Spec, new: Spec, version: int) -> list[str]:
     return list(differences(old.data, new.data))
 
 
-def agents_changed(root: Path, spec: Spec, record: Mapping[str, Any]) -> list[str]:
-    """Rules whose agent is not what was signed: an edited prompt, skill, schema, or another model."""
-    signed = record.get("agents", {})  # an approval from before agents were signed names none
+def agents_changed(root: Path, spec: Spec, signed: Mapping[str, str]) -> list[str]:
+    """Rules whose agent is not what was signed: an edited prompt, skill, schema, or another model.
+
+    signed: rule -> digest; an approval from before agents were signed has none.
+    """
     now = {rule: agent_rules.digest_of(root, spec, rule) for rule in signed}
     return [rule for rule in sorted(signed) if now[rule] != signed[rule]]
 
@@ -141,8 +143,8 @@ def _withdrawn(root: Path, version: int) -> str:
     """The spec text in force before `version` was signed."""
     texts: dict[int, str] = {}
     for path in approvals.logged(root):
-        record = documents.load_record(path, "version")
-        texts[record["version"]] = read_text(path.with_name(f"{path.stem}.{SPEC_NAME}"))
+        record = typed_json.load(path, approvals.ApprovalRecord)
+        texts[record.version] = read_text(path.with_name(f"{path.stem}.{SPEC_NAME}"))
     if version not in texts or version - 1 not in texts:
         known = ", ".join(str(one) for one in sorted(texts) if one - 1 in texts) or "none"
         raise UserError(f"version {version} cannot be withdrawn; versions with a predecessor: {known}")

@@ -6,23 +6,23 @@ journal that somebody else wrote does nothing, and a half applied one can always
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from sophron.campaign.approval import known_signers
 from sophron.campaign.execution import outcome_store
 from sophron.campaign.spec import amendment_draft, stage_resources
 from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
 from sophron.interfaces.kind import StageKind
-from sophron.records import approvals, documents, events, signatures
-from sophron.records.approvals import DRIVER_LOCK
+from sophron.records import approvals, documents, events, signatures, typed_json
+from sophron.records.approvals import DRIVER_LOCK, Amendment, ApprovalRecord
 from sophron.records.atomic import create_bytes, move, write_json, write_text
 from sophron.records.canonical_json import file_digest
 from sophron.records.errors import Refused, UserError
 from sophron.records.file_lock import FileLock, LockHeldError
 from sophron.records.files import read_bytes, read_text
+from sophron.records.typed_json import from_json, to_json
 
 REPORT = (*outcome_store.REPORT_NAMES, "signed")
 
@@ -37,10 +37,9 @@ class Journal:
     signers_text: str
 
     @property
-    def content(self) -> Mapping[str, Any]:
-        """The record as plain data."""
-        content: Mapping[str, Any] = json.loads(self.record)
-        return content
+    def content(self) -> ApprovalRecord:
+        """The record that was signed. RecordError, a ValueError, for text that is none."""
+        return from_json(ApprovalRecord, json.loads(self.record))
 
 
 def begin(root: Path, journal: Journal) -> None:
@@ -73,9 +72,9 @@ def finish_locked(root: Path) -> bool:
         approval = approvals.signed(root, journal.record.encode(), journal.signature, _path(root))
     except Refused as error:
         raise Refused(f"{_path(root)}: is not validly signed; remove it and look: sophron review ({error})") from None
-    known_signers.check_keys(root, str(approval.record["campaign"]))
+    known_signers.check_keys(root, approval.record.campaign)
     last = approvals.newest(root)
-    if last is not None and last.hash not in (approval.hash, approval.record["previous"]):
+    if last is not None and last.hash not in (approval.hash, approval.record.previous):
         raise Refused(f"{_path(root)}: does not follow the approval in force; remove it and look: sophron review")
     _apply(root, journal)
     return True
@@ -107,7 +106,7 @@ def _read(root: Path) -> Journal:
     """The journal on disk. UserError where it is none, or where its texts are not those that its record names."""
     try:
         journal = Journal(**documents.load_json(_path(root)))
-        names = {journal.content["spec_file"]: journal.spec_text, journal.content["signers"]: journal.signers_text}
+        names = {journal.content.spec_file: journal.spec_text, journal.content.signers: journal.signers_text}
         sound = all(hashlib.sha256(text.encode()).hexdigest() == name for name, text in names.items())
     except (TypeError, ValueError, KeyError, AttributeError):
         sound = False
@@ -123,15 +122,15 @@ def _path(root: Path) -> Path:
 def _apply(root: Path, journal: Journal) -> None:
     record = journal.content
     _log(root, journal)
-    if record["amendment"]:
+    if record.amendment and record.previous:
         name = hashlib.sha256(journal.record.encode()).hexdigest()
-        old, new = signed_spec(root, record["previous"]), signed_spec(root, name)
-        before = documents.load_json(_signed_record(root, record["previous"])).get("agents", {})
-        agents = [rule for rule, digest in before.items() if record["agents"].get(rule) != digest]
-        _set_aside(root, record["amendment"], old, new, agents)
-        by, time = f"amendment to version {record['version']}", record["amendment"]["timestamp"]
+        old, new = signed_spec(root, record.previous), signed_spec(root, name)
+        before = typed_json.load(_signed_record(root, record.previous), ApprovalRecord).agents
+        agents = [rule for rule, digest in before.items() if record.agents.get(rule) != digest]
+        _set_aside(root, record.amendment, old, new, agents)
+        by, time = f"amendment to version {record.version}", record.amendment.timestamp
         stage_resources.end_overlays(root, old.mechanical_blocks, new.mechanical_blocks, by=by, timestamp=time)
-    if file_digest(root / SPEC_NAME, missing_ok=True) != record["spec_file"]:
+    if file_digest(root / SPEC_NAME, missing_ok=True) != record.spec_file:
         write_text(root / SPEC_NAME, journal.spec_text)
     _tell(root, journal)
     _write_gate(root, journal.record, journal.signature)
@@ -195,21 +194,21 @@ def _tell(root: Path, journal: Journal) -> None:
     told, _ = events.read(root)
     if any(event["event"] == "approved" and event.get("record") == name for event in told):
         return
-    amendment = record["amendment"]
+    amendment = record.amendment
     if amendment:
-        events.append(root, "sophron", "amended", **amendment)
-        for stage in amendment["invalidated_stages"]:
-            events.append(root, "sophron", "invalidated", stage=stage, version=amendment["version"] - 1)
-    events.append(root, "sophron", "approved", version=record["version"], approver=record["approver"], record=name)
+        events.append(root, "sophron", "amended", **to_json(amendment))
+        for stage in amendment.invalidated_stages:
+            events.append(root, "sophron", "invalidated", stage=stage, version=amendment.version - 1)
+    events.append(root, "sophron", "approved", version=record.version, approver=record.approver, record=name)
 
 
-def _set_aside(root: Path, amendment: Mapping[str, Any], old: Spec, new: Spec, agents: list[str]) -> None:
+def _set_aside(root: Path, amendment: Amendment, old: Spec, new: Spec, agents: list[str]) -> None:
     """Move what the amended stages and agents left to `invalidated/v<superseded version>/`; nothing is deleted.
 
     Old verdicts of stages that are only judged anew go there too: a missing verdict is made again whatever else
     runs, while Snakemake does not look at the params of a step behind another one that runs.
     """
-    stages = amendment["invalidated_stages"]
+    stages = amendment.invalidated_stages
     verdicts = [name for name in _judged_anew(old, new) if name not in stages]
     if not stages and not verdicts and not agents:
         return

@@ -4,7 +4,7 @@ import getpass
 import hashlib
 import json
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,12 +54,12 @@ def propose(root: Path, snakefile: Path | None = None, probe: ProbeSpec | None =
     if drafted and (in_force is None or drafted.base != in_force.hash):
         raise UserError("the draft amends an approval that is no longer in force; draft it again: sophron amend")
     spec = load(root / approvals.FOLDER / amendment_draft.DRAFT_SPEC_NAME if drafted else root / SPEC_NAME)
-    if in_force and not drafted and spec.digest != in_force.record["spec"]:
+    if in_force and not drafted and spec.digest != in_force.record.spec:
         raise UserError(
-            f"{root / SPEC_NAME}: was changed since version {in_force.record['version']} was signed; "
+            f"{root / SPEC_NAME}: was changed since version {in_force.record.version} was signed; "
             "draft the change: sophron amend --rationale 'why'"
         )
-    changed = amend.agents_changed(root, spec, in_force.record) if in_force else []
+    changed = amend.agents_changed(root, spec, in_force.record.agents) if in_force else []
     if changed and not drafted:
         told = "; ".join(map(amend.another_agent, changed))
         raise UserError(f"{told} than was signed; draft the change: sophron amend --rationale 'why'")
@@ -77,7 +77,7 @@ def propose(root: Path, snakefile: Path | None = None, probe: ProbeSpec | None =
     return Proposal(root, plan, text, drafted, None if probe is None else probe(spec), old)
 
 
-def _amendment(drafted: amendment_draft.Draft) -> dict[str, Any]:
+def _amendment(drafted: amendment_draft.Draft) -> dict[str, object]:
     return {
         "version": drafted.version,
         "changes": drafted.changes,
@@ -133,7 +133,7 @@ def refusal(reasons: Sequence[str]) -> str:
     return reasons[0] if len(reasons) == 1 else "\n  - ".join(["the gate stays closed:", *reasons])
 
 
-def sign(proposal: Proposal, key: Path, approver: str | None = None) -> Mapping[str, Any]:
+def sign(proposal: Proposal, key: Path, approver: str | None = None) -> approvals.ApprovalRecord:
     """Sign a proposal with an SSH key and put it into force; the record. The caller holds `locks.signing`.
 
     Raises Refused while the gate must stay closed, and for a key that is not trusted, is revoked or has expired.
@@ -165,8 +165,9 @@ def sign(proposal: Proposal, key: Path, approver: str | None = None) -> Mapping[
     proposal.plan.store(root)
     known_signers.remember_keys(root, campaign)
     amendment_journal.begin(root, Journal(text, signature, spec_text, signers))
-    known_signers.remember(approvals.signed_gate(root))
-    return record
+    in_force = approvals.signed_gate(root)
+    known_signers.remember(in_force)
+    return in_force.record
 
 
 def _first_signer(key: Path, approver: str | None, campaign: str) -> str:

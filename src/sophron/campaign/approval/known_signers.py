@@ -50,8 +50,8 @@ def fingerprints(root: Path) -> list[str]:
 
 def remember(approval: Approval) -> None:
     """Note an approval that was just signed here, with the keys it trusts."""
-    entry = {"last": approval.hash, "version": approval.record["version"]}
-    _note(approval.root, approval.record["campaign"], entry)
+    entry = {"last": approval.hash, "version": approval.record.version}
+    _note(approval.root, approval.record.campaign, entry)
 
 
 def remember_keys(root: Path, campaign: str) -> None:
@@ -100,8 +100,8 @@ def check_keys(root: Path, campaign: str) -> None:
 
 def check(approval: Approval) -> None:
     """Refuse a campaign whose signers or history are not those that this user knows. A new machine knows nothing."""
-    check_keys(approval.root, approval.record["campaign"])
-    entry = _read().get(_key(approval.root, approval.record["campaign"]), {})
+    check_keys(approval.root, approval.record.campaign)
+    entry = _read().get(_key(approval.root, approval.record.campaign), {})
     if entry.get("last", approval.hash) not in history(approval):
         raise Refused(
             f"this is not the last approval you signed here (version {entry['version']}): the folder was rolled back; "
@@ -115,7 +115,7 @@ def history(approval: Approval) -> list[str]:
     for path in logged(approval.root):
         record = documents.load_json(path)
         records[file_digest(path)] = record.get("previous") if isinstance(record, dict) else None
-    chain, previous = [approval.hash], approval.record["previous"]
+    chain, previous = [approval.hash], approval.record.previous
     while previous and previous not in chain:
         chain.append(previous)
         previous = records.get(previous)

@@ -1,7 +1,6 @@
 """What the records say of a campaign's past: tries and their cost, approvals and amendments, what went wrong."""
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,14 +29,13 @@ class Try:
 class Signed:
     """One approval of the chain that leads to the one in force. hash: hex sha256 of the signed bytes."""
 
-    record: Mapping[str, Any]
+    record: approvals.ApprovalRecord
     hash: str
 
     @property
-    def amendment(self) -> Mapping[str, Any] | None:
+    def amendment(self) -> approvals.Amendment | None:
         """What it changed; None for a first approval and for the same plan signed again."""
-        found: Mapping[str, Any] | None = self.record["amendment"]
-        return found
+        return self.record.amendment
 
 
 @dataclass(frozen=True)
@@ -82,11 +80,11 @@ def approval_chain(in_force: approvals.Approval) -> list[Signed]:
     records = [read_bytes(path) for path in approvals.logged(in_force.root)]
     logged = {hashlib.sha256(data).hexdigest(): data for data in records}
     chain = [Signed(in_force.record, in_force.hash)]
-    while previous := chain[-1].record["previous"]:
+    while previous := chain[-1].record.previous:
         if previous not in logged:
-            before = chain[-1].record["version"]
+            before = chain[-1].record.version
             raise Refused(f"{in_force.root}: the approval log lacks a record before version {before}; restore it")
-        chain.append(Signed(json.loads(logged[previous]), previous))
+        chain.append(Signed(approvals.parse(logged[previous], in_force.root), previous))
     return chain[::-1]
 
 

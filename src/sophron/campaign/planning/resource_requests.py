@@ -6,6 +6,7 @@ from typing import Any
 
 from sophron.campaign.planning import profiles
 from sophron.campaign.spec.spec import Spec
+from sophron.records.approvals import ApprovalRecord
 from sophron.records.documents import Document, load_yaml, validate
 from sophron.records.errors import Refused, UserError
 from sophron.records.package_data import resource
@@ -29,7 +30,7 @@ SERVICE_CEILINGS = {"cores": 1, "memory_mb": 4000, "runtime_min": 60, "gpus": 0}
 NODES = 1  # a step runs on one node
 
 
-def check_jobs(jobs: Iterable[Any], record: Mapping[str, Any]) -> None:
+def check_jobs(jobs: Iterable[Any], record: ApprovalRecord) -> None:
     """Raise Refused if a job would reserve more than was signed, in any of its tries, or something that was not.
 
     jobs: Snakemake's; a profile, a command line or a host may have given them other resources than the rules do.
@@ -43,12 +44,12 @@ def check_jobs(jobs: Iterable[Any], record: Mapping[str, Any]) -> None:
             continue
         of_stage = shell.startswith(STAGE_VERB)
         who = f"the stage {shell.split()[2]}" if of_stage else f"the rule {job.rule.name}"
-        ceilings = record["ceilings"].get(shell.split()[2], {}) if of_stage else record["service_ceilings"]
+        ceilings = record.ceilings.get(shell.split()[2], {}) if of_stage else record.service_ceilings
         tries = [job.attempt] if who in seen else range(1, job.restart_times + 2)
         for attempt in tries:
             reserved, names = _reserved(job, attempt)
             _check(who, reserved, {**ceilings, "nodes": NODES})
-            _check_names(who, names, record["resources"])
+            _check_names(who, names, record.resources)
         seen.add(who)
 
 

@@ -32,7 +32,7 @@ def metadata(report: Report, folder: Path, page: Path) -> Mapping[str, Any]:
     own. A folder of their own, for a host may have results lie in the campaign folder itself.
     """
     graph = Graph(folder.absolute())
-    people = {signed.record["approver"]: graph.person(signed.record["approver"]) for signed in report.chain}
+    people = {signed.record.approver: graph.person(signed.record.approver) for signed in report.chain}
     spec_file = _signed_files(graph, report, people)
     looped = {stage.name: list(_looped(report, stage)) for stage in report.stages}
     steps = [step for stage in report.stages for step in (*stage.steps, *looped[stage.name])]
@@ -102,15 +102,15 @@ def _signed_files(graph: Graph, report: Report, people: Mapping[str, str]) -> st
     for signed in report.chain:
         amendment = signed.amendment
         in_force = signed is report.chain[-1]
-        person = people[signed.record["approver"]]
+        person = people[signed.record.approver]
         graph.action(
             f"#approval-{signed.hash[:16]}",
             "AuthorizeAction",
-            name=f"approval of version {signed.record['version']}",
-            description="; ".join([amendment["rationale"], *amendment["changes"]]) if amendment else None,
+            name=f"approval of version {signed.record.version}",
+            description="; ".join([amendment.rationale, *amendment.changes]) if amendment else None,
             agent=ref(person),
             prov__wasAssociatedWith=ref(person),
-            endTime=signed.record["time"],
+            endTime=signed.record.time,
             object=ref(ids[SPEC_NAME]) if in_force else None,
             result=ref(ids["approval.json"]) if in_force else None,
         )

@@ -160,7 +160,7 @@ class Report:
     def ended(self) -> str:
         """When the last try ended; the last approval's time if none did."""
         times = [one.ended for stage in self.stages for one in stage.all_tries if one.ended]
-        return max(times, default=str(self.chain[-1].record["time"]))
+        return max(times, default=self.chain[-1].record.time)
 
 
 def collect(root: Path, spec: Spec, in_force: approvals.Approval) -> Report:

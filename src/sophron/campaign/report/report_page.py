@@ -161,9 +161,9 @@ def stage_cost(stage: StageReport) -> dict[str, Any]:
 
 def loop_bound(gathered: Report, stage: StageReport) -> float:
     """Core-hours that the loop of a stage may take: ceilings x attempts of as many steps as the approval signs."""
-    signed = gathered.chain[-1].record["templates"]
+    signed = gathered.chain[-1].record.templates
     parts = [part.name for part in stage.kind.parts if part.name in signed]
-    return float(sum(signed[name]["bound"] * gathered.spec.mechanical(name).core_hours() for name in parts))
+    return float(sum(signed[name].bound * gathered.spec.mechanical(name).core_hours() for name in parts))
 
 
 def loop_table(stage: str, loop: Loop) -> Table:

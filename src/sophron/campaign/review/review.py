@@ -301,13 +301,14 @@ def is_signed(proposal: approve.Proposal) -> bool:
     """Whether the approval in force says the same as the proposal."""
     from sophron.records import approvals
     from sophron.records.errors import Refused
+    from sophron.records.typed_json import to_json
 
     try:
-        record = approvals.valid_approval(proposal.root).record
+        record = to_json(approvals.valid_approval(proposal.root).record)
     except Refused:
         return False
     statement = proposal.plan.statement(proposal.root)
-    return all(record.get(key) == value for key, value in statement.items() if key not in ("spec_file", "files"))
+    return all(record[key] == value for key, value in statement.items() if key not in ("spec_file", "files"))
 
 
 def own_first(rules: Mapping[str, int]) -> dict[str, int]:

@@ -68,16 +68,16 @@ def _protect_jobs(root: Path) -> None:
 def check_agents(approval: approvals.Approval) -> None:
     """Raise Refused if an agent is not the signed one: better now than after days, when the report asks for it."""
     root, record = approval.root, approval.record
-    changed = amend.agents_changed(root, load(root / SPEC_NAME), record)
+    changed = amend.agents_changed(root, load(root / SPEC_NAME), record.agents)
     if changed:
-        files = code_digest.read(root, record["kind_folder"], record["loaded"])
+        files = code_digest.read(root, record.kind_folder, record.loaded)
         names = code_digest.changed(approvals.signed_files(root, record), files, [code_digest.PROMPTS])
         raise Refused(approvals.another_agent(" and ".join(changed), names))
 
 
 def check_shell(root: Path) -> None:
     """Raise Refused if something puts another text around every shell line than was signed; no step could see that."""
-    signed = approvals.signed_gate(root).record["shell"]
+    signed = approvals.signed_gate(root).record.shell
     if workflow_of(root) is not None and around_shell_lines() != signed:
         raise Refused(
             "this workflow sets a shell prefix or suffix that is not the signed one; "

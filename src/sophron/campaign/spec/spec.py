@@ -271,7 +271,7 @@ def load(path: Path) -> Spec:
 def load_signed(approval: Approval) -> Spec:
     """Return the spec that a valid approval is for. It was checked before it was signed, so it is only read."""
     spec = Spec(documents.load_yaml(approval.root / SPEC_NAME))
-    if spec.digest != approval.record["spec"]:
+    if spec.digest != approval.record.spec:
         raise UserError(f"{approval.root / SPEC_NAME}: was changed just now; run again what asked for it")
     return spec
 
