@@ -9,6 +9,7 @@ import toy
 from sophron.campaign.report import loop_statistics, report_page
 from sophron.campaign.report.loop_statistics import Loop, Ran
 from sophron.campaign.spec import spec
+from sophron.records.events import Event
 
 
 @pytest.fixture
@@ -29,11 +30,11 @@ def tried(root, step, number, begun, *, ended, status="done", cores=1):
     (folder / "try.json").write_text(json.dumps(note))
     rule, *values = step.split("-")
     where = dict(zip(("round", "item"), values, strict=False))
-    return {"event": "step_started", "step": step, "rule": rule, "wildcards": where, "time": at(begun)}
+    return Event(at(begun), "sophron", "step_started", step=step, rule=rule, wildcards=where)
 
 
 def answered(step, ended, wall_s):
-    return {"event": "agent_answered", "step": step, "time": at(ended), "wall_s": wall_s}
+    return Event(at(ended), "sophron", "agent_answered", step=step, wall_s=wall_s)
 
 
 def test_wall_time_is_that_in_which_something_ran(search):
@@ -47,7 +48,7 @@ def test_wall_time_is_that_in_which_something_ran(search):
         tried(root, "weigh-0", 1, 104, ended=105),
         answered("advise-0", 3, 2.5),
         answered("advise-0", 9, 1.0),
-        {"event": "agent_answered", "step": "advise-1", "time": at(9)},
+        answered("advise-1", 9, None),
         answered("caveats", 200, 1.0),
     ]
     loop = loop_statistics.collect(root, loaded, recorded)["search"]

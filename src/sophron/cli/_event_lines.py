@@ -4,16 +4,15 @@ The logger prints these lines in the terminal of the run, `sophron watch` in any
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from sophron.campaign.rendering import formatting
 from sophron.campaign.state import projector as states
 from sophron.campaign.state.progress_log import plain
 from sophron.records import events, sanitize
+from sophron.records.events import Event
 
 TAIL_BYTES = 65_536
 LONG_S = 100.0
@@ -71,6 +70,19 @@ def _memory(memory_mb: float | None) -> str:
     return "" if memory_mb is None else f"{memory_mb:,.0f} MB"
 
 
+@dataclass
+class _Step:
+    """What was read of a step so far. since: when it was queued; log: its log or folder of logs; text: what it says."""
+
+    since: str | None = None
+    log: str | None = None
+    status: str | None = None
+    reason: str | None = None
+    wall_s: float | None = None
+    peak_memory_mb: float | None = None
+    text: str = ""
+
+
 class EventLines:
     """Reads a campaign's events on and tells what people want to know of them. since: byte to begin at (now: None)."""
 
@@ -78,89 +90,92 @@ class EventLines:
         path = root / events.FILE
         self._root = root
         self._offset = since if since is not None else path.stat().st_size if path.exists() else 0
-        self._steps: dict[str, dict[str, Any]] = {}
+        self._steps: dict[str, _Step] = {}
 
     def read(self) -> list[Line]:
         """Return the lines of what happened since the last call."""
-        news, self._offset = events.read(self._root, self._offset)
+        news, self._offset = events.read_typed(self._root, self._offset)
         lines = []
         for event in news:
-            handler = getattr(self, f"_on_{event['event']}", None)
+            handler = getattr(self, f"_on_{event.event}", None)
             line = handler(event) if handler else None
             if line is not None:
                 lines.append(line)
         return lines
 
-    def _about(self, event: Mapping[str, Any]) -> dict[str, Any]:
-        return self._steps.setdefault(event["step"], {})
+    def _about(self, step: str) -> "_Step":
+        return self._steps.setdefault(step, _Step())
 
-    def _on_step_queued(self, event: Mapping[str, Any]) -> None:
-        kept = {key: event[key] for key in ("log",) if key in event}
-        self._about(event).update(since=event["time"], **kept)
+    def _on_step_queued(self, event: Event) -> None:
+        step = self._about(event.step)
+        step.since, step.log = event.time, event.log or step.log
 
-    def _on_step_started(self, event: Mapping[str, Any]) -> None:
-        self._about(event).update(log=event["log"], reason=None)
+    def _on_step_started(self, event: Event) -> None:
+        step = self._about(event.step)
+        step.log, step.reason = event.log, None
 
-    def _on_step_ended(self, event: Mapping[str, Any]) -> None:
-        self._about(event).update({key: event.get(key) for key in ("status", "reason", "wall_s", "peak_memory_mb")})
+    def _on_step_ended(self, event: Event) -> None:
+        step = self._about(event.step)
+        step.status, step.reason = event.status, event.reason
+        step.wall_s, step.peak_memory_mb = event.wall_s, event.peak_memory_mb
 
-    def _on_refused(self, event: Mapping[str, Any]) -> None:
-        self._about(event)["reason"] = event["reason"]
+    def _on_refused(self, event: Event) -> None:
+        self._about(event.step).reason = event.reason
 
     _on_agent_failed = _on_refused
 
-    def _on_verdict(self, event: Mapping[str, Any]) -> None:
-        self._about({"step": f"verify-{event['stage']}"})["text"] = event["verdict"]
-        if event["verdict"] == "fail":
-            self._about({"step": f"accept-{event['stage']}"})["reason"] = "; ".join(event["failed"])
+    def _on_verdict(self, event: Event) -> None:
+        self._about(f"verify-{event.stage}").text = event.verdict
+        if event.verdict == "fail":
+            self._about(f"accept-{event.stage}").reason = "; ".join(event.failed)
 
-    def _on_agent_answered(self, event: Mapping[str, Any]) -> None:
-        self._about(event)["text"] = f"{event['model']}: {plain(event['summary'])}"
+    def _on_agent_answered(self, event: Event) -> None:
+        self._about(event.step).text = f"{event.model}: {plain(event.summary)}"
 
-    def _on_job_finished(self, event: Mapping[str, Any]) -> Line:
-        step = self._steps.pop(event["step"], {})
-        failed = step.get("status") == "failed"
-        seconds = step.get("wall_s")
+    def _on_job_finished(self, event: Event) -> Line:
+        step = self._steps.pop(event.step, _Step())
+        failed = step.status == "failed"
+        seconds = step.wall_s
         return Line(
             "failed" if failed else "done",
-            event["step"],
-            event["stage"] or "",
-            _since(step.get("since"), event["time"]) if seconds is None else seconds,
-            step.get("peak_memory_mb"),
-            (event["done"], event["total"]) if "done" in event else None,
-            plain(str(step.get("reason"))) if failed else step.get("text") or _lacking(step.get("reason")),
+            event.step,
+            event.stage or "",
+            _since(step.since, event.time) if seconds is None else seconds,
+            step.peak_memory_mb,
+            None if event.done is None or event.total is None else (event.done, event.total),
+            plain(str(step.reason)) if failed else step.text or _lacking(step.reason),
         )
 
-    def _on_job_error(self, event: Mapping[str, Any]) -> Line:
-        step = self._steps.pop(event["step"], {})
-        cause, ended = plain(step.get("reason") or ""), event["exit"] or "its end is unknown"
-        log = step.get("log")
+    def _on_job_error(self, event: Event) -> Line:
+        step = self._steps.pop(event.step, _Step())
+        cause, ended = plain(step.reason or ""), event.exit or "its end is unknown"
+        log = step.log
         decisive = decisive_line(self._root / log) if log else None
         if not cause:
             cause, decisive = decisive or ended, None
-        cause += _following(step.get("status"))
-        if event["step"] == "gate":
+        cause += _following(step.status)
+        if event.step == "gate":
             return Line("gate", text=cause)
         below = [] if decisive is None or decisive in cause or cause in decisive else [decisive]
         below += [f"log: {log}"] if log else []
         following = states.stored(self._root)
         below += [f"next: {following['next_command']}"] if following and following["next_command"] else []
-        return Line("failed", event["step"], event["stage"] or "", text=cause, below=tuple(below))
+        return Line("failed", event.step, event.stage or "", text=cause, below=tuple(below))
 
-    def _on_run_error(self, event: Mapping[str, Any]) -> Line:
-        return Line("error", text=plain(event["reason"]))
+    def _on_run_error(self, event: Event) -> Line:
+        return Line("error", text=plain(event.reason or ""))
 
-    def _on_drafted(self, event: Mapping[str, Any]) -> Line:
+    def _on_drafted(self, event: Event) -> Line:
         waits = "waits for a signature: sophron review, sophron approve"
-        return Line("gate", text=f"version {event['version']} is drafted and {waits}")
+        return Line("gate", text=f"version {event.version} is drafted and {waits}")
 
-    def _on_approved(self, event: Mapping[str, Any]) -> Line:
-        return Line("gate", text=f"version {event['version']} is signed by {sanitize.one_line(event['approver'])}")
+    def _on_approved(self, event: Event) -> Line:
+        return Line("gate", text=f"version {event.version} is signed by {sanitize.one_line(event.approver)}")
 
-    def _on_run_ended(self, event: Mapping[str, Any]) -> Line:
+    def _on_run_ended(self, event: Event) -> Line:
         state = states.stored(self._root)
         following = f"; next: {state['next_command'] or 'sophron answer'}" if state else ""
-        return Line("ended", text=f"{event['done']} of {event['total']} jobs done{following}")
+        return Line("ended", text=f"{event.done} of {event.total} jobs done{following}")
 
 
 def _following(status: str | None) -> str:

@@ -4,11 +4,15 @@
 fields are those of `schemas/event.schema.yaml`.
 """
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sophron.interfaces.json_object import JsonObject
 from sophron.records import clock, jsonl
 from sophron.records.file_lock import FileLock
+from sophron.records.typed_json import RecordError, from_json
 
 FILE = Path("records", "events.jsonl")
 LOCK = Path("records", "events.lock")
@@ -51,6 +55,37 @@ REQUIRED: dict[str, frozenset[str]] = {
 _SYNCED = frozenset({"spec_loaded", "approved", "amended", "invalidated"})
 
 
+@dataclass(frozen=True)
+class Event:
+    """One line of the record, of any name: the fields of `schemas/event.schema.yaml` that the library reads.
+
+    Which of them an event has is said by `REQUIRED`; the others keep their defaults.
+    """
+
+    time: str
+    actor: str
+    event: str
+    step: str = ""
+    stage: str | None = None
+    rule: str = ""
+    wildcards: Mapping[str, str] = field(default_factory=dict)
+    log: str | None = None
+    status: str | None = None
+    reason: str | None = None
+    exit: str | None = None
+    wall_s: float | None = None
+    peak_memory_mb: float | None = None
+    done: int | None = None
+    total: int | None = None
+    verdict: str = ""
+    failed: Sequence[str] = ()
+    model: str = ""
+    summary: str = ""
+    version: int = 0
+    approver: str = ""
+    snakemake_version: str = ""
+
+
 def append(root: Path, actor: str, event: str, **fields: Any) -> None:
     """Add one event to the campaign at `root`; `actor` is the tool that acts, e.g. "sophron" or "snakemake".
 
@@ -76,7 +111,20 @@ def read(root: Path, offset: int = 0) -> tuple[list[dict[str, Any]], int]:
     return [event for event in records if _is_whole(event)], end
 
 
-def _is_whole(event: dict[str, Any]) -> bool:
+def read_typed(root: Path, offset: int = 0) -> tuple[list[Event], int]:
+    """`read` for who looks at events one by one; an event with a value of another type is skipped as a torn line is."""
+    found, end = read(root, offset)
+    return [event for event in map(_typed, found) if event is not None], end
+
+
+def _typed(event: JsonObject) -> Event | None:
+    try:
+        return from_json(Event, event)
+    except RecordError:
+        return None
+
+
+def _is_whole(event: JsonObject) -> bool:
     if not isinstance(event.get("event"), str):
         return False
     required = REQUIRED.get(event["event"])

@@ -10,7 +10,7 @@ from sophron.records import files
 from sophron.records.errors import UserError
 
 
-def append(path: Path, record: Mapping[str, Any], *, sync: bool = False) -> None:
+def append(path: Path, record: Mapping[str, object], *, sync: bool = False) -> None:
     """Add one record; the caller holds the file's lock. A line that a kill tore is closed first.
 
     sync: wait until it is on the disk. UserError if the disk takes only a part of it.

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from sophron.records import atomic, documents, events
 from sophron.records.approvals import Approval
@@ -28,7 +27,7 @@ def stands(root: Path, approval: Approval) -> bool:
         return False
 
 
-def _content(root: Path, approval: Approval) -> dict[str, Any]:
+def _content(root: Path, approval: Approval) -> dict[str, object]:
     happened = (root / events.FILE).stat().st_size if (root / events.FILE).exists() else 0
     return {"approval": approval.hash, "events": happened, "files": digest(sorted(_files(root)))}
 

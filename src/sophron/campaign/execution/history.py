@@ -1,10 +1,9 @@
 """What the records say of a campaign's past: tries and their cost, approvals and amendments, what went wrong."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sophron.campaign.execution.outcome_store import record_folder
 from sophron.records import approvals, documents, events
@@ -90,18 +89,18 @@ def approval_chain(in_force: approvals.Approval) -> list[Signed]:
 
 def troubles(root: Path) -> list[Trouble]:
     """Refused steps, failed and killed tries, failed verdicts, errors of Snakemake; in their order."""
-    found = [_trouble(event) for event in events.read(root)[0]]
+    found = [_trouble(event) for event in events.read_typed(root)[0]]
     return [trouble for trouble in found if trouble is not None]
 
 
-def _trouble(event: Mapping[str, Any]) -> Trouble | None:
-    name, time = event["event"], event["time"]
+def _trouble(event: events.Event) -> Trouble | None:
+    name, time = event.event, event.time
     if name == "refused":
-        return Trouble(time, f"{event['step']} was refused", event["reason"])
-    if name == "step_ended" and event["status"] != "done":
-        return Trouble(time, f"{event['step']}: {event['status']}", event.get("reason") or "")
-    if name == "verdict" and event["verdict"] != "pass":
-        return Trouble(time, f"{event['stage']} failed its criteria", "; ".join(event["failed"]))
+        return Trouble(time, f"{event.step} was refused", event.reason or "")
+    if name == "step_ended" and event.status != "done":
+        return Trouble(time, f"{event.step}: {event.status}", event.reason or "")
+    if name == "verdict" and event.verdict != "pass":
+        return Trouble(time, f"{event.stage} failed its criteria", "; ".join(event.failed))
     if name == "run_error":
-        return Trouble(time, "Snakemake stopped", event["reason"])
+        return Trouble(time, "Snakemake stopped", event.reason or "")
     return None

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from sophron.interfaces.json_object import JsonObject
 from sophron.records import documents
 from sophron.records.canonical_json import digest
 from sophron.records.errors import UserError
@@ -50,9 +51,9 @@ class AgentFile:
         return str(own) if Path(f"{own}.schema.yaml").is_file() else f"agents/{self.front['output']}"
 
     @cached_property
-    def schema(self) -> Mapping[str, Any]:
+    def schema(self) -> JsonObject:
         """JSON Schema of its answer."""
-        content: Mapping[str, Any] = documents.schema(self.schema_name)
+        content: JsonObject = documents.schema(self.schema_name)
         return content
 
     def digest(self, models: Mapping[str, Any]) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import Any
 
 from sophron.campaign.planning import agent_definitions
 from sophron.campaign.spec.spec import Spec
@@ -58,7 +57,7 @@ class Template:
         return prod(len(values) for values in self.ranges.values())
 
     @property
-    def statement(self) -> dict[str, Any]:
+    def statement(self) -> dict[str, object]:
         """Plain data, for the plan and the approval."""
         return {"shell": self.shell, "digest": self.digest, "ranges": dict(self.ranges), "bound": self.bound}
 

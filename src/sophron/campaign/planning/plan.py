@@ -100,7 +100,7 @@ class Plan:
         return digest({"steps": self.listing_hash, "templates": self._templates, "ceilings": self.ceilings})
 
     @property
-    def _templates(self) -> dict[str, dict[str, Any]]:
+    def _templates(self) -> dict[str, dict[str, object]]:
         return {template.rule: template.statement for template in self.templates}
 
     @cached_property
@@ -160,7 +160,7 @@ class Plan:
         hours = round(100 * sum(self.core_hours().values()), 6)
         return {"steps": self.most_steps, "core_hours": math.ceil(hours) / 100}
 
-    def envelope(self) -> dict[str, Any]:
+    def envelope(self) -> dict[str, float]:
         """What is signed, a hard cap each: the limits of the spec, and where it has none the plan's own bounds.
 
         Without limits on model calls a campaign whose agents ask a model may take the schema's defaults.
@@ -203,7 +203,7 @@ class Plan:
         """The code that the plan was made with."""
         return code_digest.read(root, self.kind_folder, self.loaded)
 
-    def statement(self, root: Path) -> dict[str, Any]:
+    def statement(self, root: Path) -> dict[str, object]:
         """What an approval says, apart from who signed when: equal plans give equal statements."""
         return {
             "campaign": self.spec.campaign,

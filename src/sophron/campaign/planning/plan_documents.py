@@ -33,7 +33,7 @@ def documents(spec: Mapping[str, Any], plan_summary: Mapping[str, Any]) -> dict[
     return {name: _render(f"{name}.j2", values) for name in (DESIGN, PLAN)}
 
 
-def _render(template: str, values: Mapping[str, Any]) -> str:
+def _render(template: str, values: Mapping[str, object]) -> str:
     # Markdown, not HTML: what a person or an agent wrote is escaped by the filters below, one by one.
     folder = resource("campaign", "templates")
     environment = templates.environment(folder, autoescape=False, trim_blocks=True, lstrip_blocks=True)

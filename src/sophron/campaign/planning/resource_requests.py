@@ -53,7 +53,7 @@ def check_jobs(jobs: Iterable[Any], record: ApprovalRecord) -> None:
         seen.add(who)
 
 
-def _reserved(job: Any, attempt: int) -> tuple[dict[str, Any], list[str]]:
+def _reserved(job: Any, attempt: int) -> tuple[dict[str, float], list[str]]:
     """Cores, memory in MB, minutes, GPUs and nodes of a try, and the names of all that it asks for.
 
     The job is as before afterwards.
@@ -77,7 +77,7 @@ def _reserved(job: Any, attempt: int) -> tuple[dict[str, Any], list[str]]:
             job.attempt = before
 
 
-def _check(who: str, reserved: Mapping[str, Any], ceilings: Mapping[str, int]) -> None:
+def _check(who: str, reserved: Mapping[str, float], ceilings: Mapping[str, int]) -> None:
     for key, value in reserved.items():
         if key in ceilings and isinstance(value, int | float) and value > ceilings[key]:
             raise Refused(

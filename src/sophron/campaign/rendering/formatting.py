@@ -15,7 +15,7 @@ def plain(value: Any) -> str:
     return one_line(json.dumps(value, ensure_ascii=False))
 
 
-def flat(block: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+def flat(block: Mapping[str, object], above: str = "") -> Iterator[tuple[str, object]]:
     """`(dotted key, value)` of nested mappings; a list of mappings is counted through, other lists stay whole."""
     for key, value in block.items():
         name = f"{above}.{key}" if above else str(key)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 TEMPLATES = ("campaign", "templates")
 
 
-def render(template: str, values: Mapping[str, Any]) -> str:
+def render(template: str, values: Mapping[str, object]) -> str:
     """Return a page from `templates/<template>`.
 
     Only values that were marked as safe (pictures of ours) pass unescaped.

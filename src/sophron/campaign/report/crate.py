@@ -6,7 +6,6 @@ RO-Crate 1.1 with the Process Run Crate profile 0.5, and PROV-O relations; the g
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from sophron import __version__
@@ -25,7 +24,7 @@ LICENSE = "The campaign states no license; ask its authors."
 SIGNED_FOLDER = "signed"
 
 
-def metadata(report: Report, folder: Path, page: Path) -> Mapping[str, Any]:
+def metadata(report: Report, folder: Path, page: Path) -> Mapping[str, object]:
     """The content of `ro-crate-metadata.json` in `folder`; page: the report, which is there already.
 
     What was signed is put into `signed/` beside it (campaign.yaml and its approval), so that the folder stands on its
@@ -52,7 +51,7 @@ def metadata(report: Report, folder: Path, page: Path) -> Mapping[str, Any]:
     return graph.document(_root(report, people) | _measured(graph, report), LICENSE)
 
 
-def _root(report: Report, people: Mapping[str, str]) -> dict[str, Any]:
+def _root(report: Report, people: Mapping[str, str]) -> dict[str, object]:
     spec, question = report.spec, report.spec.data["question"]
     found = [
         f"{answer.name}{f' of {answer.subject}' if answer.subject else ''} = "
@@ -70,7 +69,7 @@ def _root(report: Report, people: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _measured(graph: Graph, report: Report) -> dict[str, Any]:
+def _measured(graph: Graph, report: Report) -> dict[str, object]:
     """The answers as numbers, each with its unit."""
     found = [
         ref(

@@ -13,9 +13,10 @@ from urllib.parse import quote
 
 from sophron.campaign.spec import engines
 
-Entity = dict[str, Any]
+Entity = dict[str, object]
 NAME = "ro-crate-metadata.json"
 CRATE = "https://w3id.org/ro/crate/1.1"
+LICENSE_ID = "#license"
 PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
 CONTEXT = [
     f"{CRATE}/context",
@@ -88,16 +89,16 @@ class Graph:
             url=engine.home_page if engine else HOME_PAGES.get(name),
         )
 
-    def document(self, root: Mapping[str, Any], license_about: str) -> dict[str, Any]:
+    def document(self, root: Mapping[str, object], license_about: str) -> dict[str, object]:
         """Return the content of `ro-crate-metadata.json`. root: properties of the crate itself beyond its parts.
 
         license_about: one sentence; neither a campaign nor a contract states a licence that could be named.
         """
-        terms: Entity = {"@id": "#license", "@type": "CreativeWork", "name": "No license stated"}
+        terms: Entity = {"@id": LICENSE_ID, "@type": "CreativeWork", "name": "No license stated"}
         crate: Entity = {
             "@id": "./",
             "@type": "Dataset",
-            "license": ref(terms["@id"]),
+            "license": ref(LICENSE_ID),
             "conformsTo": ref(PROFILE),
             "hasPart": [ref(one) for one in self.parts],
             "mentions": [ref(one) for one in self.mentions],

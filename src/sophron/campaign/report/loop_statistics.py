@@ -9,15 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from sophron.campaign.execution import history
 from sophron.campaign.execution.history import Try
 from sophron.campaign.spec.spec import Spec
 from sophron.interfaces.kind import AgentRule, StageKind
+from sophron.records.events import Event
 from sophron.records.step_identity import step_name
 
-Event = Mapping[str, Any]
 Span = tuple[float, float]
 
 
@@ -122,10 +121,10 @@ def _computed(
     """(round, part, what ran) for each step of a part that ever began."""
     begun: dict[str, tuple[str, str]] = {}
     for event in recorded:
-        if event["event"] == "step_started" and event["rule"] in parts:
-            counter = spec.unit(event["rule"]).wildcards[0]
-            if counter in event["wildcards"]:  # not in a record of a kind that counted otherwise
-                begun[event["step"]] = (event["wildcards"][counter], event["rule"])
+        if event.event == "step_started" and event.rule in parts:
+            counter = spec.unit(event.rule).wildcards[0]
+            if counter in event.wildcards:  # not in a record of a kind that counted otherwise
+                begun[event.step] = (event.wildcards[counter], event.rule)
     for step, (number, part) in begun.items():
         tries = history.tries(root, step)
         ended = Counter(one.status for one in tries)
@@ -144,11 +143,11 @@ def _asked(spec: Spec, stage: StageKind, recorded: Iterable[Event]) -> Iterator[
     users = {rule: _user(stage, asked) for rule, asked in rules.items()}
     answered: set[str] = set()
     for event in recorded:
-        if event["event"] == "agent_answered" and event["step"] in steps:
-            rule, where = steps[event["step"]]
-            ended, first = _seconds(event["time"]), event["step"] not in answered
-            answered.add(event["step"])
-            spans = [(ended - event["wall_s"], ended)] if "wall_s" in event else []
+        if event.event == "agent_answered" and event.step in steps:
+            rule, where = steps[event.step]
+            ended, first = _seconds(event.time), event.step not in answered
+            answered.add(event.step)
+            spans = [] if event.wall_s is None else [(ended - event.wall_s, ended)]
             yield where[rules[rule].wildcards[0]], agents(users[rule]), Ran(int(first), spans=spans)
 
 

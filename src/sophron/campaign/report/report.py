@@ -18,6 +18,7 @@ from sophron.campaign.execution.verdict import Verdict
 from sophron.campaign.report import loop_statistics
 from sophron.campaign.spec import question
 from sophron.campaign.spec.spec import Spec
+from sophron.interfaces.json_object import JsonObject
 from sophron.interfaces.kind import StageKind
 from sophron.records import approvals, documents, events
 from sophron.records.canonical_json import file_digest
@@ -98,12 +99,12 @@ class StageReport:
         return history.core_hours(self.all_tries) + looped
 
     @cached_property
-    def schema(self) -> Mapping[str, Any]:
+    def schema(self) -> JsonObject:
         """The schema of the stage as plain data."""
-        found: Mapping[str, Any] = documents.schema(self.kind.schema)
+        found: JsonObject = documents.schema(self.kind.schema)
         return found
 
-    def ordered(self, step: Finished) -> dict[str, Any]:
+    def ordered(self, step: Finished) -> dict[str, object]:
         """Return the result of a step in the order of the schema: what matters most comes first there."""
         place = {name: index for index, name in enumerate(self.schema["$defs"]["result"].get("properties", {}))}
         return dict(sorted(step.outcome.result.items(), key=lambda item: place.get(item[0], len(place))))
@@ -165,7 +166,7 @@ class Report:
 
 def collect(root: Path, spec: Spec, in_force: approvals.Approval) -> Report:
     """Gather everything. UserError for a step without outcome; Refused for a result of another definition."""
-    recorded = events.read(root)[0]
+    recorded = events.read_typed(root)[0]
     looped = loop_statistics.collect(root, spec, recorded)
     return Report(
         root,
@@ -216,9 +217,9 @@ def _plots(stage: StageReport) -> Iterator[Plot]:
             yield Plot(step.step, name, caption, MEDIA[path.suffix], path)
 
 
-def _snakemake_versions(recorded: Sequence[Mapping[str, Any]]) -> list[str]:
-    started = [event for event in recorded if event["event"] == "run_started"]
-    return sorted({str(event["snakemake_version"]) for event in started})
+def _snakemake_versions(recorded: Sequence[events.Event]) -> list[str]:
+    started = [event for event in recorded if event.event == "run_started"]
+    return sorted({event.snakemake_version for event in started})
 
 
 def comparison(answer: Answer, reference: Mapping[str, Any]) -> str:

@@ -65,7 +65,7 @@ def render(
     )
 
 
-def _answer(answer: Answer, gathered: Report) -> dict[str, Any]:
+def _answer(answer: Answer, gathered: Report) -> dict[str, object]:
     reference = gathered.spec.data["question"].get("reference")
     between = None
     if answer.interval:
@@ -108,7 +108,7 @@ def _nodes(gathered: Report) -> list[stage_graph_svg.Node]:
     return nodes
 
 
-def _totals(gathered: Report) -> dict[str, Any]:
+def _totals(gathered: Report) -> dict[str, object]:
     tries = [one for stage in gathered.stages for one in stage.all_tries]
     looped = [stage.loop.whole for stage in gathered.stages if stage.loop]
     return {
@@ -150,7 +150,7 @@ def _nested(value: Any) -> str:
     return "table" if isinstance(value, list) and value and all(isinstance(row, Mapping) for row in value) else ""
 
 
-def stage_cost(stage: StageReport) -> dict[str, Any]:
+def stage_cost(stage: StageReport) -> dict[str, object]:
     """Return the tries of its own steps by how they ended, and what they used; its loop is counted apart."""
     ended: dict[str, int] = {}
     for one in stage.all_tries:

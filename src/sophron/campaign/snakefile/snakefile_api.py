@@ -1,20 +1,21 @@
 """What rule files ask of a campaign: digests, paths and resources. Rules stay thin; this is their only window."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from sophron.campaign.approval import amendment_journal
+from sophron.campaign.execution.outcome_store import Outcome
 from sophron.campaign.planning import agent_rules
 from sophron.campaign.spec.amendment_draft import is_planned, spec_file
 from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
 from sophron.campaign.spec.stage_resources import Mechanical, overlaid
-from sophron.records import code_digest
+from sophron.interfaces.json_object import JsonObject
+from sophron.records import code_digest, typed_json
 from sophron.records.approvals import gate_path
-from sophron.records.documents import load_json
 from sophron.records.errors import Refused, UserError
 
 RESULTS = "<results>"
@@ -88,10 +89,9 @@ class RuleView:
         """What a wildcard may be."""
         return list(self.spec.ranges[wildcard])
 
-    def result(self, outcome: str) -> Mapping[str, Any]:
+    def result(self, outcome: str) -> JsonObject:
         """The typed result in an outcome file, for input functions behind a checkpoint; empty where it failed."""
-        content: Mapping[str, Any] = load_json(Path(outcome))["result"]
-        return content
+        return typed_json.load(Path(outcome), Outcome).result
 
     def definition_digest(self, stage: str) -> str:
         """Digest that stands in the param of a compute rule."""
@@ -150,13 +150,13 @@ class RuleView:
         """
         return 0 if self.in_job else self.mechanical(stage).retries
 
-    def requests(self, stage: str) -> dict[str, Any]:
+    def requests(self, stage: str) -> dict[str, int | str]:
         """What only a queue needs to know of a step: MPI ranks with their threads, and GPUs.
 
         In the words of the Slurm plugin, which the scripts of the other profiles read too. A step runs on one node.
         """
         mechanical = self.mechanical(stage)
-        found: dict[str, Any] = {"gpu": mechanical.gpus} if mechanical.gpus else {}
+        found: dict[str, int | str] = {"gpu": mechanical.gpus} if mechanical.gpus else {}
         if mechanical.ranks > 1:
             found |= {"mpi": "mpiexec", "tasks": mechanical.ranks, "cpus_per_task": mechanical.threads}
         return found

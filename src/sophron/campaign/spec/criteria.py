@@ -15,6 +15,7 @@ from typing import Any
 
 from simpleeval import DEFAULT_OPERATORS, InvalidExpression, SimpleEval
 
+from sophron.interfaces.json_object import JsonObject
 from sophron.records.errors import shown
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
@@ -61,11 +62,11 @@ class Outcome:
 
     passed: bool
     reason: str | None
-    values: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, object] = field(default_factory=dict)
     comparisons: tuple[Comparison, ...] = ()
 
 
-def check(expression: str, result_schema: Mapping[str, Any], constants: Mapping[str, Any] | None = None) -> None:
+def check(expression: str, result_schema: JsonObject, constants: Mapping[str, object] | None = None) -> None:
     """Find at review time what would fail at verification: syntax, unknown names, names that hold no number.
 
     result_schema: the `result` definition of the stage's schema. constants: dotted name -> signed value. Raises
@@ -97,12 +98,12 @@ def _depth(tree: ast.AST) -> int:
     return depth
 
 
-def result_properties(result_schema: Mapping[str, Any]) -> dict[str, Any]:
+def result_properties(result_schema: JsonObject) -> dict[str, JsonObject]:
     """Return name -> schema of all that a criterion may compare in a result, the numbers of its files included."""
     return {**result_schema.get("properties", {}), **FILE_NUMBERS}
 
 
-def types_of(schema: Mapping[str, Any]) -> set[str]:
+def types_of(schema: JsonObject) -> set[str]:
     """Return the JSON types that a property may have; what is only a reference holds more than a number."""
     kinds = schema.get("type", "object")
     return {kinds} if isinstance(kinds, str) else set(kinds)
@@ -113,7 +114,7 @@ def _check_number(name: str, *, is_number: bool) -> None:
         raise CriterionError(f'"{name}" is not a number or a truth value; compare one that is')
 
 
-def _unknown(name: str, known: Mapping[str, Any], constants: Mapping[str, Any]) -> str:
+def _unknown(name: str, known: Mapping[str, object], constants: Mapping[str, object]) -> str:
     if name.startswith(REFERENCE):
         return f'"{name}" may not be used: a published value is never a criterion; compare it in the report'
     dotted = "." in name
@@ -125,7 +126,7 @@ def _unknown(name: str, known: Mapping[str, Any], constants: Mapping[str, Any]) 
     return f'there is no signed number "{name}"; {hint}' if dotted else f'the result has no "{name}"; {hint}'
 
 
-def _check_constants(tree: ast.AST, constants: Mapping[str, Any]) -> None:
+def _check_constants(tree: ast.AST, constants: Mapping[str, object]) -> None:
     """Refuse a part of it that holds no name of the result and cannot be computed."""
     for node in constant_parts(tree, constants):
         try:
@@ -137,7 +138,7 @@ def _check_constants(tree: ast.AST, constants: Mapping[str, Any]) -> None:
             raise CriterionError("a number in it is too large; write a finite one")
 
 
-def constant_parts(tree: ast.AST, constants: Mapping[str, Any]) -> Iterator[ast.expr]:
+def constant_parts(tree: ast.AST, constants: Mapping[str, object]) -> Iterator[ast.expr]:
     """Yield the largest parts of an expression that hold no name of the result."""
     if isinstance(tree, ast.expr) and names_of(tree) <= set(constants):
         yield tree
@@ -149,12 +150,12 @@ def constant_parts(tree: ast.AST, constants: Mapping[str, Any]) -> Iterator[ast.
             yield from constant_parts(child, constants)
 
 
-def number_of(node: ast.expr, values: Mapping[str, Any]) -> Any:
+def number_of(node: ast.expr, values: Mapping[str, object]) -> Any:
     """Return the value of a part of an expression. ArithmeticError and its like for what cannot be computed."""
     return _Judge(values).eval(ast.unparse(node), node)
 
 
-def evaluate(expression: str, result: Mapping[str, Any]) -> Outcome:
+def evaluate(expression: str, result: Mapping[str, object]) -> Outcome:
     """Judge one typed result. A value that is missing, null, NaN or infinite never passes, in whatever expression."""
     try:
         tree = parse(expression)
@@ -245,7 +246,7 @@ def _finite(function: Callable[..., Any]) -> Callable[..., Any]:
 class _Judge(SimpleEval):  # type: ignore[misc]
     """simpleeval with finite arithmetic only, noting each comparison it makes."""
 
-    def __init__(self, names: Mapping[str, Any]) -> None:
+    def __init__(self, names: Mapping[str, object]) -> None:
         operators = dict(DEFAULT_OPERATORS)
         for kind in (ast.Add, ast.Sub, ast.Mult, ast.Div):
             operators[kind] = _finite(operators[kind])

@@ -2,10 +2,10 @@
 
 import ast
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from sophron.campaign.spec import criteria, published_value, satisfiability
 from sophron.campaign.spec.spec import Criterion, Spec
+from sophron.interfaces.json_object import JsonObject
 from sophron.records import documents
 
 
@@ -41,7 +41,7 @@ def labels(spec: Spec, stage: str, criterion: Criterion) -> str:
     return f" ({'; '.join(found)})" if found else ""
 
 
-def signed_numbers(spec: Spec, stage: str, criterion: Criterion) -> dict[str, Any]:
+def signed_numbers(spec: Spec, stage: str, criterion: Criterion) -> dict[str, object]:
     """Return the names in a criterion that stand for a number of the definition or the question, with their values."""
     return _read(spec, stage, criterion)[2]
 
@@ -53,7 +53,9 @@ def justification(spec: Spec, stage: str, criterion: Criterion) -> Mapping[str, 
     return next(found, None)
 
 
-def _read(spec: Spec, stage: str, criterion: Criterion) -> tuple[ast.Expression, dict[str, Any], dict[str, Any]]:
+def _read(
+    spec: Spec, stage: str, criterion: Criterion
+) -> tuple[ast.Expression, dict[str, JsonObject], dict[str, object]]:
     """The tree of a criterion, the schemas of its names of the result, and the values of its signed numbers."""
     tree = criteria.parse(criterion.expression)
     properties = criteria.result_properties(documents.schema(spec.stage(stage).schema)["$defs"]["result"])
@@ -69,7 +71,7 @@ def _equalities(node: ast.expr) -> bool:
     return isinstance(node, ast.Compare) and all(isinstance(symbol, ast.Eq) for symbol in node.ops)
 
 
-def _can_fail(tree: ast.Expression, schemas: Mapping[str, Any], constants: dict[str, Any]) -> bool:
+def _can_fail(tree: ast.Expression, schemas: Mapping[str, JsonObject], constants: Mapping[str, object]) -> bool:
     return satisfiability.can_fail(tree, schemas, constants)
 
 
@@ -89,16 +91,18 @@ def _faults(spec: Spec, stage: str, criterion: Criterion) -> Iterator[str]:
             )
 
 
-def _published(spec: Spec, stage: str, tree: ast.Expression, constants: Mapping[str, Any]) -> list[str]:
+def _published(spec: Spec, stage: str, tree: ast.Expression, constants: Mapping[str, object]) -> list[str]:
     answer = published_value.quantity(documents.schema(spec.stage(stage).schema))
     return published_value.constants_compared(tree, answer, constants, spec.data["question"].get("reference"))[:1]
 
 
-def _fails_without_value(tree: ast.Expression, schemas: Mapping[str, Any], constants: dict[str, Any]) -> bool:
+def _fails_without_value(
+    tree: ast.Expression, schemas: Mapping[str, JsonObject], constants: Mapping[str, object]
+) -> bool:
     """Whether it says of a value that may be missing that it is there, within what the schema promises of it."""
     nullable = any("null" in criteria.types_of(schema) for schema in schemas.values())
     return nullable and satisfiability.can_fail(tree, schemas, constants, ranges=False)
 
 
-def _listed(schemas: Mapping[str, Any]) -> str:
+def _listed(schemas: Mapping[str, JsonObject]) -> str:
     return " and ".join(schemas)

@@ -10,9 +10,9 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
 
 from sophron.campaign.spec import criteria
+from sophron.interfaces.json_object import JsonObject
 
 ANY = "any"  # zero has every unit
 MIXED = "mixed"  # a sum of unequal units has none
@@ -28,7 +28,7 @@ class Quantity:
     estimates: frozenset[str] = frozenset()
 
 
-def quantity(stage_schema: Mapping[str, Any]) -> Quantity:
+def quantity(stage_schema: JsonObject) -> Quantity:
     """Return the answer of a stage, with copies, other estimates and errors of it, as its schema names them."""
     answer, more = stage_schema.get("answer", {}), stage_schema.get("of_answer", {})
     ends = [answer.get("interval", {}).get(end) for end in ("low", "high")]
@@ -39,7 +39,7 @@ def quantity(stage_schema: Mapping[str, Any]) -> Quantity:
 
 
 def constants_compared(
-    tree: ast.Expression, answer: Quantity, constants: Mapping[str, Any], reference: Mapping[str, Any] | None = None
+    tree: ast.Expression, answer: Quantity, constants: Mapping[str, object], reference: JsonObject | None = None
 ) -> list[str]:
     """Return the parts of a criterion that hold the answer against a constant; empty if there are none.
 
@@ -54,7 +54,7 @@ def constants_compared(
 class _Reader:
     """Walks an expression once and notes where it mixes units with an estimate of the answer in it."""
 
-    def __init__(self, answer: Quantity, constants: Mapping[str, Any], reference: Mapping[str, Any] | None) -> None:
+    def __init__(self, answer: Quantity, constants: Mapping[str, object], reference: JsonObject | None) -> None:
         self.answer, self.constants, self.reference = answer, constants, reference
         self.found: list[str] = []
 

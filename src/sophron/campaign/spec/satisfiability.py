@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sophron.campaign.spec import criteria
+from sophron.interfaces.json_object import JsonObject
 
 NEAR = 1e-14  # two sides that are this near to each other, relatively, can be equal
 STARTS = 400
@@ -28,7 +29,8 @@ STEPS = tuple(sign * 10.0**power for power in range(6, -17, -2) for sign in (1, 
 
 BUDGET = 2_000_000  # parts of an expression that are computed: about a second
 
-Values = dict[str, Any]
+Values = Mapping[str, object]
+Point = Mapping[str, float]
 
 
 class _Undecided(Exception):
@@ -50,7 +52,7 @@ class Domain:
         return float(round(inside)) if self.whole else inside
 
 
-def domain(schema: Mapping[str, Any], *, ranges: bool = True) -> Domain:
+def domain(schema: JsonObject, *, ranges: bool = True) -> Domain:
     """Return what a property's schema allows; without `ranges` only its types count."""
     types = criteria.types_of(schema)
     truth = types <= {"boolean", "null"}
@@ -72,13 +74,15 @@ def _minus(end: float | None) -> float | None:
     return None if end is None else -end
 
 
-def can_pass(tree: ast.Expression, schemas: Mapping[str, Any], constants: Values) -> bool:
+def can_pass(tree: ast.Expression, schemas: Mapping[str, JsonObject], constants: Values) -> bool:
     """Return whether values that the schemas (name -> schema) allow were found for which it holds."""
     domains = {name: domain(schema) for name, schema in schemas.items()}
     return _found(tree.body, domains, constants, wanted=True)
 
 
-def can_fail(tree: ast.Expression, schemas: Mapping[str, Any], constants: Values, *, ranges: bool = True) -> bool:
+def can_fail(
+    tree: ast.Expression, schemas: Mapping[str, JsonObject], constants: Values, *, ranges: bool = True
+) -> bool:
     """Return whether finite values were found for which it does not hold.
 
     `isfinite` of what may be null may be false.
@@ -106,7 +110,7 @@ def _searched(node: ast.expr, domains: Mapping[str, Domain], constants: Values, 
     domains = {name: replace(one, low=max(one.low, -far), high=min(one.high, far)) for name, one in domains.items()}
     pools = _pools(sorted(set(known)), domains)
     distance = _measure(node, constants, wanted=wanted)
-    tried: list[tuple[float, int, Values]] = []
+    tried: list[tuple[float, int, Point]] = []
     for number, point in enumerate(_starts(pools)):
         away = distance(point)
         if away == 0:
@@ -116,7 +120,7 @@ def _searched(node: ast.expr, domains: Mapping[str, Domain], constants: Values, 
     return any(_descend(distance, point, domains, pools) for _, _, point in chosen)
 
 
-def _rank(tried: tuple[float, int, Values]) -> tuple[float, int]:
+def _rank(tried: tuple[float, int, Point]) -> tuple[float, int]:
     return tried[0], tried[1]
 
 
@@ -135,7 +139,7 @@ def _pools(known: Sequence[float], domains: Mapping[str, Domain]) -> dict[str, l
     }
 
 
-def _starts(pools: Mapping[str, Sequence[float]]) -> Iterator[Values]:
+def _starts(pools: Mapping[str, Sequence[float]]) -> Iterator[Point]:
     """Points: each value of one name with every other name at the same, then a fixed draw."""
     for place in range(max(map(len, pools.values()))):
         yield {name: pool[place % len(pool)] for name, pool in pools.items()}
@@ -145,7 +149,7 @@ def _starts(pools: Mapping[str, Sequence[float]]) -> Iterator[Values]:
 
 
 def _descend(
-    distance: Callable[[Values], float], point: Values, domains: Mapping[str, Domain], pools: Mapping[str, list[float]]
+    distance: Callable[[Point], float], point: Point, domains: Mapping[str, Domain], pools: Mapping[str, list[float]]
 ) -> bool:
     """Whether moving one name at a time comes to distance 0."""
     best = distance(point)
@@ -163,7 +167,7 @@ def _descend(
     return False
 
 
-def _moves(distance: Callable[[Values], float], point: Values, name: str) -> Iterator[float]:
+def _moves(distance: Callable[[Point], float], point: Point, name: str) -> Iterator[float]:
     """Where to try next along one name: steps of all sizes, and where a straight line comes to distance 0."""
     here, away = point[name], distance(point)
     size = max(1.0, abs(here))
@@ -173,10 +177,10 @@ def _moves(distance: Callable[[Values], float], point: Values, name: str) -> Ite
         yield here - away / slope
 
 
-def _measure(node: ast.expr, constants: Values, *, wanted: bool) -> Callable[[Values], float]:
+def _measure(node: ast.expr, constants: Values, *, wanted: bool) -> Callable[[Point], float]:
     size, spent = sum(1 for _ in ast.walk(node)), 0
 
-    def distance(point: Values) -> float:
+    def distance(point: Point) -> float:
         nonlocal spent
         spent += size
         if spent > BUDGET:

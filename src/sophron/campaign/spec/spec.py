@@ -10,7 +10,7 @@ from typing import Any
 
 from sophron import records
 from sophron.campaign.spec.stage_resources import Mechanical, check_mechanical
-from sophron.interfaces.kind import AgentRule, Cores, Kind, StageKind, Wildcards
+from sophron.interfaces.kind import AgentRule, Cores, Definition, Kind, StageKind, Wildcards
 from sophron.records import documents, entry_points
 from sophron.records.approvals import Approval
 from sophron.records.canonical_json import digest
@@ -116,9 +116,9 @@ class Spec:
                 return stage.name
         return self.stage(name).name
 
-    def definition(self, name: str) -> Mapping[str, Any]:
+    def definition(self, name: str) -> Definition:
         """Return the definition of a stage, or of the stage that a part belongs to."""
-        block: Mapping[str, Any] = self.data["stages"][self.owner(name)]["definition"]
+        block: Definition = self.data["stages"][self.owner(name)]["definition"]
         return block
 
     def criteria(self, name: str) -> list[Criterion]:
@@ -161,7 +161,7 @@ class Spec:
         # A gathering step asks once for each outcome; with thousands of guests in a definition that is minutes.
         return {}
 
-    def constants(self, name: str) -> dict[str, Any]:
+    def constants(self, name: str) -> dict[str, object]:
         """Dotted name -> value of all signed numbers that a criterion of a stage may use, and what else stands there.
 
         Of the stage itself `definition.<key>`, of a stage that it builds on, however far below, `<stage>.definition.
@@ -203,7 +203,7 @@ class Spec:
         return frozenset(self.kind.left_out(self._definitions))
 
     @property
-    def _definitions(self) -> dict[str, Mapping[str, Any]]:
+    def _definitions(self) -> dict[str, Definition]:
         return {name: block["definition"] for name, block in self.data["stages"].items()}
 
     def steps(self, name: str) -> list[Wildcards]:
@@ -231,7 +231,7 @@ class Spec:
         """Return the ids of the assumptions that nobody has verified yet; the gate stays closed while there are any."""
         return [str(item["id"]) for item in self.data["method"]["assumptions"] if item["status"] == "UNVERIFIED"]
 
-    def fragments(self, name: str) -> dict[str, Any]:
+    def fragments(self, name: str) -> dict[str, str | list[str]]:
         """Free engine text in the definition of a stage: key -> text."""
         definition = self.definition(name)
         return {key: definition[key] for key in self.stage(name).fragments if definition.get(key)}
@@ -327,7 +327,7 @@ def _check_justified(spec: Spec) -> None:
             raise UserError(f'{where}: there is no criterion "{named}"; {hint}')
 
 
-def dotted(above: str, value: Any) -> dict[str, Any]:
+def dotted(above: str, value: object) -> dict[str, object]:
     """Return dotted name -> value of nested mappings and lists; of each also its length."""
     if isinstance(value, Mapping):
         inner = {f"{above}.{key}": one for key, one in value.items()}
@@ -335,7 +335,7 @@ def dotted(above: str, value: Any) -> dict[str, Any]:
         inner = {f"{above}[{place}]": one for place, one in enumerate(value)}
     else:
         return {above: value}
-    found = {above: value, f"len({above})": len(value)}
+    found: dict[str, object] = {above: value, f"len({above})": len(value)}
     for name, one in inner.items():
         found |= dotted(name, one)
     return found
