@@ -14,7 +14,7 @@ from sophron.campaign.execution import outcome_store
 from sophron.campaign.spec import spec
 from sophron.campaign.state import projector
 from sophron.cli import status
-from sophron.records import documents, events, process_identity
+from sophron.records import documents, events, process_identity, step_progress
 from sophron.records.errors import UserError
 from sophron.records.package_data import resource
 from sophron.records.typed_json import to_json
@@ -328,3 +328,15 @@ def test_all_stages_accepted_and_the_driver_killed_is_not_completed(tmp_path, ca
     tell(tmp_path, "run_ended", pid=now["pid"], host=now["host"], done=21, total=21)
     tell(tmp_path, "refused", step="snakemake", reason="the rules changed")
     assert page(tmp_path, capsys).startswith("Campaign my-melt, version 1: completed\n")
+
+
+def test_the_engine_that_a_try_names_says_how_far_it_is(tmp_path, capsys):
+    begin(tmp_path)
+    log = start(tmp_path, "0", entry(os.getpid()))
+    (log / "try.json").write_text(json.dumps({"engine": "rietx", "digest": "d", "step": "produce-0"}))
+    with step_progress.Meter(tmp_path / "scratch" / "d" / "produce-0", total=8) as meter:
+        meter.at(2)
+        (step,) = live(tmp_path, capsys)["live"]["steps"]
+        assert (step["progress"]["step"], step["progress"]["total"], step["progress"]["unit"]) == (2, 8, "patterns")
+        assert "25 %  2 of 8 patterns" in page(tmp_path, capsys)
+    assert live(tmp_path, capsys)["live"]["steps"][0]["progress"] is None
