@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from sophron.agents.memory.agent_memory import LEVELS, Entry, History, Memory, snapshot
 from sophron.records.documents import Document, validate
 from sophron.records.errors import UserError
+from sophron.records.typed_json import to_json
 
 SOURCE = Path(__file__).parents[2] / "src"
 
@@ -116,11 +117,11 @@ def test_many_writers_lose_nothing(tmp_path):
     wanted = {f"{name}:{number}" for name in "abcd" for number in range(12)}
     assert set(texts(Memory(tmp_path / "memory.md", "global"))) == wanted
     records = History(tmp_path / "history.jsonl").read()
-    assert {f"{record['decisions'][0]}:{record['iteration']}" for record in records} == wanted
+    assert {f"{record.decisions[0]}:{record.iteration}" for record in records} == wanted
     for record in records:
-        validate(Document(record, tmp_path), "history")
+        validate(Document(to_json(record), tmp_path), "history")
     for name in "abcd":
-        assert [record["iteration"] for record in records if record["by"] == f"step-{name}"] == list(range(12))
+        assert [record.iteration for record in records if record.by == f"step-{name}"] == list(range(12))
 
 
 ENDLESS = """
@@ -150,13 +151,13 @@ def test_a_kill_at_any_moment_leaves_whole_files(tmp_path):
             said = max([said, *map(int, writer.stdout.read().split())])
         kept = texts(Memory(tmp_path / "memory.md", "task"))
         assert int(kept[-1].split()[0]) >= said
-        assert {record["iteration"] for record in History(tmp_path / "history.jsonl").read()} >= set(range(said + 1))
+        assert {record.iteration for record in History(tmp_path / "history.jsonl").read()} >= set(range(said + 1))
         index = json.loads((tmp_path / "snapshots" / "snapshot.json").read_text())
         for entry in index.values():
             assert sha256((tmp_path / "snapshots" / entry["file"]).read_bytes()).hexdigest() == entry["digest"]
         done = said + 1
     History(tmp_path / "history.jsonl").append("stopped", by="end", iteration=done)
-    assert History(tmp_path / "history.jsonl").read()[-1]["by"] == "end"
+    assert History(tmp_path / "history.jsonl").read()[-1].by == "end"
 
 
 def test_a_torn_line_is_closed_and_skipped(tmp_path):
@@ -165,7 +166,7 @@ def test_a_torn_line_is_closed_and_skipped(tmp_path):
     with history.path.open("a") as stream:
         stream.write('{"time": "2026')
     history.append("pass", by="b", iteration=1)
-    assert [record["by"] for record in history.read()] == ["a", "b"]
+    assert [record.by for record in history.read()] == ["a", "b"]
 
 
 def test_history_is_only_appended_to(tmp_path):

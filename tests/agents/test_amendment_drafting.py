@@ -3,6 +3,7 @@
 import pytest
 import toy
 
+from sophron.agents.documents.answers import AmendAnswer
 from sophron.agents.supervisor import amendment_drafting, design_dialogue
 from sophron.campaign.approval import amend
 from sophron.campaign.scaffold import campaign_folder
@@ -10,6 +11,7 @@ from sophron.campaign.spec import amendment_draft
 from sophron.cli import design, main
 from sophron.records.documents import load_yaml
 from sophron.records.errors import UserError
+from sophron.records.typed_json import from_json
 
 MORE = {"path": "stages.b.mechanical.ceilings.runtime_min", "value": 600}
 ROOM = {"path": "limits.core_hours", "value": 200}
@@ -29,7 +31,8 @@ def offer(campaign, *answers):
     def ask(faults):
         told.append(list(faults))
         changes = next(left, None)
-        return None if changes is None else {"changes": changes, "rationale": "The error was too large."}
+        content = {"changes": changes, "rationale": "The error was too large."}
+        return None if changes is None else from_json(AmendAnswer, content)
 
     return amendment_drafting.offer(campaign.root, ask, lambda _: []), told
 

@@ -5,18 +5,21 @@ import json
 import pytest
 
 from sophron.agents.step import cited_works
+from sophron.agents.tools.literature import CitedWork
 from sophron.records.errors import UserError
 
-A, B = {"doi": "10.1000/a", "about": "A"}, {"doi": "10.1000/b", "about": "B"}
+A, B = CitedWork("10.1000/a", "A"), CitedWork("10.1000/b", "B")
 
 
 def test_works_come_back_each_once_in_their_order(tmp_path):
-    path = cited_works.write([B, A, {"doi": "10.1000/B", "about": "B again"}], tmp_path)
+    path = cited_works.write([B, A, CitedWork("10.1000/B", "B again")], tmp_path)
     assert cited_works.read({cited_works.ROLE: path}) == [B, A]
     assert cited_works.read({}) == []
 
 
-@pytest.mark.parametrize("works", [["10.1000/a"], [{"doi": "a"}], [{**A, "note": "?"}], list("abc")])
+@pytest.mark.parametrize(
+    "works", [["10.1000/a"], [{"doi": "a"}], [{"doi": "10.1000/a", "about": "A", "note": "?"}], list("abc")]
+)
 def test_what_is_no_list_of_works_is_refused(tmp_path, works):
     with pytest.raises(UserError, match=r"found_works\.json"):
         cited_works.write(works, tmp_path)

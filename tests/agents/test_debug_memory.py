@@ -4,17 +4,24 @@ from types import SimpleNamespace
 
 import pytest
 
+from sophron.agents.documents.answers import DebugAnswer
 from sophron.agents.memory import debug_memory
 from sophron.agents.supervisor import failure_report
 from sophron.records.errors import UserError
+from sophron.records.typed_json import from_json
 
-CURE = {
-    "action": "overlay",
-    "diagnosis": "It ran out of memory.",
-    "overlay": {"key": "memory_mb", "value": 600},
-    "remember": ["The solver doubles its memory at the first step."],
-}
-STOP = {"action": "escalate", "diagnosis": "The method is not supported.", "overlay": None, "remember": []}
+CURE = from_json(
+    DebugAnswer,
+    {
+        "action": "overlay",
+        "diagnosis": "It ran out of memory.",
+        "overlay": {"key": "memory_mb", "value": 600},
+        "remember": ["The solver doubles its memory at the first step."],
+    },
+)
+STOP = from_json(
+    DebugAnswer, {"action": "escalate", "diagnosis": "The method is not supported.", "overlay": None, "remember": []}
+)
 
 
 @pytest.fixture

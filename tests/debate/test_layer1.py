@@ -196,7 +196,7 @@ def test_a_rationale_cites_what_can_be_found(rationale, said):
 def test_a_work_of_a_recorded_search_may_be_cited_whatever_its_case():
     made = dimers.pipeline()
     reply = Pipeline("APR (10.1021/acs.jctc.9b99999).", made.windows, made.files).reply
-    found = [{"doi": "10.1021/ACS.JCTC.9B99999", "about": "A work of this test"}]
+    found = [literature.CitedWork("10.1021/ACS.JCTC.9B99999", "A work of this test")]
     assert layer1.verify(reply, NAMES, NOTES, found).faults == ()
     assert [fault.check for fault in layer1.verify(reply, NAMES, NOTES, []).faults] == ["citations"]
 
@@ -219,5 +219,5 @@ def test_dois_are_read_out_of_sentences():
 
 
 def test_a_search_finds_the_method():
-    assert literature.search("attach pull release host-guest apr", NOTES)[0]["doi"] == "10.1021/acs.jctc.5b00405"
+    assert literature.search("attach pull release host-guest apr", NOTES)[0].doi == "10.1021/acs.jctc.5b00405"
     assert literature.search("xylophone", NOTES) == []

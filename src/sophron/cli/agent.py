@@ -194,7 +194,7 @@ def _run(args: argparse.Namespace) -> int:
     answer = Path.cwd() / args.answer
     dispensable = step_wiring.dispensable(args.rule, agent.name, spec.data, override)
     work = agent_step.AgentStep(
-        root, name, agent, args.digest, inputs | files, answer, files, may_fail, dispensable, web
+        root, name, agent, args.digest, {**inputs, **files}, answer, files, may_fail, dispensable, web
     )
     ask = step_wiring.gateway(work, approval.record.envelope, spec.data, override)
     try:

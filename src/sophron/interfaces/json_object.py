@@ -5,3 +5,5 @@ from typing import Any
 
 JsonObject = Mapping[str, Any]
 """A JSON object that is passed on and not read here. What code reads has a dataclass (`sophron.records.typed_json`)."""
+UncheckedObject = Mapping[str, object]
+"""A JSON object that nobody has looked at: mypy lets no member be used before its type was checked."""

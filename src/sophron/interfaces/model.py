@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-JsonObject = Mapping[str, object]
-"""A JSON object whose members nobody has looked at yet: who reads one checks it, as mypy demands of an `object`."""
+from sophron.interfaces.json_object import JsonObject
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class ToolCall:
 
     id: str
     name: str
-    arguments: Mapping[str, Any] | None
+    arguments: JsonObject | None
     raw: str = ""
 
     @staticmethod
@@ -75,7 +74,7 @@ class Tool:
 
     name: str
     description: str
-    schema: Mapping[str, Any]
+    schema: JsonObject
 
 
 @dataclass(frozen=True)
@@ -135,8 +134,8 @@ class Request:
     turn: int
     system: str
     messages: tuple[Message, ...]
-    schema: Mapping[str, Any]
-    inputs: Mapping[str, Any] = field(default_factory=dict)
+    schema: JsonObject
+    inputs: JsonObject = field(default_factory=dict)
     tools: Sequence[Tool] = ()
     max_tokens: int = 4_000
 
@@ -153,7 +152,7 @@ class Response:
     usage: Usage
     backend: str
     model: str
-    raw: Mapping[str, Any] = field(default_factory=dict)
+    raw: JsonObject = field(default_factory=dict)
 
     @property
     def text(self) -> str:
@@ -196,7 +195,7 @@ class ModelError(Exception):
         outcome: Literal["none", "unknown"] = "unknown",
         retry_after_s: float | None = None,
         status: int | None = None,
-        raw: Mapping[str, Any] | None = None,
+        raw: JsonObject | None = None,
     ) -> None:
         super().__init__(reason)
         self.kind = kind

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
+
+from sophron.interfaces.json_object import JsonObject
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,6 @@ class Finding:
 class Probe(Protocol):
     """function(spec, pitfall parameters) -> Finding. `spec` is the parsed campaign.yaml as plain data."""
 
-    def __call__(self, spec: Mapping[str, Any], parameters: Mapping[str, Any]) -> Finding:
+    def __call__(self, spec: JsonObject, parameters: JsonObject) -> Finding:
         """Look for the pitfall in `spec`."""
         ...

@@ -5,8 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
+from sophron.interfaces.json_object import JsonObject
 from sophron.interfaces.rietveld_fit import Fit
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ class State:
 
     engine: str
     version: str
-    document: Mapping[str, Any]
+    document: JsonObject
     values: Mapping[str, float]
     background: Background
     limits_deg: tuple[float, float]

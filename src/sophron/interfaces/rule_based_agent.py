@@ -6,7 +6,8 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from sophron.interfaces.model import JsonObject, ToolAnswer
+from sophron.interfaces.json_object import UncheckedObject
+from sophron.interfaces.model import ToolAnswer
 
 
 class RuleOfThumb(Protocol):
@@ -17,7 +18,7 @@ class RuleOfThumb(Protocol):
     was published.
     """
 
-    def __call__(self, inputs: JsonObject) -> JsonObject:
+    def __call__(self, inputs: UncheckedObject) -> UncheckedObject:
         """Answer from the inputs alone."""
         ...
 
@@ -27,7 +28,7 @@ class Use:
     """A tool that a rule of thumb wants used. tool: its name as a model sees it."""
 
     tool: str
-    arguments: JsonObject
+    arguments: UncheckedObject
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Exchange:
     answers: tuple[ToolAnswer, ...]
 
 
-Script = Callable[[JsonObject], Generator[Sequence[Use], Sequence[ToolAnswer], JsonObject]]
+Script = Callable[[UncheckedObject], Generator[Sequence[Use], Sequence[ToolAnswer], UncheckedObject]]
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class ToolUser:
 
     script: Script
 
-    def proceed(self, inputs: JsonObject, exchanges: Sequence[Exchange]) -> tuple[Use, ...] | JsonObject:
+    def proceed(self, inputs: UncheckedObject, exchanges: Sequence[Exchange]) -> tuple[Use, ...] | UncheckedObject:
         """What it wants used next, or its answer. ValueError where the exchanges are not those that it asked for."""
         running = self.script(inputs)
         try:
@@ -61,6 +62,6 @@ class ToolUser:
                     raise ValueError("the conversation is not the one that this rule of thumb would have led")
                 wanted = tuple(running.send(past.answers))
         except StopIteration as end:
-            answer: JsonObject = end.value
+            answer: UncheckedObject = end.value
             return answer
         return wanted

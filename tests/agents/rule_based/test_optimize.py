@@ -10,7 +10,7 @@ from sophron.agents.rule_based import optimize, optimize_recipe
 from sophron.agents.rule_based.optimize_recipe import Fault, edited
 from sophron.records import documents
 from sophron.records.strict_yaml import parse
-from sophron.records.structure import structure
+from sophron.records.typed_json import from_json
 
 EMPTY = "# What the agent knows; the build writes it.\n{}\n"
 
@@ -37,7 +37,7 @@ def proposed(cards, recipe=EMPTY, history=()):
 def after(recipe, codes, counts=None):
     """A recipe after edits; it fits the schema of recipes."""
     plain = {"code": "", "case": ""}
-    faults = {code: [structure(Fault, plain | about) for about in each] for code, each in codes.items()}
+    faults = {code: [from_json(Fault, plain | about) for about in each] for code, each in codes.items()}
     made = edited(recipe, faults, counts or {})
     documents.validate(documents.Document(made, Path("recipe")), "rietveld/refine", "recipe")
     return made

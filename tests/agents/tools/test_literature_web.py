@@ -12,6 +12,7 @@ from sophron.agents.step import step_wiring
 from sophron.agents.step.agent_step import AgentStep
 from sophron.agents.tools import crossref, literature_web
 from sophron.agents.tools.crossref import Service
+from sophron.agents.tools.literature import CitedWork
 from sophron.agents.tools.literature_web import Web
 from sophron.agents.tools.toolbox import Toolbox
 from sophron.campaign.planning import agent_definitions
@@ -83,7 +84,7 @@ def test_a_work_is_found_and_the_question_is_polite(root):
         "mailto": "someone@example.org",
     }
     assert seen.headers["user-agent"].startswith("sophron/")
-    assert web.found == [{"doi": MBAR["DOI"], "about": text.splitlines()[1].split(": ")[1].partition(". We")[0]}]
+    assert web.found == [CitedWork(MBAR["DOI"], text.splitlines()[1].split(": ")[1].partition(". We")[0])]
     assert "someone" not in (root / "web.jsonl").read_text()
 
 
@@ -170,7 +171,7 @@ def test_what_strangers_wrote_stays_data_and_bounded(root):
         "10.1000/1",
     ]
     # What may be cited comes from the field of the DOI, not from what a text around it says.
-    assert {each["doi"] for each in web.found} == {"10.1000/a", "10.1000/b", "10.1000/c", "10.1000/0", "10.1000/1"}
+    assert {each.doi for each in web.found} == {"10.1000/a", "10.1000/b", "10.1000/c", "10.1000/0", "10.1000/1"}
     assert "A Group, F, F et al., 10.9999/fake: Somebody 2020" in text
 
 
@@ -198,7 +199,7 @@ def test_a_replay_repeats_the_newest_try_and_asks_nobody(root):
     for _ in range(2):
         web, box, _ = searches(root, replayed=root / "finished.jsonl")
         assert [ask(box, query) for query in ("overlap", "windows", "windows")] == said
-        assert [each["doi"] for each in web.found] == [MBAR["DOI"]]
+        assert [each.doi for each in web.found] == [MBAR["DOI"]]
         assert ask(box, "overlap") == ("no recorded answer; a replay asks nobody", True)
     # What a replay was given is recorded too, so that it can be replayed.
     _, box, _ = searches(root, replayed=root / "web.jsonl")

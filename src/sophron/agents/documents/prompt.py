@@ -3,11 +3,12 @@
 import base64
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from sophron.campaign.planning.agent_definitions import PLACE, AgentFile
+from sophron.interfaces.json_object import JsonObject
 from sophron.interfaces.model import Image, Message, Part, Request, Text, Tool
 from sophron.records.errors import UserError
 
@@ -15,7 +16,7 @@ MOST_BYTES = 40_000
 MEDIA = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp"}
 
 
-def request(agent: AgentFile, step: str, inputs: Mapping[str, Any], tools: Sequence[Tool] = ()) -> Request:
+def request(agent: AgentFile, step: str, inputs: JsonObject, tools: Sequence[Tool] = ()) -> Request:
     """The first request of a step. inputs: by role, parsed JSON, text, or the Path of a picture or folder.
 
     Raises UserError for an input that the definition does not declare, or one that it needs and does not get.
@@ -45,7 +46,7 @@ def _system(agent: AgentFile) -> str:
     return "\n".join([f'You are the agent "{agent.name}".\n', *agent.skills.values()])
 
 
-def _parts(agent: AgentFile, inputs: Mapping[str, Any]) -> Iterator[Part]:
+def _parts(agent: AgentFile, inputs: JsonObject) -> Iterator[Part]:
     """The prompt cut at its places; a picture becomes a part of its own."""
     end = 0
     for place in PLACE.finditer(agent.prompt):

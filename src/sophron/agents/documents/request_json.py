@@ -9,17 +9,18 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
+from sophron.interfaces.json_object import JsonObject
 from sophron.interfaces.model import Image, Part, Request, Response, Text, ToolCall, Usage
 from sophron.records import canonical_json
 from sophron.records.errors import UserError
 
 
-def request_data(request: Request) -> dict[str, Any]:
+def request_data(request: Request) -> JsonObject:
     """A request as plain data."""
     return _request_data(request, _part)
 
 
-def by_digest(request: Request) -> tuple[dict[str, Any], dict[str, bytes]]:
+def by_digest(request: Request) -> tuple[JsonObject, dict[str, bytes]]:
     """A request as plain data with every picture by its sha256, and the pictures by that.
 
     Each turn of a conversation repeats what was said before, pictures too; whoever keeps the turns keeps them once.
@@ -28,7 +29,7 @@ def by_digest(request: Request) -> tuple[dict[str, Any], dict[str, bytes]]:
     return _request_data(request, partial(_part, image=partial(_named, pictures))), pictures
 
 
-def _request_data(request: Request, part_data: Callable[[Part], dict[str, Any]]) -> dict[str, Any]:
+def _request_data(request: Request, part_data: Callable[[Part], JsonObject]) -> JsonObject:
     return {
         "step": request.step,
         "agent": request.agent,
@@ -53,7 +54,7 @@ def request_digest(request: Request) -> str:
         raise UserError(f"the request of the step {request.step} holds what JSON cannot: {error}") from None
 
 
-def response_data(response: Response) -> dict[str, Any]:
+def response_data(response: Response) -> JsonObject:
     """A response as plain data."""
     return {
         "parts": [_part(part) for part in response.parts],
@@ -65,14 +66,14 @@ def response_data(response: Response) -> dict[str, Any]:
     }
 
 
-def response_of(data: Mapping[str, Any]) -> Response:
+def response_of(data: JsonObject) -> Response:
     """The response that `response_data` made plain. KeyError, TypeError where it did not."""
     parts = tuple(_answered(part) for part in data["parts"])
     raw = data["raw"]
     return Response(parts, data["stop"], Usage(**data["usage"]), data["backend"], data["model"], raw)
 
 
-def readable(data: Mapping[str, Any]) -> Iterator[str]:
+def readable(data: JsonObject) -> Iterator[str]:
     """A plain request line by line, for people and for differences; pictures by their size alone."""
     yield f"# {data['agent']}: step {data['step']}, turn {data['turn']}"
     yield from ("", "## System", "", *data["system"].split("\n"))
@@ -87,7 +88,7 @@ def readable(data: Mapping[str, Any]) -> Iterator[str]:
         yield from ("", f"## Tools: {', '.join(tool['name'] for tool in data['tools'])}")
 
 
-def _shown(part: Mapping[str, Any]) -> str:
+def _shown(part: JsonObject) -> str:
     kind = part["type"]
     if kind == "text":
         return str(part["text"])
@@ -100,11 +101,11 @@ def _shown(part: Mapping[str, Any]) -> str:
     return f"(the tool {'failed' if part['is_error'] else 'answered'})\n{inner}"
 
 
-def _whole(image: Image) -> dict[str, Any]:
+def _whole(image: Image) -> JsonObject:
     return {"data": image.data}
 
 
-def _named(pictures: dict[str, bytes], image: Image) -> dict[str, Any]:
+def _named(pictures: dict[str, bytes], image: Image) -> JsonObject:
     """What is no base64 is no picture, and stays as it was said."""
     content = _decoded(image.data)
     if content is None:
@@ -121,7 +122,7 @@ def _decoded(data: str) -> bytes | None:
         return None
 
 
-def _part(part: Part, image: Callable[[Image], dict[str, Any]] = _whole) -> dict[str, Any]:
+def _part(part: Part, image: Callable[[Image], JsonObject] = _whole) -> JsonObject:
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
     if isinstance(part, Image):
@@ -133,7 +134,7 @@ def _part(part: Part, image: Callable[[Image], dict[str, Any]] = _whole) -> dict
     return {"type": "tool_answer", "id": part.id, "content": content, "is_error": part.is_error}
 
 
-def _answered(data: Mapping[str, Any]) -> Text | ToolCall:
+def _answered(data: JsonObject) -> Text | ToolCall:
     if data["type"] == "text":
         return Text(data["text"])
     return ToolCall(data["id"], data["name"], data["arguments"], data["raw"])

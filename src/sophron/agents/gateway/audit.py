@@ -5,15 +5,17 @@ Pictures of a request stand in it by their sha256, and once each in `records/<st
 """
 
 import uuid
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from sophron.agents.documents.redact import Redactor
 from sophron.agents.documents.request_json import by_digest, request_digest, response_data
+from sophron.interfaces.json_object import JsonObject
 from sophron.interfaces.model import Model, ModelError, Request, Response
 from sophron.records import atomic, clock, jsonl
 from sophron.records.file_lock import FileLock
+from sophron.records.typed_json import from_json
 
 NAME, PICTURES = "audit.jsonl", "pictures"
 
@@ -21,6 +23,22 @@ NAME, PICTURES = "audit.jsonl", "pictures"
 def path_of(root: Path, step: str) -> Path:
     """The audit of one step of the campaign at `root`."""
     return root / "records" / step / NAME
+
+
+@dataclass(frozen=True)
+class AuditLine:
+    """What a replay reads of a line. run: of the process that asked; response: None if the attempt had no answer."""
+
+    run: str
+    request_digest: str
+    request: JsonObject
+    response: JsonObject | None
+
+
+def answers(path: Path) -> list[AuditLine]:
+    """The lines of an audit that have an answer, in their order."""
+    lines = (from_json(AuditLine, record) for record in jsonl.read(path)[0])
+    return [line for line in lines if line.response is not None]
 
 
 class Audit:
@@ -44,7 +62,7 @@ class Audit:
         status = {"status": failure.kind, "http_status": failure.status}
         self._write(request, model, latency_s, {**status, "response": None, "failure": about})
 
-    def _write(self, request: Request, model: Model, latency_s: float, about: dict[str, Any]) -> None:
+    def _write(self, request: Request, model: Model, latency_s: float, about: Mapping[str, object]) -> None:
         asked, pictures = by_digest(request)
         record = {
             "time": clock.isoformat(),

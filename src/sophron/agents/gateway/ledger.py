@@ -15,8 +15,9 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
+from sophron.interfaces.json_object import JsonObject
 from sophron.interfaces.model import Usage
 from sophron.records import LEDGER, clock, jsonl, process_identity, user_folders
 from sophron.records.atomic import write_json
@@ -24,7 +25,7 @@ from sophron.records.documents import load_yaml, schema, validate
 from sophron.records.errors import Refused, UserError
 from sophron.records.file_lock import FileLock
 from sophron.records.files import read_json
-from sophron.records.structure import structure
+from sophron.records.typed_json import from_json
 
 FILE = Path(LEDGER)
 AUDITS = "records/*/audit.jsonl"
@@ -43,12 +44,12 @@ class Cap:
     dollars: float | None = None
 
     @staticmethod
-    def of_envelope(envelope: Mapping[str, Any]) -> "Cap":
+    def of_envelope(envelope: JsonObject) -> "Cap":
         """The signed envelope of a campaign; what it does not state was not granted."""
         return Cap(envelope.get("model_calls", 0), envelope.get("tokens", 0), envelope.get("dollars", 0))
 
     @staticmethod
-    def of_limits(limits: Mapping[str, Any]) -> "Cap":
+    def of_limits(limits: JsonObject) -> "Cap":
         """The limits in an agent's front matter; a key that is left out is no cap."""
         return Cap(**{name: limits.get(name) for name in KINDS})
 
@@ -168,7 +169,7 @@ class Book:
             raise Refused(f"{self.path}: was cut or removed while a step reserved from it; restore it from your copy")
         records, self._sums.offset = jsonl.read(self.path, self._sums.offset)
         for record in records:
-            self._sums.add(structure(LedgerLine, record), self.key)
+            self._sums.add(from_json(LedgerLine, record), self.key)
         if self._sums.offset - self._kept > LONGEST_TAIL:
             self._store(self._sums)
             self._kept = self._sums.offset
@@ -192,7 +193,7 @@ class Book:
         """The kept sums where they belong to this very file, byte for byte; else none, and all lines are read."""
         try:
             kept = read_json(self._file)
-            sums = structure(Sums, kept["sums"])
+            sums = from_json(Sums, kept["sums"])
             return sums if self._prefix(sums.offset) == kept["prefix"] else Sums()
         except (UserError, ValueError, KeyError, TypeError):
             return Sums()

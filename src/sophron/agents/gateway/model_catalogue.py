@@ -1,15 +1,14 @@
 """The catalogue of models: `config/models.yaml` as shipped, changed entry by entry by a campaign's own file."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
 
 from sophron.interfaces.model import Model
 from sophron.records.documents import Document, load_yaml, validate
 from sophron.records.errors import UserError, shown
 from sophron.records.package_data import resource
+from sophron.records.typed_json import from_json
 
 FILE = Path("config", "models.yaml")
 STAND_INS = frozenset({"heuristic", "replay"})
@@ -54,7 +53,9 @@ def load(root: Path) -> Catalogue:
     own = root / FILE
     document = _changed(shipped, load_yaml(own)) if own.is_file() else shipped
     validate(document, "models")
-    return Catalogue(tuple(_model(handle, entry) for handle, entry in document.data["models"].items()))
+    return Catalogue(
+        tuple(from_json(Model, {**entry, "handle": handle}) for handle, entry in document.data["models"].items())
+    )
 
 
 def _changed(shipped: Document, own: Document) -> Document:
@@ -65,8 +66,3 @@ def _changed(shipped: Document, own: Document) -> Document:
     return Document(
         {"models": merged | {key: entries[key] for key in entries if key not in merged}}, own.path, own.lines
     )
-
-
-def _model(handle: str, entry: Mapping[str, Any]) -> Model:
-    about: dict[str, Any] = {key: tuple(value) if key == "roles" else value for key, value in entry.items()}
-    return Model(handle=handle, **about)

@@ -15,11 +15,11 @@ def spent(root: Path) -> Amounts | None:
         return None
     from sophron.agents.gateway.ledger import LedgerLine, Sums
     from sophron.campaign.planning.agent_costs import KEYS
-    from sophron.records.structure import structure
+    from sophron.records.typed_json import from_json
 
     sums = Sums()
     for record in jsonl.read(root / LEDGER)[0]:
-        sums.add(structure(LedgerLine, record), "step")
+        sums.add(from_json(LedgerLine, record), "step")
     return {limit: sums.total[kind] for limit, kind in KEYS.items()} if sums.total["calls"] else None
 
 

@@ -10,12 +10,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from sophron.records import clock, jsonl
 from sophron.records.atomic import write_bytes, write_json, write_text
 from sophron.records.errors import UserError, shown
 from sophron.records.file_lock import FileLock
+from sophron.records.typed_json import from_json
 
 LEVELS: Mapping[str, int] = {"task": 8_000, "group": 16_000, "global": 32_000}
 """Bytes that the memory of each level may have: a few pages, which every prompt of the next iteration carries."""
@@ -110,6 +111,17 @@ def _parsed(text: str, path: Path) -> list[Entry]:
     return entries
 
 
+@dataclass(frozen=True)
+class HistoryRecord:
+    """One line of a history, `schemas/history.schema.yaml`. by: the step that wrote it."""
+
+    time: str
+    by: str
+    iteration: int
+    status: str
+    decisions: tuple[str, ...]
+
+
 class History:
     """The tape at `path`: one JSON line an iteration or decision, `schemas/history.schema.yaml`; only appended to."""
 
@@ -125,9 +137,9 @@ class History:
             record = {"time": clock.isoformat(), "by": by, "iteration": iteration, "status": status}
             jsonl.append(self.path, {**record, "decisions": [*decisions]}, sync=True)
 
-    def read(self) -> list[dict[str, Any]]:
+    def read(self) -> list[HistoryRecord]:
         """All whole records, oldest first."""
-        return jsonl.read(self.path)[0]
+        return [from_json(HistoryRecord, record) for record in jsonl.read(self.path)[0]]
 
 
 def snapshot(sources: Mapping[str, Path], folder: Path) -> dict[str, Path]:

@@ -6,12 +6,12 @@ debug rule, so that what an answer rests on is in the DAG and stays.
 """
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
+from sophron.agents.documents.answers import DebugAnswer, Overlay
 from sophron.agents.memory import agent_memory
 from sophron.agents.memory.agent_memory import History, Memory, Status
+from sophron.interfaces.json_object import JsonObject
 from sophron.records import documents, user_folders
 from sophron.records.canonical_json import file_digest
 from sophron.records.errors import UserError
@@ -44,7 +44,7 @@ def take(root: Path, stage: str, attempt: int) -> None:
         agent_memory.snapshot(_sources(root, stage), place)
 
 
-def told(root: Path, stage: str, attempt: int) -> dict[str, Any]:
+def told(root: Path, stage: str, attempt: int) -> JsonObject:
     """The snapshot as the agent gets it: `{memory: text, history: records}`, without times.
 
     A time says nothing about a cause, and would make the same failure a different request in a replay. Raises UserError
@@ -58,7 +58,8 @@ def told(root: Path, stage: str, attempt: int) -> dict[str, Any]:
         entries = Memory(paths[role], level).entries()
         blocks += [f"Of this {role}:"] + [f"- {entry.by}: {entry.text}" for entry in entries] if entries else []
     records = [
-        {key: one[key] for key in ("iteration", "status", "decisions")} for one in History(paths["history"]).read()
+        {"iteration": record.iteration, "status": record.status, "decisions": list(record.decisions)}
+        for record in History(paths["history"]).read()
     ]
     return {"memory": "\n".join(blocks) or "(nothing yet)", "history": records}
 
@@ -69,27 +70,27 @@ def _whole(path: Path, digest: str) -> Path:
     return path
 
 
-def decided(root: Path, stage: str, attempt: int, answer: Mapping[str, Any]) -> None:
+def decided(root: Path, stage: str, attempt: int, answer: DebugAnswer) -> None:
     """Keep what the debug agent decided: the history gets the decision, the stage's memory what it wants remembered."""
     living = _sources(root, stage)
-    status: Status = "stopped" if answer["action"] == "escalate" else "started"
-    said = [f"{answer['action']}: {answer['diagnosis']}"]
-    if answer["overlay"]:
-        said.append(_change(answer["overlay"]))
-    History(living["history"]).append(status, by=f"debug-{stage}-{attempt}", iteration=attempt, decisions=said)
-    for text in answer["remember"]:
+    status: Status = "stopped" if answer.action == "escalate" else "started"
+    decisions = [f"{answer.action}: {answer.diagnosis}"]
+    if answer.overlay:
+        decisions.append(_change(answer.overlay))
+    History(living["history"]).append(status, by=f"debug-{stage}-{attempt}", iteration=attempt, decisions=decisions)
+    for text in answer.remember:
         Memory(living["stage"], "task").add(text, by=f"debug-{stage}-{attempt}")
 
 
-def ended(root: Path, campaign: str, stage: str, attempt: int, answer: Mapping[str, Any], *, passed: bool) -> None:
+def ended(root: Path, campaign: str, stage: str, attempt: int, answer: DebugAnswer, *, passed: bool) -> None:
     """Keep how an attempt ended. What cured a stage is worth knowing in the campaign and in the user's others."""
     living, by = _sources(root, stage), f"debug-{stage}-{attempt}"
     History(living["history"]).append("pass" if passed else "fail", by=by, iteration=attempt)
-    if passed and answer["overlay"]:
-        text = f"{_change(answer['overlay'])} cured {stage}: {answer['diagnosis']}"
+    if passed and answer.overlay:
+        text = f"{_change(answer.overlay)} cured {stage}: {answer.diagnosis}"
         Memory(living["campaign"], "group").add(text, by=by)
         Memory(living["user"], "global").add(text, by=f"{campaign} {by}")
 
 
-def _change(overlay: Mapping[str, Any]) -> str:
-    return f"{overlay['key']} = {json.dumps(overlay['value'])}"
+def _change(overlay: Overlay) -> str:
+    return f"{overlay.key} = {json.dumps(overlay.value)}"

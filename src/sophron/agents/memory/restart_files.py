@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from sophron.campaign.spec import engines
 from sophron.records.atomic import move
@@ -11,7 +10,7 @@ KEPT = 2
 """Whole restart files that a step keeps: an engine may be killed while it writes the newest."""
 
 
-def listed(root: Path) -> list[dict[str, Any]]:
+def listed(root: Path) -> list[dict[str, object]]:
     """Restart files below `scratch/`: step (its folder), file, bytes, timestep, order of writing, whole or not."""
     restarts = []
     for folder in sorted((root / "scratch").glob("*/*/")):

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from sophron.agents.documents.answers import REMOVED, Change
 from sophron.agents.rule_based import longer_sampling
 from sophron.agents.rule_based.input_checks import (
     given,
@@ -15,8 +16,8 @@ from sophron.agents.rule_based.input_checks import (
     text,
     texts,
 )
-from sophron.agents.rule_based.longer_sampling import REMOVED, Change
-from sophron.interfaces.model import JsonObject
+from sophron.interfaces.json_object import UncheckedObject
+from sophron.records.typed_json import to_json
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Proposal:
     removed: frozenset[str] = field(default=frozenset())
 
 
-def answer(inputs: JsonObject) -> JsonObject:
+def answer(inputs: UncheckedObject) -> UncheckedObject:
     """The first rule that applies: the amendment that a pitfall of the catalogue brings; else longer sampling.
 
     A pitfall is taken where one of its signs stands in the failure or the diagnosis: that it happened says more than
@@ -50,7 +51,7 @@ def answer(inputs: JsonObject) -> JsonObject:
         or _nothing(stage, pitfalls)
     )
     return {
-        "changes": [change.plain for change in proposal.changes],
+        "changes": to_json(proposal.changes),
         "rationale": quoted(proposal.rationale, 1500),
         "invalidated_stages": _invalidated(spec, proposal),
         "alternatives": [quoted(one, 500) for one in proposal.alternatives if one.strip()],
@@ -58,7 +59,7 @@ def answer(inputs: JsonObject) -> JsonObject:
     }
 
 
-def _from_pitfall(pitfalls: Sequence[JsonObject], spec: JsonObject, said: Sequence[str]) -> Proposal | None:
+def _from_pitfall(pitfalls: Sequence[UncheckedObject], spec: UncheckedObject, said: Sequence[str]) -> Proposal | None:
     for pitfall in pitfalls:
         amendment = mapping(pitfall.get("amendment") or {}, "amendment of a pitfall")
         signs = texts(amendment.get("signs", []), "signs of an amendment")
@@ -79,20 +80,20 @@ def _from_pitfall(pitfalls: Sequence[JsonObject], spec: JsonObject, said: Sequen
     return None
 
 
-def _longer(spec: JsonObject, stage: str, failure: JsonObject) -> Proposal | None:
+def _longer(spec: UncheckedObject, stage: str, failure: UncheckedObject) -> Proposal | None:
     found = longer_sampling.longer(spec, stage, failure)
     if found is None:
         return None
     return Proposal(found.changes, found.rationale, found.alternatives)
 
 
-def _nothing(stage: str, pitfalls: Sequence[JsonObject]) -> Proposal:
+def _nothing(stage: str, pitfalls: Sequence[UncheckedObject]) -> Proposal:
     safeguards = [f"If {p.get('title', '')} is the cause: {p.get('safeguard', '')}" for p in pitfalls if "title" in p]
     rationale = f"No rule of thumb says what would cure {stage}; nothing is changed, and a person must decide."
     return Proposal([], rationale, safeguards[:5], "low")
 
 
-def _invalidated(spec: JsonObject, proposal: Proposal) -> list[str]:
+def _invalidated(spec: UncheckedObject, proposal: Proposal) -> list[str]:
     """Stages of the spec whose definition or place in the graph changes, and all that build on one of them."""
     blocks = stages_of(spec)
     changed = set(proposal.removed)

@@ -1,12 +1,12 @@
 """Rule of thumb of the checkpoint-management agent: the newest whole restart files of each step stay."""
 
 from sophron.agents.rule_based.input_checks import given, mapping, objects, text, whole
-from sophron.interfaces.model import JsonObject
+from sophron.interfaces.json_object import UncheckedObject
 
 File = dict[str, str]
 
 
-def answer(inputs: JsonObject) -> JsonObject:
+def answer(inputs: UncheckedObject) -> UncheckedObject:
     """Of each step keep the `policy.keep` whole restart files that were written last, and go on from the last of them.
 
     Broken files go only where a whole one stays: a step without any keeps what it has, for a person to look at. That
@@ -14,7 +14,7 @@ def answer(inputs: JsonObject) -> JsonObject:
     a crash while writing leaves the other whole.
     """
     keep = max(1, whole(mapping(given(inputs, "policy"), "policy").get("keep"), "policy.keep"))
-    by_step: dict[str, list[JsonObject]] = {}
+    by_step: dict[str, list[UncheckedObject]] = {}
     for restart in objects(given(inputs, "restarts"), "restarts"):
         by_step.setdefault(text(restart.get("step"), "restarts.step"), []).append(restart)
     kept: list[File] = []
@@ -32,11 +32,11 @@ def answer(inputs: JsonObject) -> JsonObject:
     return {"kept": kept, "pruned": pruned, "chosen": chosen, "reason": _reason(keep, stuck)}
 
 
-def _file(restart: JsonObject) -> File:
+def _file(restart: UncheckedObject) -> File:
     return {key: text(restart.get(key), f"restarts.{key}") for key in ("step", "file")}
 
 
-def _age(restart: JsonObject) -> tuple[int, str]:
+def _age(restart: UncheckedObject) -> tuple[int, str]:
     return whole(restart.get("order"), "restarts.order"), _file(restart)["file"]
 
 

@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sophron.agents.documents.answers import DebugAnswer, Overlay
 from sophron.agents.rule_based.failure_table import Match, matches, table_of
 from sophron.agents.rule_based.input_checks import count, given, listed, mapping, number, objects, quoted, text
-from sophron.interfaces.model import JsonObject
+from sophron.interfaces.json_object import UncheckedObject
+from sophron.records.typed_json import to_json
 
 MOST_EVIDENCE = 5
 MOST_RETRIES = 2  # of a machine's failure; the third time it is no accident
@@ -25,8 +27,8 @@ REPAIR = (
 class Shape:
     """The mechanical side of a stage: values in force, signed choices, and what was tried before."""
 
-    values: JsonObject
-    choices: JsonObject
+    values: UncheckedObject
+    choices: UncheckedObject
     tried: Sequence[tuple[str, object]]
 
     def options(self, key: str) -> list[object]:
@@ -36,38 +38,18 @@ class Shape:
         return [value for value in choices if value != self.values.get(key) and value not in used]
 
 
-@dataclass(frozen=True)
-class Diagnosis:
-    """The answer: what failed, by its class, and what is done about it. overlay: key and value of the one change."""
-
-    kind: str
-    diagnosis: str
-    evidence: Sequence[str]
-    reason: str
-    confidence: str
-    action: str = "escalate"
-    overlay: tuple[str, object] | None = None
-
-    @property
-    def plain(self) -> JsonObject:
-        """As its schema has it."""
-        overlay = self.overlay and dict(zip(("key", "value"), self.overlay, strict=True))
-        about: dict[str, object] = {"diagnosis": self.diagnosis, "evidence": list(self.evidence), "class": self.kind}
-        about |= {"action": self.action, "overlay": overlay, "reason": self.reason}
-        return about | {"confidence": self.confidence, "remember": []}
-
-
-def answer(inputs: JsonObject) -> JsonObject:
+def answer(inputs: UncheckedObject) -> UncheckedObject:
     """The first known message of the gravest class decides; definitional before mechanical before transient.
 
     A failed verdict of finished steps is definitional. A mechanical fault is cured by the least larger memory or time,
     by no accelerator, or by the choice that holds the missing environment module, if that was signed; otherwise, and
     for everything unknown, a person decides. A machine's failure is repeated twice.
     """
-    return _diagnosed(inputs).plain
+    answer: UncheckedObject = to_json(_diagnosed(inputs))
+    return answer
 
 
-def _diagnosed(inputs: JsonObject) -> Diagnosis:
+def _diagnosed(inputs: UncheckedObject) -> DebugAnswer:
     failure = mapping(given(inputs, "failure"), "failure")
     table = table_of(inputs.get("failures"))
     reasons = _reasons(failure)
@@ -77,10 +59,12 @@ def _diagnosed(inputs: JsonObject) -> Diagnosis:
     if found:
         return _known(found, inputs)
     unknown = "No message in the log is among the known ones."
-    return Diagnosis("unknown", unknown, [], "What failed is not known here.", "low")
+    return DebugAnswer(
+        kind="unknown", diagnosis=unknown, evidence=(), reason="What failed is not known here.", confidence="low"
+    )
 
 
-def _reasons(failure: JsonObject) -> list[str]:
+def _reasons(failure: UncheckedObject) -> list[str]:
     """The reasons on record, line by line: of the outcome, of each failed step, and of its last try."""
     if failure.get("kind") not in CAUSE_KINDS:
         raise ValueError(f"failure.kind is none of {', '.join(CAUSE_KINDS)}")
@@ -93,46 +77,61 @@ def _reasons(failure: JsonObject) -> list[str]:
     return [line for reason in reasons if isinstance(reason, str) for line in reason.splitlines()]
 
 
-def _judged(failure: JsonObject) -> bool:
+def _judged(failure: UncheckedObject) -> bool:
     """Whether every step was finished and the criteria alone said no."""
     verdict = mapping(failure.get("verdict") or {}, "failure.verdict")
     return failure["kind"] == "verdict" and bool(verdict) and not verdict.get("failed_steps")
 
 
-def _missed(failure: JsonObject) -> Diagnosis:
+def _missed(failure: UncheckedObject) -> DebugAnswer:
     verdict = mapping(failure["verdict"], "failure.verdict")
     criteria = objects(verdict.get("criteria", []), "verdict.criteria")
     missed = [quoted(str(one.get("statement") or one.get("id"))) for one in criteria if not one.get("passed")]
     diagnosis = f"The steps are finished, and criteria do not hold: {' '.join(missed) or 'none is named.'}"
     reason = "No mechanical change makes a finished result pass."
-    return Diagnosis("definitional", quoted(diagnosis, 1000), [], reason, "high")
+    return DebugAnswer(
+        kind="definitional", diagnosis=quoted(diagnosis, 1000), evidence=(), reason=reason, confidence="high"
+    )
 
 
-def _known(found: Sequence[Match], inputs: JsonObject) -> Diagnosis:
+def _known(found: Sequence[Match], inputs: UncheckedObject) -> DebugAnswer:
     first = found[0]
     evidence = list(dict.fromkeys(match.line for match in found if match.known.kind == first.known.kind))
     evidence = [line for line in evidence if line][:MOST_EVIDENCE]
     diagnosis = first.known.what
     if first.known.kind == "definitional":
         reason = "This is a fault of the science; a mechanical change would hide it."
-        return Diagnosis("definitional", diagnosis, evidence, reason, "high")
+        return DebugAnswer(
+            kind="definitional", diagnosis=diagnosis, evidence=tuple(evidence), reason=reason, confidence="high"
+        )
     if first.known.kind == "environment":
-        return Diagnosis("environment", diagnosis, evidence, REPAIR, "high")
+        return DebugAnswer(
+            kind="environment", diagnosis=diagnosis, evidence=tuple(evidence), reason=REPAIR, confidence="high"
+        )
     if first.known.kind == "transient":
         return _transient(diagnosis, evidence, inputs)
     return _mechanical(found, diagnosis, evidence, _shape(inputs))
 
 
-def _transient(diagnosis: str, evidence: list[str], inputs: JsonObject) -> Diagnosis:
+def _transient(diagnosis: str, evidence: list[str], inputs: UncheckedObject) -> DebugAnswer:
     before = objects(inputs.get("tries", []), "tries")
     if sum(one.get("action") == "retry" for one in before) >= MOST_RETRIES:
         reason = f"It was repeated {MOST_RETRIES} times, so it is no accident."
-        return Diagnosis("transient", diagnosis, evidence, reason, "medium")
+        return DebugAnswer(
+            kind="transient", diagnosis=diagnosis, evidence=tuple(evidence), reason=reason, confidence="medium"
+        )
     reason = "Nothing of the step is at fault; it may run again as it is."
-    return Diagnosis("transient", diagnosis, evidence, reason, "medium", "retry")
+    return DebugAnswer(
+        kind="transient",
+        diagnosis=diagnosis,
+        evidence=tuple(evidence),
+        reason=reason,
+        confidence="medium",
+        action="retry",
+    )
 
 
-def _shape(inputs: JsonObject) -> Shape:
+def _shape(inputs: UncheckedObject) -> Shape:
     block = mapping(given(inputs, "spec_stage"), "spec_stage")
     mechanical = mapping(block.get("mechanical", {}), "spec_stage.mechanical")
     values: dict[str, object] = {"accelerator": "none", **mechanical}
@@ -146,7 +145,7 @@ def _shape(inputs: JsonObject) -> Shape:
     return Shape(values, mapping(mechanical.get("choices", {}), "choices"), tried)
 
 
-def _mechanical(found: Sequence[Match], diagnosis: str, evidence: list[str], shape: Shape) -> Diagnosis:
+def _mechanical(found: Sequence[Match], diagnosis: str, evidence: list[str], shape: Shape) -> DebugAnswer:
     for match in found:
         if match.known.kind != "mechanical":
             break
@@ -154,12 +153,24 @@ def _mechanical(found: Sequence[Match], diagnosis: str, evidence: list[str], sha
         if value is not None:
             key = match.known.key
             reason = f"{value} is among the signed choices of {key} and was not tried yet."
-            return Diagnosis("mechanical", match.known.what, evidence, reason, "high", "overlay", (key, value))
+            return DebugAnswer(
+                kind="mechanical",
+                diagnosis=match.known.what,
+                evidence=tuple(evidence),
+                reason=reason,
+                confidence="high",
+                action="overlay",
+                overlay=Overlay(key, value),
+            )
     key = found[0].known.key
     if key == "modules":
-        return Diagnosis("environment", diagnosis, evidence, REPAIR, "high")
+        return DebugAnswer(
+            kind="environment", diagnosis=diagnosis, evidence=tuple(evidence), reason=REPAIR, confidence="high"
+        )
     reason = f"No value that would cure it is left among the signed choices of {key}; a person may sign one."
-    return Diagnosis("mechanical", diagnosis, evidence, reason, "high")
+    return DebugAnswer(
+        kind="mechanical", diagnosis=diagnosis, evidence=tuple(evidence), reason=reason, confidence="high"
+    )
 
 
 def _remedy(match: Match, shape: Shape) -> Any:

@@ -8,7 +8,7 @@ from sophron.agents.rule_based import design_draft, example_specs, request_parsi
 from sophron.agents.rule_based.example_specs import Example, SpecDraft
 from sophron.agents.rule_based.input_checks import given, mapping, objects, quoted, text, whole
 from sophron.campaign.spec import scope_exclusions
-from sophron.interfaces.model import JsonObject
+from sophron.interfaces.json_object import UncheckedObject
 
 QUESTIONS = {
     1: "What physical quantity is to be computed, with its units, ensemble and conditions?",
@@ -25,7 +25,7 @@ class Dialogue:
     request: str
     answers: Sequence[tuple[int, str]]
     known: Sequence[Example]
-    pitfalls: Sequence[JsonObject]
+    pitfalls: Sequence[UncheckedObject]
 
     @property
     def pieces(self) -> list[str]:
@@ -48,7 +48,7 @@ class Dialogue:
         return [answer for number, answer in self.answers if number == question and answer.strip()]
 
 
-def answer(inputs: JsonObject) -> JsonObject:
+def answer(inputs: UncheckedObject) -> UncheckedObject:
     """Refuse what is out of scope, put the first question that the words do not answer, or draft campaign.yaml.
 
     Numbers come from the human's words with their units, or from the example where the human says so; what was not
@@ -81,7 +81,7 @@ def answer(inputs: JsonObject) -> JsonObject:
     return _turn("draft", drafted, draft=draft, pitfalls=found)
 
 
-def _question(turn: JsonObject) -> int:
+def _question(turn: UncheckedObject) -> int:
     number = whole(turn.get("question"), "the question of a turn")
     if number not in QUESTIONS:
         raise ValueError(f"there is no question {number}; there are four")
@@ -96,13 +96,13 @@ def _turn(
     draft: SpecDraft | None = None,
     pitfalls: Sequence[Mapping[str, str]] = (),
     refusal: scope_exclusions.Finding | None = None,
-) -> JsonObject:
+) -> UncheckedObject:
     refused = refusal and {"exclusion": refusal.exclusion.id, "reason": refusal.sentence}
     shown = {"status": status, "question": question, "text": words, "draft": draft}
     return shown | {"pitfalls": list(pitfalls), "refusal": refused}
 
 
-def _ask(question: int, words: str) -> JsonObject:
+def _ask(question: int, words: str) -> UncheckedObject:
     return _turn("ask", f"{QUESTIONS[question]} {words}", question=question)
 
 

@@ -8,7 +8,7 @@ from sophron.agents.rule_based import example_specs, omissions, request_parsing
 from sophron.agents.rule_based.example_specs import Example, SpecDraft
 from sophron.agents.rule_based.input_checks import mapping, number, objects, quoted, stages_of, text
 from sophron.agents.rule_based.pitfall_data import applies
-from sophron.interfaces.model import JsonObject
+from sophron.interfaces.json_object import UncheckedObject
 
 MOST_QUOTE = 400
 MOST_OMITTED = 40
@@ -48,7 +48,7 @@ def _spoken(name: str, example: Example) -> str:
     return f"{name.replace('_', ' ')} in {unit}" if unit else name.replace("_", " ")
 
 
-def whole_stages(spec: JsonObject) -> dict[str, JsonObject]:
+def whole_stages(spec: UncheckedObject) -> dict[str, UncheckedObject]:
     """The stages of an example, each with definition and criteria. ValueError where an example is no whole spec."""
     blocks = stages_of(spec)
     for name, block in blocks.items():
@@ -155,7 +155,7 @@ def _verified(spec: SpecDraft, said: str) -> None:
             one["verified_by"] = f"{one['verified_by']}; said so in the dialogue"
 
 
-def pitfalls_of(spec: JsonObject, catalogue: Sequence[JsonObject]) -> list[dict[str, str]]:
+def pitfalls_of(spec: UncheckedObject, catalogue: Sequence[UncheckedObject]) -> list[dict[str, str]]:
     """The entries of the catalogue that the spec could fall into: id, why, safeguard."""
     parts = (("id", "id"), ("why", "why"), ("safeguard", "safeguard"))
     return [
@@ -168,7 +168,7 @@ def pitfalls_of(spec: JsonObject, catalogue: Sequence[JsonObject]) -> list[dict[
     ]
 
 
-def add_safeguards(spec: SpecDraft, found: Sequence[Mapping[str, str]], catalogue: Sequence[JsonObject]) -> None:
+def add_safeguards(spec: SpecDraft, found: Sequence[Mapping[str, str]], catalogue: Sequence[UncheckedObject]) -> None:
     """An assumption for each pitfall: the review probes it before anything is signed; its safeguard stands beside it.
 
     One that brings an amendment would change the method: it is UNVERIFIED until a person has seen what the probe says.

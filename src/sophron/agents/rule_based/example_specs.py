@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sophron.agents.rule_based.input_checks import mapping, number, objects, stages_of, strings, text
-from sophron.interfaces.model import JsonObject
+from sophron.interfaces.json_object import UncheckedObject
 
 METHODS = (
     *("green-kubo", "sllod", "mueller-plathe", "muller-plathe", "müller-plathe", "rnemd", "nemd", "ehex", "rouse"),
@@ -27,11 +27,11 @@ class Example:
 
     kind: str
     name: str
-    spec: JsonObject
-    schemas: JsonObject
+    spec: UncheckedObject
+    schemas: UncheckedObject
 
     @property
-    def conditions(self) -> JsonObject:
+    def conditions(self) -> UncheckedObject:
         """Name -> value of its question's conditions."""
         question = mapping(self.spec.get("question", {}), "question of an example")
         return mapping(question.get("conditions", {}), "conditions of an example")
@@ -60,7 +60,7 @@ def methods(words: str) -> set[str]:
     return {name for name in METHODS if name in plain}
 
 
-def examples(kinds: JsonObject) -> list[Example]:
+def examples(kinds: UncheckedObject) -> list[Example]:
     """All examples of the installed kinds, sorted by kind and name."""
     found = []
     for kind in sorted(kinds):
@@ -109,7 +109,7 @@ def outside(example: Example, name: str, value: float) -> str | None:
     return None
 
 
-def _properties(schemas: Any, name: str) -> Iterator[JsonObject]:
+def _properties(schemas: Any, name: str) -> Iterator[UncheckedObject]:
     if isinstance(schemas, Mapping):
         properties = schemas.get("properties")
         if isinstance(properties, Mapping) and isinstance(properties.get(name), Mapping):

@@ -9,7 +9,8 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 
 from sophron.agents.rule_based.input_checks import listed, number, quoted
 from sophron.agents.rule_based.vote_rules import Finding, Stage, stages, vote
-from sophron.interfaces.model import JsonObject, Text, ToolAnswer
+from sophron.interfaces.json_object import UncheckedObject
+from sophron.interfaces.model import Text, ToolAnswer
 from sophron.interfaces.rule_based_agent import RuleOfThumb, ToolUser, Use
 
 LEAST_OVERLAP = 0.03
@@ -34,7 +35,7 @@ SHORT_OF = ("few_samples", "hysteresis", "blocks_differ")
 def _reading(judge: RuleOfThumb, words: str) -> ToolUser:
     """The rule, which in the mode `design` first asks the tool `literature` for `words` and says what it found."""
 
-    def script(inputs: JsonObject) -> Generator[Sequence[Use], Sequence[ToolAnswer], JsonObject]:
+    def script(inputs: UncheckedObject) -> Generator[Sequence[Use], Sequence[ToolAnswer], UncheckedObject]:
         own = judge(inputs)
         if str(inputs.get("mode", "")).strip() == "design":
             (told,) = yield (Use("literature", {"query": words}),)
@@ -47,7 +48,7 @@ def _reading(judge: RuleOfThumb, words: str) -> ToolUser:
     return ToolUser(script)
 
 
-def judge_force_field(inputs: JsonObject) -> JsonObject:
+def judge_force_field(inputs: UncheckedObject) -> UncheckedObject:
     """Warnings of preparation, sums of charges, and the restraints' energy at the start, which is zero.
 
     Charges are renormalised to the integer of the metadata, and static restraints are placed where the complex lies
@@ -60,7 +61,7 @@ def judge_force_field(inputs: JsonObject) -> JsonObject:
     )
 
 
-def judge_sampling(inputs: JsonObject) -> JsonObject:
+def judge_sampling(inputs: UncheckedObject) -> UncheckedObject:
     """Overlap, effective samples, dwell and refusals for want of samples, where the analysis used all windows.
 
     Overlap of at least 0.03 between neighbours: 10.1007/s10822-015-9840-9. Fifty effective samples a window and starts
@@ -73,7 +74,7 @@ def judge_sampling(inputs: JsonObject) -> JsonObject:
     )
 
 
-def judge_analysis(inputs: JsonObject) -> JsonObject:
+def judge_analysis(inputs: UncheckedObject) -> UncheckedObject:
     """Whether all windows were used, the cycle adds up, the release is that of its restraint, and guards refused.
 
     Binding is minus the sum of attach, pull and release (10.1021/acs.jctc.5b00405); the release of a distance is an
@@ -91,7 +92,7 @@ sampling = _reading(judge_sampling, "attach-pull-release host-guest sampling win
 analysis = _reading(judge_analysis, "mbar overlap estimator standard-state release")
 
 
-def _force_field(guest: JsonObject, windows: int) -> Iterator[Finding]:
+def _force_field(guest: UncheckedObject, windows: int) -> Iterator[Finding]:
     del windows
     first = stages(guest)[0]
     charge, expected = first.number("charge_sum_e"), first.number("charge_expected_e")
@@ -107,7 +108,7 @@ def _force_field(guest: JsonObject, windows: int) -> Iterator[Finding]:
         yield Finding("medium", "preparation", sentence)
 
 
-def _sampling(guest: JsonObject, windows: int) -> Iterator[Finding]:
+def _sampling(guest: UncheckedObject, windows: int) -> Iterator[Finding]:
     last = stages(guest)[3]
     whole = last.diagnostics.get("window_count") == _placed(guest, windows)
     overlap = last.number("minimum_overlap")
@@ -124,7 +125,7 @@ def _sampling(guest: JsonObject, windows: int) -> Iterator[Finding]:
         yield Finding("low", "production", "a window hardly dwells at its target; its spring may be too weak there")
 
 
-def _analysis(guest: JsonObject, windows: int) -> Iterator[Finding]:
+def _analysis(guest: UncheckedObject, windows: int) -> Iterator[Finding]:
     last = stages(guest)[3]
     used = last.diagnostics.get("window_count")
     placed = _placed(guest, windows)
@@ -142,7 +143,7 @@ def _analysis(guest: JsonObject, windows: int) -> Iterator[Finding]:
         yield Finding("medium", "analysis", f"a standard error of {error:.1g} kcal/mol is too good to be true")
 
 
-def _placed(guest: JsonObject, windows: int) -> int:
+def _placed(guest: UncheckedObject, windows: int) -> int:
     """Windows that there are: what seeding placed, where it says so, else all that the pipeline has slots for."""
     placed = stages(guest)[1].diagnostics.get("window_count")
     return placed if isinstance(placed, int) and not isinstance(placed, bool) else windows

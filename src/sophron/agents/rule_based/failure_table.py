@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from sophron.agents.rule_based.input_checks import mapping, objects, quoted, text, texts
-from sophron.interfaces.model import JsonObject
+from sophron.interfaces.json_object import UncheckedObject
 from sophron.records import documents
 from sophron.records.errors import UserError
 from sophron.records.package_data import resource
@@ -54,7 +54,7 @@ def parse(entries: object) -> list[Known]:
     return [_known(entry) for entry in objects(entries, "failures")]
 
 
-def _known(entry: JsonObject) -> Known:
+def _known(entry: UncheckedObject) -> Known:
     name = text(entry.get("id"), "the id of a failure")
     try:
         pattern = re.compile(text(entry.get("pattern"), f"the pattern of {name}"), re.IGNORECASE)

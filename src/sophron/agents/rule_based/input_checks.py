@@ -1,15 +1,12 @@
 """How rules of thumb read their inputs: plain data of a known shape, or a ValueError that says what is amiss."""
 
-import dataclasses
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
-from types import UnionType
-from typing import TypeVar, get_args, get_origin, get_type_hints
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar
 
-from sophron.interfaces.model import JsonObject
+from sophron.interfaces.json_object import UncheckedObject
 from sophron.records import sanitize
-from sophron.records.structure import structure
+from sophron.records.typed_json import RecordError, from_json
 
 T = TypeVar("T")
 
@@ -25,55 +22,19 @@ def unfit(what: str, kind: str) -> ValueError:
 def read(cls: type[T], value: object, what: str) -> T:
     """Return the dataclass `cls` that `value` describes; ValueError names the field that is missing or does not fit."""
     try:
-        document = structure(cls, value)
-    except KeyError as error:
-        raise ValueError(f"{what} has no {error.args[0]}") from None
-    except (TypeError, AttributeError):
-        raise unfit(what, "object of its form") from None
-    _check(cls, document, what)
-    return document
+        return from_json(cls, value)
+    except RecordError as error:
+        raise ValueError(f"{what}: {error}") from None
 
 
-@cache
-def _members(document: type) -> dict[str, object]:
-    return get_type_hints(document)
-
-
-def _check(hint: object, value: object, what: str) -> None:
-    """ValueError unless `value` is of the type `hint`: a dataclass, a tuple, a mapping, or what JSON has."""
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin is UnionType:
-        if value is not None:
-            _check(arguments[0], value, what)
-    elif origin is tuple:
-        for item in listed(value, what):
-            _check(arguments[0], item, f"an entry of {what}")
-    elif origin is Mapping:
-        for name, item in mapping(value, what).items():
-            _check(arguments[1], item, f"{what}.{name}")
-    elif isinstance(hint, type) and dataclasses.is_dataclass(hint):
-        for name, member in _members(hint).items():
-            _check(member, getattr(value, name), f"{what}.{name}")
-    elif isinstance(hint, type) and hint in _LEAVES and not _LEAVES[hint](value):
-        raise unfit(what, {float: "number", int: "integer", str: "text", bool: "truth value"}[hint])
-
-
-_LEAVES: Mapping[type, Callable[[object], bool]] = {
-    str: lambda value: isinstance(value, str),
-    bool: lambda value: isinstance(value, bool),
-    float: lambda value: number(value) is not None,
-    int: lambda value: isinstance(value, int) and number(value) is not None,
-}
-
-
-def given(inputs: JsonObject, role: str) -> object:
+def given(inputs: UncheckedObject, role: str) -> object:
     """The input `role`; ValueError where the step was not given it."""
     if role not in inputs:
         raise ValueError(f'the input "{role}" is missing')
     return inputs[role]
 
 
-def mapping(value: object, what: str) -> JsonObject:
+def mapping(value: object, what: str) -> UncheckedObject:
     """`value` as an object whose keys are texts."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise unfit(what, "object")
@@ -87,7 +48,7 @@ def listed(value: object, what: str) -> list[object]:
     return list(value)
 
 
-def objects(value: object, what: str) -> list[JsonObject]:
+def objects(value: object, what: str) -> list[UncheckedObject]:
     """`value` as a list of objects."""
     return [mapping(item, f"an entry of {what}") for item in listed(value, what)]
 
@@ -128,13 +89,13 @@ def whole(value: object, what: str) -> int:
     return value
 
 
-def stages_of(spec: JsonObject) -> dict[str, JsonObject]:
+def stages_of(spec: UncheckedObject) -> dict[str, UncheckedObject]:
     """Stage name -> block, from a parsed `campaign.yaml`."""
     stages = mapping(spec.get("stages", {}), "spec.stages")
     return {name: mapping(block, f"spec.stages.{name}") for name, block in stages.items()}
 
 
-def needed(block: JsonObject, name: str) -> list[str]:
+def needed(block: UncheckedObject, name: str) -> list[str]:
     """The stages that a stage's block builds on."""
     return texts(block.get("depends_on", []), f"depends_on of {name}")
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from sophron.agents.documents.answers import Change
 from sophron.agents.rule_based.input_checks import (
     count,
     mapping,
@@ -22,7 +23,7 @@ from sophron.agents.rule_based.input_checks import (
     text,
 )
 from sophron.agents.rule_based.verify import comparisons
-from sophron.interfaces.model import JsonObject
+from sophron.interfaces.json_object import UncheckedObject
 
 ERROR_WORDS = re.compile(r"error|uncertainty", re.IGNORECASE)
 LIMITED = re.compile(r"^\s*[a-z_]+\s*<=?\s*[0-9.eE+-]+\s*$")
@@ -30,22 +31,6 @@ REFUSAL = re.compile(r"^(window_too_short|run_too_short|noise|no_relaxation): ")
 GROWTH = {"window_too_short": 2, "run_too_short": 2, "no_relaxation": 2, "noise": 4}
 RESERVE = 1.1  # the error's own estimate has an error; without it every second repetition would miss again
 MOST_GROWTH = 100  # beyond, a person should think about the method
-
-
-REMOVED = object()
-
-
-@dataclass(frozen=True)
-class Change:
-    """A key of the spec, dotted; value: its new one, nothing to remove the key."""
-
-    path: str
-    value: object = REMOVED
-
-    @property
-    def plain(self) -> JsonObject:
-        """As the answer has it."""
-        return {"path": self.path} if self.value is REMOVED else {"path": self.path, "value": self.value}
 
 
 @dataclass(frozen=True)
@@ -57,7 +42,7 @@ class Longer:
     alternatives: list[str]
 
 
-def longer(spec: JsonObject, stage: str, failure: JsonObject) -> Longer | None:
+def longer(spec: UncheckedObject, stage: str, failure: UncheckedObject) -> Longer | None:
     """What to sample longer, and by how much; None where the failure asks for something else."""
     source = _source(spec, stage)
     if source is None:
@@ -75,7 +60,7 @@ def longer(spec: JsonObject, stage: str, failure: JsonObject) -> Longer | None:
     return _grown(spec, stage, source, factor, why, window=False) if factor <= MOST_GROWTH else None
 
 
-def _missed(failure: JsonObject) -> tuple[str, float, float] | None:
+def _missed(failure: UncheckedObject) -> tuple[str, float, float] | None:
     """The error criterion that was missed by most, if all that were missed are such: (comparison, value, limit)."""
     verdict = mapping(failure.get("verdict") or {}, "failure.verdict")
     missed = [one for one in objects(verdict.get("criteria", []), "verdict.criteria") if not one.get("passed")]
@@ -93,7 +78,7 @@ def _missed(failure: JsonObject) -> tuple[str, float, float] | None:
     return worst
 
 
-def _source(spec: JsonObject, stage: str) -> str | None:
+def _source(spec: UncheckedObject, stage: str) -> str | None:
     """The stage that samples: `stage` itself or the nearest one below it whose definition counts steps."""
     blocks, waiting, seen = stages_of(spec), [stage], set[str]()
     while waiting:
@@ -107,15 +92,15 @@ def _source(spec: JsonObject, stage: str) -> str | None:
     return None
 
 
-def _definition(block: JsonObject, name: str) -> JsonObject:
+def _definition(block: UncheckedObject, name: str) -> UncheckedObject:
     return mapping(block.get("definition", {}), f"definition of {name}")
 
 
-def _steps(block: JsonObject, name: str) -> int | None:
+def _steps(block: UncheckedObject, name: str) -> int | None:
     return count(_definition(block, name).get("steps"))
 
 
-def _grown(spec: JsonObject, stage: str, source: str, factor: float, why: str, *, window: bool) -> Longer | None:
+def _grown(spec: UncheckedObject, stage: str, source: str, factor: float, why: str, *, window: bool) -> Longer | None:
     blocks = stages_of(spec)
     block = blocks[source]
     definition, steps = _definition(block, source), _steps(block, source) or 0
@@ -136,7 +121,7 @@ def _grown(spec: JsonObject, stage: str, source: str, factor: float, why: str, *
     return Longer(changes, quoted(rationale, 1500), others)
 
 
-def _intervals(definition: JsonObject) -> Iterator[int]:
+def _intervals(definition: UncheckedObject) -> Iterator[int]:
     """Intervals of which the steps must be a multiple."""
     yield 1
     for key, value in definition.items():
@@ -145,7 +130,7 @@ def _intervals(definition: JsonObject) -> Iterator[int]:
             yield interval
 
 
-def _counted(block: JsonObject, source: str, steps: int, more: int) -> Iterator[Change]:
+def _counted(block: UncheckedObject, source: str, steps: int, more: int) -> Iterator[Change]:
     """Criteria `name == n` that count samples of a run of `steps`, made to count those of the longer one."""
     for index, criterion in enumerate(objects(block.get("criteria", []), f"criteria of {source}")):
         expression = str(criterion.get("expression", ""))

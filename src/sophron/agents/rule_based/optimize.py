@@ -13,7 +13,7 @@ import yaml
 from sophron.agents.rule_based import optimize_recipe
 from sophron.agents.rule_based.input_checks import given, listed, mapping, number, objects, read, text
 from sophron.agents.rule_based.optimize_recipe import Fault
-from sophron.interfaces.model import JsonObject
+from sophron.interfaces.json_object import UncheckedObject
 from sophron.records.errors import UserError
 from sophron.records.strict_yaml import parse
 
@@ -54,7 +54,7 @@ class Scorecard:
     dimensions: tuple[JudgedDimension, ...]
 
 
-def answer(inputs: JsonObject) -> JsonObject:
+def answer(inputs: UncheckedObject) -> UncheckedObject:
     """Cure the dimension that is missed in most cases; the way before its result, for a wrong way explains it.
 
     An edit that was made before and did not help is passed over. One purpose a change, as AgentBuild's trail wants it:
@@ -78,7 +78,7 @@ def answer(inputs: JsonObject) -> JsonObject:
     return {"rationale": "No fault that was found has an edit that was not tried.", "targets": [], "diff": ""}
 
 
-def _recipe(written: str) -> JsonObject:
+def _recipe(written: str) -> UncheckedObject:
     try:
         data, _ = parse(written.encode(), RECIPE)
     except UserError as error:
@@ -119,7 +119,7 @@ def _counts(cards: list[Scorecard]) -> dict[str, float]:
     return counts
 
 
-def _dumped(recipe: JsonObject) -> str:
+def _dumped(recipe: UncheckedObject) -> str:
     return yaml.safe_dump(dict(recipe), sort_keys=False, default_flow_style=None, width=110)
 
 

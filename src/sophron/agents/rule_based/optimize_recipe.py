@@ -10,7 +10,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
-from sophron.interfaces.model import JsonObject
+from sophron.interfaces.json_object import UncheckedObject
 
 Recipe = dict[str, Any]
 """A recipe while it is edited: as its file has it, in the order of its file."""
@@ -211,7 +211,7 @@ EDITS: Mapping[str, Callable[[Recipe, Faults, Counts], None]] = {
 """Code of a fault -> how a recipe is changed for it."""
 
 
-def edited(recipe: JsonObject, codes: Mapping[str, Faults], counts: Counts) -> Recipe:
+def edited(recipe: UncheckedObject, codes: Mapping[str, Faults], counts: Counts) -> Recipe:
     """A recipe changed for faults by code; empty rungs are left out, and the whole pattern is looked at after all."""
     made: Recipe = deepcopy(dict(recipe))
     for code, faults in codes.items():

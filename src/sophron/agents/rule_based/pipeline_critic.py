@@ -1,10 +1,10 @@
 """Rule of thumb of a pipeline's critic: it judges no code, so the draft stays as it is, and the answer says so."""
 
 from sophron.agents.rule_based.input_checks import given, text
-from sophron.interfaces.model import JsonObject
+from sophron.interfaces.json_object import UncheckedObject
 
 
-def answer(inputs: JsonObject) -> JsonObject:
+def answer(inputs: UncheckedObject) -> UncheckedObject:
     """The draft."""
     draft = text(given(inputs, "draft"), "the draft")
     if not draft:

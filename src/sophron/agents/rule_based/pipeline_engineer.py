@@ -4,7 +4,7 @@ import re
 from difflib import get_close_matches
 
 from sophron.agents.rule_based.input_checks import given, mapping, quoted
-from sophron.interfaces.model import JsonObject
+from sophron.interfaces.json_object import UncheckedObject
 
 MODULES = {"np": "import numpy as np", "Path": "from pathlib import Path", "pd": "import pandas as pd"}
 STANDARD = ("json", "math", "os", "sys", "re", "subprocess", "shutil", "time", "logging")
@@ -13,7 +13,7 @@ ALIKE = 0.8
 FIRST_IMPORT = re.compile(r"^(?:import|from) (?!__future__)\S.*$", re.MULTILINE)
 
 
-def answer(inputs: JsonObject) -> JsonObject:
+def answer(inputs: UncheckedObject) -> UncheckedObject:
     """An import for a name that is not defined; a name that Python itself suggests, or the nearest; else it gives up.
 
     Python says "name 'x' is not defined" and "Did you mean: 'y'?", the second not of what is used in a comprehension.

@@ -8,7 +8,7 @@ with, where it names one: `molecules_double_decoupling`.
 import re
 
 from sophron.agents.rule_based.input_checks import given, mapping, objects, text, whole
-from sophron.interfaces.model import JsonObject
+from sophron.interfaces.json_object import UncheckedObject
 from sophron.records import entry_points
 from sophron.records.errors import UserError
 
@@ -17,7 +17,7 @@ GROWTH = 1.5
 """How many times the windows where overlap or samples lack; the usual remedy (10.1007/s10822-015-9840-9)."""
 
 
-def answer(inputs: JsonObject) -> JsonObject:
+def answer(inputs: UncheckedObject) -> UncheckedObject:
     """The first draft; then the panel's surgical edit if there is one, else more windows where sampling is the focus.
 
     Where neither is called for, the pipeline is returned as it was, for nothing says what to change.
@@ -34,7 +34,7 @@ def answer(inputs: JsonObject) -> JsonObject:
     return {"reply": previous, "summary": "Nothing says what to change; the pipeline is the same."}
 
 
-def _first(task: JsonObject) -> JsonObject:
+def _first(task: UncheckedObject) -> UncheckedObject:
     form, protocol = text(given(task, "form"), "form"), text(task.get("protocol") or "", "protocol")
     name = f"{form}_{protocol}" if protocol else form
     try:
@@ -44,7 +44,7 @@ def _first(task: JsonObject) -> JsonObject:
     return {"reply": draft(), "summary": f"Our reference pipeline for {name}."}
 
 
-def _edited(previous: str, critiques: JsonObject) -> str | None:
+def _edited(previous: str, critiques: UncheckedObject) -> str | None:
     """The latest critique's last votes are looked through in order; the first edit that can be made is."""
     single = mapping(critiques.get("single") or {}, "critiques of single guests")
     for critique in (critiques.get("post"), *single.values(), critiques.get("pre")):
@@ -59,7 +59,7 @@ def _edited(previous: str, critiques: JsonObject) -> str | None:
     return None
 
 
-def _widened(previous: str, task: JsonObject) -> JsonObject:
+def _widened(previous: str, task: UncheckedObject) -> UncheckedObject:
     found = re.search(r"^03_production\.py windows=(\d+)$", previous, re.MULTILINE)
     windows = int(found[1]) if found else 0
     more = min(int(GROWTH * windows), whole(given(task, "most_windows"), "most_windows"))

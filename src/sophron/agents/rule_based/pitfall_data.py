@@ -2,12 +2,12 @@
 
 from sophron.agents.rule_based.input_checks import listed, mapping, objects, stages_of, texts
 from sophron.campaign.spec.pitfalls import Condition
-from sophron.interfaces.model import JsonObject
+from sophron.interfaces.json_object import UncheckedObject
 
 TESTS = ("present", "equals", "at_least", "mentions")
 
 
-def applies(pitfall: JsonObject, spec: JsonObject) -> bool:
+def applies(pitfall: UncheckedObject, spec: UncheckedObject) -> bool:
     """What `Pitfall.applies` says, for an entry as it stands in its YAML file. ValueError where it is none."""
     demands = mapping(pitfall.get("applies_to") or {}, "applies_to of a pitfall")
     kinds = listed(demands.get("kinds", []), "kinds of a pitfall")
@@ -20,7 +20,7 @@ def applies(pitfall: JsonObject, spec: JsonObject) -> bool:
     )
 
 
-def _condition(entry: JsonObject) -> Condition:
+def _condition(entry: UncheckedObject) -> Condition:
     test = next((name for name in TESTS if name in entry), None)
     if test is None:
         raise ValueError("a condition of a pitfall has no test")

@@ -14,7 +14,7 @@ from sophron.agents.rule_based.input_checks import (
     texts,
     whole,
 )
-from sophron.interfaces.model import JsonObject
+from sophron.interfaces.json_object import UncheckedObject
 
 LARGE_SHARE = 0.5  # of the limit: one stage that takes more deserves a look
 TIGHT = 0.9
@@ -53,7 +53,7 @@ class Cost:
     steps_limit: int | None
 
 
-def answer(inputs: JsonObject) -> JsonObject:
+def answer(inputs: UncheckedObject) -> UncheckedObject:
     """What the spec and the plan say, put in order; a stage's purpose is what its criteria state.
 
     Warns where the plan exceeds the limits or comes within a tenth of them, where one stage takes more than half,
@@ -75,7 +75,7 @@ def answer(inputs: JsonObject) -> JsonObject:
     }
 
 
-def _counts(plan: JsonObject) -> dict[str, int]:
+def _counts(plan: UncheckedObject) -> dict[str, int]:
     """Stage -> steps, from the plan's list of {stage, rule, steps}."""
     counts: dict[str, int] = {}
     for entry in objects(plan.get("counts", []), "plan.counts"):
@@ -84,7 +84,7 @@ def _counts(plan: JsonObject) -> dict[str, int]:
     return counts
 
 
-def _ordered(blocks: Mapping[str, JsonObject]) -> list[str]:
+def _ordered(blocks: Mapping[str, UncheckedObject]) -> list[str]:
     """Names of stages, each after those it builds on; in the order of the spec where that leaves a choice."""
     ordered: list[str] = []
     left = list(blocks)
@@ -99,7 +99,7 @@ def _ordered(blocks: Mapping[str, JsonObject]) -> list[str]:
     return ordered
 
 
-def _stage(name: str, block: JsonObject, steps: int, hours: object) -> PlannedStage:
+def _stage(name: str, block: UncheckedObject, steps: int, hours: object) -> PlannedStage:
     mechanical = mapping(block.get("mechanical", {}), f"mechanical of {name}")
     ceilings = mapping(mechanical.get("ceilings", {}), f"ceilings of {name}")
     tries = max(0, whole(mechanical.get("retries", 2), f"retries of {name}")) + 1
@@ -111,7 +111,7 @@ def _stage(name: str, block: JsonObject, steps: int, hours: object) -> PlannedSt
     return PlannedStage(name, needed(block, name), quoted(purpose, 1000), steps, resources, cost)
 
 
-def _cost(spec: JsonObject, steps: int, hours: float) -> Cost:
+def _cost(spec: UncheckedObject, steps: int, hours: float) -> Cost:
     limits = mapping(spec.get("limits", {}), "spec.limits")
     most = limits.get("steps")
     allowed = None if most is None else whole(most, "limits.steps")
@@ -119,7 +119,7 @@ def _cost(spec: JsonObject, steps: int, hours: float) -> Cost:
 
 
 def _warnings(
-    spec: JsonObject, blocks: Mapping[str, JsonObject], stages: list[PlannedStage], cost: Cost
+    spec: UncheckedObject, blocks: Mapping[str, UncheckedObject], stages: list[PlannedStage], cost: Cost
 ) -> Iterator[str]:
     limit = cost.core_hours_limit
     for stage in stages:
@@ -142,7 +142,7 @@ def _warnings(
             yield quoted(f"UNVERIFIED: {one.get('statement')} (to be verified by: {one.get('verified_by')})", 400)
 
 
-def _markdown(spec: JsonObject, stages: list[PlannedStage], cost: Cost, warnings: list[str]) -> str:
+def _markdown(spec: UncheckedObject, stages: list[PlannedStage], cost: Cost, warnings: list[str]) -> str:
     lines = [f"# {_cell(spec.get('campaign', 'Campaign'))}: workflow plan", ""]
     lines += ["| Stage | Depends on | Steps | Cores | Memory (MB) | Time (min) | Tries | Core-hours at most |"]
     lines += ["|---|---|---:|---:|---:|---:|---:|---:|"]

@@ -10,7 +10,8 @@ from pathlib import Path
 from sophron.agents.rule_based import refine_report
 from sophron.agents.rule_based.input_checks import given, mapping, read
 from sophron.agents.rule_based.refine_state import Climb, Recipe, Rung, ToolResult, Turns, used
-from sophron.interfaces.model import JsonObject, ToolAnswer
+from sophron.interfaces.json_object import UncheckedObject
+from sophron.interfaces.model import ToolAnswer
 from sophron.interfaces.rule_based_agent import ToolUser, Use
 from sophron.records import documents
 
@@ -25,7 +26,7 @@ EXPLAINS = (
 UNPHYSICAL = ("U_OUT_OF_RANGE", "OCCUPANCY_OUT_OF_RANGE")
 
 
-def script(inputs: JsonObject) -> Generator[Sequence[Use], Sequence[ToolAnswer], JsonObject]:
+def script(inputs: UncheckedObject) -> Generator[Sequence[Use], Sequence[ToolAnswer], UncheckedObject]:
     """Limits and background first, then rung by rung what the counts allow; candidates last; then the report.
 
     A cycle that goes wrong is undone and its groups tried one by one; those that fail are held. A phase that may be
@@ -46,7 +47,7 @@ def script(inputs: JsonObject) -> Generator[Sequence[Use], Sequence[ToolAnswer],
     return refine_report.answer(told.report, climb)
 
 
-def _recipe(inputs: JsonObject) -> Recipe:
+def _recipe(inputs: UncheckedObject) -> Recipe:
     recipe = mapping(given(inputs, "recipe"), "recipe")
     faults = documents.faults(documents.Document(recipe, Path("recipe")), *RECIPE)
     if faults:
@@ -58,7 +59,7 @@ def _begin(climb: Climb) -> Turns[None]:
     (project,) = yield from used(("project", {}))
     climb.begin(project)
     background = climb.recipe.background
-    about: JsonObject = {"background": background.kind, "coefficients": background.count} if background else {}
+    about: UncheckedObject = {"background": background.kind, "coefficients": background.count} if background else {}
     mains = [("phase", {"name": name}) for name in climb.main]
     answers = yield from used(("histogram", about), *mains)
     for told in answers:

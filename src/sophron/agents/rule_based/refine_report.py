@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from sophron.agents.rule_based.input_checks import objects, read
 from sophron.agents.rule_based.refine_state import Climb
-from sophron.interfaces.model import JsonObject
+from sophron.interfaces.json_object import UncheckedObject
 
 FEW_COUNTS_R_EXPECTED = 10.0
 """Per cent: above it noise hides a model's faults from its R factor (Toby 2006, 10.1154/1.2179804)."""
@@ -70,7 +70,7 @@ class Report:
     refined: Refined
 
 
-def answer(fields: JsonObject, climb: Climb) -> JsonObject:
+def answer(fields: UncheckedObject, climb: Climb) -> UncheckedObject:
     """A whole report: the tool's fields, the claims that the climb allows, and sentences about both."""
     given = read(Report, fields, "the report")
     made = replace(given, phases=tuple(_judged(phase, climb) for phase in given.phases))

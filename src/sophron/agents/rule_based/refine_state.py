@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from sophron.agents.rule_based.input_checks import number, read
-from sophron.interfaces.model import JsonObject, Text, ToolAnswer
+from sophron.interfaces.json_object import UncheckedObject
+from sophron.interfaces.model import Text, ToolAnswer
 from sophron.interfaces.rule_based_agent import Use
 
 SERVER = "rietveld"
@@ -136,7 +137,7 @@ class ToolResult:
         return float(value)
 
 
-def used(*wanted: tuple[str, JsonObject]) -> Turns[list[ToolResult]]:
+def used(*wanted: tuple[str, UncheckedObject]) -> Turns[list[ToolResult]]:
     """Use tools of the server in one turn; what each answered."""
     answers = yield [Use(f"{SERVER}__{name}", arguments) for name, arguments in wanted]
     return [result_of(one) for one in answers]

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from sophron.agents.rule_based.input_checks import given, listed, mapping, number, objects, quoted, stages_of
-from sophron.interfaces.model import JsonObject
+from sophron.interfaces.json_object import UncheckedObject
 
 LARGE_ERROR = 0.10
 FAR_ERRORS = 2.0
@@ -13,7 +13,7 @@ GRAVITY = ("serious", "caution", "note")
 Caveat = dict[str, str]
 
 
-def answer(inputs: JsonObject) -> JsonObject:
+def answer(inputs: UncheckedObject) -> UncheckedObject:
     """One caveat for each fact on record that weakens the answer; none is left out and none is made up.
 
     A missing number or error, and a reference more than two standard errors away, are serious; a relative error above
@@ -40,14 +40,14 @@ def _caveat(about: str, text: str, severity: str) -> Caveat:
     return {"about": about, "text": quoted(text, 1000), "severity": severity}
 
 
-def _answers(result: object) -> list[JsonObject]:
+def _answers(result: object) -> list[UncheckedObject]:
     """The numbers that answer the question: a list of {name, value, standard_error, interval, refusal}.
 
     Where whole results are given instead (step -> result), each number beside which a `..._standard_error` stands.
     """
     if isinstance(result, list):
         return objects(result, "result")
-    found: list[JsonObject] = []
+    found: list[UncheckedObject] = []
     for step, whole in mapping(result, "result").items():
         numbers = mapping(whole, f"the result of {quoted(step)}")
         for key in numbers:
@@ -59,11 +59,11 @@ def _answers(result: object) -> list[JsonObject]:
     return found
 
 
-def _named(one: JsonObject) -> str:
+def _named(one: UncheckedObject) -> str:
     return quoted(str(one.get("name", "the answer")), 80)
 
 
-def _uncertainty(one: JsonObject) -> Iterator[Caveat]:
+def _uncertainty(one: UncheckedObject) -> Iterator[Caveat]:
     name, value, error = _named(one), number(one.get("value")), number(one.get("standard_error"))
     if value is None:
         why = one.get("refusal") or "no reason is on record"
@@ -89,7 +89,7 @@ def _interval(interval: object) -> tuple[float, float] | None:
     return None if low is None or high is None else (low, high)
 
 
-def _reference(one: JsonObject, spec: JsonObject) -> Iterator[Caveat]:
+def _reference(one: UncheckedObject, spec: UncheckedObject) -> Iterator[Caveat]:
     reference = mapping(spec.get("question", {}), "spec.question").get("reference")
     value, error = number(one.get("value")), number(one.get("standard_error"))
     if not isinstance(reference, Mapping) or value is None:
@@ -109,7 +109,7 @@ def _reference(one: JsonObject, spec: JsonObject) -> Iterator[Caveat]:
         yield _caveat("reference", f"{text} Nothing was tuned towards it; the difference is unexplained.", "serious")
 
 
-def _unverified(unverified: object, spec: JsonObject) -> Iterator[Caveat]:
+def _unverified(unverified: object, spec: UncheckedObject) -> Iterator[Caveat]:
     ids = listed(unverified, "unverified")
     assumptions = objects(mapping(spec.get("method", {}), "spec.method").get("assumptions", []), "assumptions")
     known = {str(one.get("id")): one for one in assumptions}
@@ -151,7 +151,7 @@ def _amendments(amendments: object) -> Iterator[Caveat]:
         yield _caveat("amendment", f"{quoted(text, 900)}.", "note")
 
 
-def _method(spec: JsonObject) -> Iterator[Caveat]:
+def _method(spec: UncheckedObject) -> Iterator[Caveat]:
     """Where the pair potential of a definition is cut, as the definition says."""
     for name, block in stages_of(spec).items():
         model = mapping(block.get("definition", {}), f"definition of {name}").get("model")
@@ -161,7 +161,7 @@ def _method(spec: JsonObject) -> Iterator[Caveat]:
             yield _caveat("method", f"{text} A result for another cut-off is a result for another liquid.", "note")
 
 
-def _summary(spec: JsonObject, answers: list[JsonObject], found: list[Caveat]) -> str:
+def _summary(spec: UncheckedObject, answers: list[UncheckedObject], found: list[Caveat]) -> str:
     units = quoted(str(mapping(spec.get("question", {}), "spec.question").get("units", "")), 80)
     numbers = "; ".join(_short(one) for one in answers if number(one.get("value")) is not None)
     counts = Counter(caveat["severity"] for caveat in found)
@@ -170,7 +170,7 @@ def _summary(spec: JsonObject, answers: list[JsonObject], found: list[Caveat]) -
     return f"{said}. Caveats: {weight}."
 
 
-def _short(one: JsonObject) -> str:
+def _short(one: UncheckedObject) -> str:
     error = number(one.get("standard_error"))
     known = f" +- {error:.2g}" if error is not None else ""
     return f"{_named(one)} = {number(one.get('value')):.6g}{known}"

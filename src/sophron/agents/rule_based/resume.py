@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 
 from sophron.agents.rule_based.input_checks import given, mapping, objects, quoted, text, texts, whole
-from sophron.interfaces.model import JsonObject
+from sophron.interfaces.json_object import UncheckedObject
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class RunningProcess:
     pid: int
 
 
-def answer(inputs: JsonObject) -> JsonObject:
+def answer(inputs: UncheckedObject) -> UncheckedObject:
     """Read off workflow-state.json (Superscientist, appendix B.1); progress.log and init.sh add nothing to it here.
 
     Ran and running: stages that are completed and in progress. Processes: entries of running_process. Next: stages that
@@ -42,15 +42,15 @@ def answer(inputs: JsonObject) -> JsonObject:
     }
 
 
-def _id(stage: JsonObject) -> str:
+def _id(stage: UncheckedObject) -> str:
     return text(stage.get("id"), "the id of a stage")
 
 
-def _with_status(stages: list[JsonObject], status: str) -> list[str]:
+def _with_status(stages: list[UncheckedObject], status: str) -> list[str]:
     return list(dict.fromkeys(_id(stage) for stage in stages if stage.get("status") == status))
 
 
-def _running(holder: JsonObject, stage: str | None) -> list[RunningProcess]:
+def _running(holder: UncheckedObject, stage: str | None) -> list[RunningProcess]:
     processes = []
     for process in objects(holder.get("running_process", []), "running_process"):
         pid = whole(process.get("pid"), "running_process.pid")
@@ -61,7 +61,7 @@ def _running(holder: JsonObject, stage: str | None) -> list[RunningProcess]:
     return processes
 
 
-def _waiting(state: JsonObject, stages: list[JsonObject], processes: list[RunningProcess]) -> str:
+def _waiting(state: UncheckedObject, stages: list[UncheckedObject], processes: list[RunningProcess]) -> str:
     gate = state.get("waiting_gate")
     if gate is not None:
         draft = " of a drafted amendment" if state.get("draft") else ""

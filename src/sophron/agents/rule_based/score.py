@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from sophron.agents.rule_based.input_checks import given, listed, mapping, number, quoted, read, text
-from sophron.interfaces.model import JsonObject
+from sophron.interfaces.json_object import UncheckedObject
 
 GOOD_FIT = 2.0
 """Goodness of fit beyond which the model lacks something (McCusker 1999, 10.1107/S0021889898009856, section on R)."""
@@ -58,7 +58,7 @@ Points = tuple[int, str]
 """Points to take off the highest score, and why."""
 
 
-def answer(inputs: JsonObject) -> JsonObject:
+def answer(inputs: UncheckedObject) -> UncheckedObject:
     """For each dimension asked: the highest score less points for what its fields lack, never above what is computed.
 
     A dimension that this rule does not know has its threshold, with that as evidence: it is no opinion.
@@ -67,7 +67,7 @@ def answer(inputs: JsonObject) -> JsonObject:
     computed = mapping(given(inputs, "computed"), "computed")
     report = mapping(given(inputs, "report"), "report")
     calls = [read(Call, call, "a call") for call in listed(given(inputs, "calls"), "calls")]
-    scores: list[JsonObject] = []
+    scores: list[UncheckedObject] = []
     for dimension in rubric.dimensions:
         code, highest = dimension.code, rubric.scale.highest
         rule = _RULES.get(code)
@@ -86,27 +86,27 @@ def answer(inputs: JsonObject) -> JsonObject:
     return {"scores": scores}
 
 
-def _chemistry(report: JsonObject, _: list[Call]) -> Points:
+def _chemistry(report: UncheckedObject, _: list[Call]) -> Points:
     fit = mapping(report.get("fit") or {}, "fit")
     gof = number(fit.get("gof"))
     points = int(gof is None or gof > GOOD_FIT) + int(not report.get("converged"))
     return points, f"goodness of fit {gof}, converged {report.get('converged')}; the picture was not seen"
 
 
-def _uncertainty(report: JsonObject, _: list[Call]) -> Points:
+def _uncertainty(report: UncheckedObject, _: list[Call]) -> Points:
     caveats, others = (listed(report.get(key, []), key) for key in ("caveats", "alternatives"))
     points = int(not caveats) + int(not others) + int(not report.get("held"))
     return points, f"{len(caveats)} caveats, {len(others)} alternatives, confidence {report.get('confidence')}"
 
 
-def _structure(report: JsonObject, _: list[Call]) -> Points:
+def _structure(report: UncheckedObject, _: list[Call]) -> Points:
     parts = {key: len(listed(report.get(key, []), key)) for key in ("decisions", "plots", "held")}
     words = len(text(report.get("summary", ""), "summary").split())
     points = sum(not count for count in parts.values()) + int(words < 20)
     return points, f"{parts['decisions']} decisions, {parts['plots']} readings, a summary of {words} words"
 
 
-def _recovery(_: JsonObject, calls: list[Call]) -> Points:
+def _recovery(_: UncheckedObject, calls: list[Call]) -> Points:
     failed = [call.number for call in calls if call.ended in ("diverged", "timeout", "failed")]
     told = [call.number for call in calls if call.decision]
     silent = [place for place in failed if not any(other > place for other in told)]
@@ -115,7 +115,7 @@ def _recovery(_: JsonObject, calls: list[Call]) -> Points:
     ), f"cycles that failed: calls {failed or 'none'}; without a decision after them: {silent or 'none'}"
 
 
-def _seeing(_: JsonObject, calls: list[Call]) -> Points:
+def _seeing(_: UncheckedObject, calls: list[Call]) -> Points:
     shown = [call.number for call in calls if call.plot]
     told = [call.number for call in calls if call.decision]
     used = [place for place in shown if any(other > place for other in told)]
@@ -123,7 +123,7 @@ def _seeing(_: JsonObject, calls: list[Call]) -> Points:
     return points, f"plots in calls {shown or 'none'}, {len(used)} of them with a decision after"
 
 
-_RULES: Mapping[str, Callable[[JsonObject, list[Call]], Points]] = {
+_RULES: Mapping[str, Callable[[UncheckedObject, list[Call]], Points]] = {
     "D4": _chemistry,
     "D5": _uncertainty,
     "D6": _structure,

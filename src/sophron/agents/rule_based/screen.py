@@ -1,13 +1,13 @@
 """Rule of thumb of the screening judge: there is something to score where a report has its parts filled."""
 
 from sophron.agents.rule_based.input_checks import given, mapping, quoted, strings
-from sophron.interfaces.model import JsonObject
+from sophron.interfaces.json_object import UncheckedObject
 
 PLACEHOLDERS = ("todo", "tbd", "placeholder", "lorem ipsum", "to be filled", "n/a")
 FEWEST_WORDS = 5
 
 
-def answer(inputs: JsonObject) -> JsonObject:
+def answer(inputs: UncheckedObject) -> UncheckedObject:
     """Not passed: a run that broke off, no report, a placeholder in place of one, or hardly a word in it.
 
     AgentBuild, section III-B: the screening pass flags crashes and missing reports; it scores nothing.

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 
 from sophron.agents.rule_based.input_checks import given, mapping, number, objects, quoted, text
-from sophron.interfaces.model import JsonObject
+from sophron.interfaces.json_object import UncheckedObject
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Comparison:
     margin: float | None
 
 
-def answer(inputs: JsonObject) -> JsonObject:
+def answer(inputs: UncheckedObject) -> UncheckedObject:
     """The verdict copied; for each comparison, the step with the least margin; for a failure, the reasons on record.
 
     Next is accept after a pass, debug where a step failed, amend where finished steps do not fulfil the criteria
@@ -45,7 +45,7 @@ def answer(inputs: JsonObject) -> JsonObject:
     }
 
 
-def comparisons(criterion: JsonObject) -> Iterator[Comparison]:
+def comparisons(criterion: UncheckedObject) -> Iterator[Comparison]:
     """Every comparison of a judged criterion, in all its steps, with value, limit and margin."""
     name = text(criterion.get("id"), "the id of a criterion")
     for step in objects(criterion.get("steps", []), f"steps of {name}"):
@@ -55,7 +55,7 @@ def comparisons(criterion: JsonObject) -> Iterator[Comparison]:
             yield Comparison(name, str(step.get("step", "")), comparison, value, limit, margin)
 
 
-def _worst(criterion: JsonObject) -> list[Comparison]:
+def _worst(criterion: UncheckedObject) -> list[Comparison]:
     """Of each comparison, the step with the least margin; one that has no number comes before all others."""
     least: dict[str, Comparison] = {}
     for one in comparisons(criterion):
@@ -99,7 +99,7 @@ def _named(node: ast.AST) -> bool:
     return any(isinstance(part, ast.Name) and id(part) not in signed for part in ast.walk(node))
 
 
-def _causes(judged: list[JsonObject], failed_steps: JsonObject) -> Iterator[str]:
+def _causes(judged: list[UncheckedObject], failed_steps: UncheckedObject) -> Iterator[str]:
     for step, reason in failed_steps.items():
         yield quoted(f"{step} failed: {reason}", 400)
     for criterion in judged:
@@ -124,9 +124,9 @@ def _refusals(outcomes: object) -> Iterator[str]:
 def _explained(
     stage: str,
     said: str,
-    judged: list[JsonObject],
-    failed_steps: JsonObject,
-    inputs: JsonObject,
+    judged: list[UncheckedObject],
+    failed_steps: UncheckedObject,
+    inputs: UncheckedObject,
 ) -> str:
     held = sum(bool(criterion.get("passed")) for criterion in judged)
     sentences = [f"Stage {quoted(stage)}: {held} of {len(judged)} criteria hold; the verdict is {said}."]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from sophron.agents.rule_based.input_checks import count, given, mapping, number, objects, quoted, text
 from sophron.agents.rule_based.reference_diff import restored
-from sophron.interfaces.model import JsonObject
+from sophron.interfaces.json_object import UncheckedObject
 
 KNOWS_LITTLE = 0.3
 """Confidence before anything was measured."""
@@ -28,15 +28,15 @@ class Finding:
 class Stage:
     """The result of one stage of one guest, or of nothing."""
 
-    result: JsonObject = field(default_factory=dict)
+    result: UncheckedObject = field(default_factory=dict)
 
     @property
-    def diagnostics(self) -> JsonObject:
+    def diagnostics(self) -> UncheckedObject:
         """What was measured."""
         return mapping(self.result.get("diagnostics") or {}, "diagnostics")
 
     @property
-    def flags(self) -> JsonObject:
+    def flags(self) -> UncheckedObject:
         """Checks that were made."""
         return mapping(self.result.get("convergence_flags") or {}, "convergence_flags")
 
@@ -61,17 +61,17 @@ class Stage:
         return number(self.diagnostics.get(name))
 
 
-def stages(guest: JsonObject) -> list[Stage]:
+def stages(guest: UncheckedObject) -> list[Stage]:
     """Preparation, equilibration, production (its first window) and analysis of a guest; empty where not there."""
     results = mapping(guest.get("stages", {}), "stages of a guest")
     return [Stage(mapping(results.get(str(number), {}), f"stage {number}")) for number in (1, 2, 3, 4)]
 
 
-Rule = Callable[[JsonObject, int], Iterator[Finding]]
+Rule = Callable[[UncheckedObject, int], Iterator[Finding]]
 """Findings of one guest, given how many windows the pipeline has."""
 
 
-def vote(inputs: JsonObject, design: str, rule: Rule) -> JsonObject:
+def vote(inputs: UncheckedObject, design: str, rule: Rule) -> UncheckedObject:
     """The vote of one expert. design: what it recommends while there is nothing to judge."""
     mode = text(given(inputs, "mode"), "mode").strip()
     results = mapping(inputs.get("results") or {}, "results")
@@ -116,7 +116,7 @@ def _said(findings: list[Finding]) -> list[dict[str, str]]:
     return [{"severity": each.severity, "focus": each.focus, "text": each.text} for each in findings]
 
 
-def _others_object(inputs: JsonObject) -> bool:
+def _others_object(inputs: UncheckedObject) -> bool:
     votes = [mapping(each, "a vote") for each in mapping(inputs.get("votes") or {}, "votes").values()]
     concerns = [one for each in votes for one in objects(each.get("concerns") or [], "concerns")]
     return any(concern.get("severity") == "high" for concern in concerns)

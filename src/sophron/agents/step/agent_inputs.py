@@ -1,6 +1,5 @@
 """What the agents of a campaign's own rules are told: each rule's inputs by role, gathered from results and records."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +7,7 @@ from sophron.campaign.execution import outcome_store, verdict
 from sophron.campaign.planning.agent_definitions import AgentFile
 from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
 from sophron.campaign.spec.stage_resources import OVERLAYS_NAME
+from sophron.interfaces.json_object import JsonObject
 from sophron.interfaces.kind import Wildcards
 from sophron.records import approvals, documents, entry_points
 from sophron.records.errors import UserError
@@ -17,7 +17,7 @@ from sophron.records.typed_json import to_json
 if TYPE_CHECKING:
     from sophron.campaign.report.report import Answer, Report
 
-Inputs = dict[str, Any]
+Inputs = JsonObject
 REGISTRY = "sophron.gatherers"
 LOG_TAIL = 20_000
 FOLDERS = ("results", "records", "logs")
@@ -81,7 +81,7 @@ def caveats(root: Path, spec: Spec, _: Wildcards) -> Inputs:
     }
 
 
-def _answer(one: "Answer") -> dict[str, Any]:
+def _answer(one: "Answer") -> JsonObject:
     low, high, level = one.interval or (None, None, None)
     interval = None if one.interval is None else {"low": low, "high": high, "level": level}
     about = {"name": one.name, "value": one.value, "standard_error": one.standard_error, "units": one.units}
@@ -90,7 +90,7 @@ def _answer(one: "Answer") -> dict[str, Any]:
     return about | {"interval": interval, "refusal": one.refusal}
 
 
-def _finals(gathered: "Report") -> dict[str, Any]:
+def _finals(gathered: "Report") -> JsonObject:
     """The results of the last stages, where no schema says which number answers the question."""
     return {step.step: step.outcome.result for stage in gathered.final_stages for step in stage.steps}
 
@@ -106,11 +106,11 @@ def explain(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     }
 
 
-def _failure(root: Path, wildcards: Wildcards) -> Mapping[str, Any]:
+def _failure(root: Path, wildcards: Wildcards) -> JsonObject:
     path = failure_path(root, wildcards["stage"], wildcards["attempt"])
     if not path.is_file():
         raise UserError(f"{path}: there is no failure to look at; `sophron run` writes it: sophron run")
-    content: Mapping[str, Any] = documents.load_record(path)
+    content: JsonObject = documents.load_record(path)
     return content
 
 

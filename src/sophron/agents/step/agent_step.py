@@ -3,27 +3,32 @@
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sophron.agents.documents.answers import AnswerRecord, FailureNote, KeptFile
 from sophron.agents.documents.errors import OWN, AgentError
 from sophron.agents.documents.prompt import request
-from sophron.agents.step import cited_works, guardrails
+from sophron.agents.step import guardrails
 from sophron.agents.step.conversation import Answered, Tools, converse
 from sophron.campaign.execution import outcome_store
 from sophron.campaign.planning.agent_definitions import AgentFile
+from sophron.interfaces.json_object import JsonObject
 from sophron.interfaces.model import Request, Response
 from sophron.records import atomic, documents, events
 from sophron.records.canonical_json import digest, file_digest
 from sophron.records.errors import UserError
 from sophron.records.file_lock import FileLock
+from sophron.records.typed_json import from_json, to_json
 
 if TYPE_CHECKING:
     from sophron.agents.tools.literature_web import Web
 
 ANSWER_NAME, KEY_NAME, LEFT = "answer.json", "answer.key.json", "left"
 NOBODY = "none"
+CITED_ROLE = "found_works"
+"""The same as in `cited_works`, which most steps need not import."""
 LARGEST_BYTES = 64 * 1024**2
 """Of a file that tools leave."""
 Ask = Callable[[Request], Response]
@@ -42,7 +47,7 @@ class AgentStep:
     step: str
     agent: AgentFile
     digest: str
-    inputs: Mapping[str, Any]
+    inputs: JsonObject
     answer: Path
     files: Mapping[str, Path] = field(default_factory=dict)
     may_fail: bool = False
@@ -81,12 +86,12 @@ def run(work: AgentStep, ask: Ask, *, tools: Tools | None = None, again: bool = 
     with FileLock(work.folder / "answer.lock"):
         kept, key = work.folder / ANSWER_NAME, digest([work.digest, work.input_digests])
         if again or not _is_kept(work, key):
-            document = _asked(work, ask, tools)
-            documents.validate(documents.Document(document, work.answer), "agent-answer")
-            atomic.write_json(kept, document)
+            record = _asked(work, ask, tools)
+            documents.validate(documents.Document(to_json(record), work.answer), "agent-answer")
+            atomic.write_json(kept, to_json(record))
             atomic.write_json(work.folder / KEY_NAME, {"key": key, "answer": file_digest(kept)})
-        for entry in documents.load_record(kept).get("files", {}).values():
-            atomic.place(work.folder / LEFT / entry["file"], work.answer.with_name(entry["file"]))
+        for entry in (_read(kept).files or {}).values():
+            atomic.place(work.folder / LEFT / entry.file, work.answer.with_name(entry.file))
         atomic.place(kept, work.answer)
         outcome_store.publish(work.root, work.step, work.answer)
 
@@ -97,19 +102,22 @@ def _is_kept(work: AgentStep, key: str) -> bool:
     note, kept = folder / KEY_NAME, folder / ANSWER_NAME
     if not note.is_file() or not kept.is_file():
         return False
-    content = documents.load_record(kept)
-    if work.dispensable and "failure" in content:
+    record = _read(kept)
+    if work.dispensable and record.failure is not None:
         return False
-    files = content.get("files", {}).values()
-    whole = all(_is_whole(folder / LEFT / entry["file"], entry["sha256"]) for entry in files)
+    whole = all(_is_whole(folder / LEFT / entry.file, entry.sha256) for entry in (record.files or {}).values())
     return whole and bool(documents.load_json(note) == {"key": key, "answer": file_digest(kept)})
+
+
+def _read(path: Path) -> AnswerRecord:
+    return from_json(AnswerRecord, documents.load_record(path))
 
 
 def _is_whole(path: Path, sha256: str) -> bool:
     return path.is_file() and file_digest(path) == sha256
 
 
-def _asked(work: AgentStep, ask: Ask, tools: Tools | None) -> dict[str, Any]:
+def _asked(work: AgentStep, ask: Ask, tools: Tools | None) -> AnswerRecord:
     """Ask; the answer with what its tools left, or, where that may be, how an agent that was reached failed."""
     reached: list[Response] = []
 
@@ -119,16 +127,17 @@ def _asked(work: AgentStep, ask: Ask, tools: Tools | None) -> dict[str, Any]:
 
     try:
         answered = _answered(work, remembered, tools)
-        return _document(work, answered.backend, answered.model) | {"answer": dict(answered.answer)} | _left(work)
+        record = _record(work, answered.backend, answered.model)
+        return replace(record, answer=dict(answered.answer), files=_kept_files(work) or None)
     except AgentError as failure:
         if not (work.dispensable or (work.may_fail and reached and failure.kind in OWN)):
             raise
-        told = {"kind": failure.kind, "reason": failure.reason}
         who = (reached[0].backend, reached[0].model) if reached else (NOBODY, NOBODY)
-        return _document(work, *who) | {"failure": told} | _left(work, whole=False)
+        note = FailureNote(failure.kind, failure.reason)
+        return replace(_record(work, *who), failure=note, files=_kept_files(work, whole=False) or None)
 
 
-def _left(work: AgentStep, *, whole: bool = True) -> dict[str, Any]:
+def _kept_files(work: AgentStep, *, whole: bool = True) -> dict[str, KeptFile]:
     """What the tools left, copied beside the answer's record: the next conversation begins in the same scratch.
 
     whole: whether all of it has to be there; of a failed agent a file that is not is empty, for its rule names it.
@@ -143,9 +152,8 @@ def _left(work: AgentStep, *, whole: bool = True) -> dict[str, Any]:
                 raise
             content = b""
         atomic.write_bytes(kept, content)
-        entries[name] = {"file": kept.name, "sha256": file_digest(kept)}
-    entries |= _found(work)
-    return {"files": entries} if entries else {}
+        entries[name] = KeptFile(kept.name, file_digest(kept))
+    return entries | _cited(work)
 
 
 def read_artifact(scratch: Path, name: str, path: str) -> bytes:
@@ -168,13 +176,17 @@ def read_artifact(scratch: Path, name: str, path: str) -> bytes:
         raise AgentError("tool", f"the {name} that the tools left is refused: {refusal}") from None
 
 
-def _found(work: AgentStep) -> dict[str, dict[str, str]]:
+def _cited(work: AgentStep) -> dict[str, KeptFile]:
     """The works that this agent was told of, and those that its own searches gave it."""
-    works = [*work.inputs.get(cited_works.ROLE, []), *(work.web.found if work.web else [])]
-    if not works:
+    given = work.inputs.get(CITED_ROLE, [])
+    if not given and not (work.web and work.web.found):
         return {}
+    from sophron.agents.step import cited_works
+    from sophron.agents.tools.literature import CitedWork
+
+    works = [*(from_json(CitedWork, one) for one in given), *(work.web.found if work.web else [])]
     kept = cited_works.write(works, work.folder / LEFT)
-    return {cited_works.ROLE: {"file": kept.name, "sha256": file_digest(kept)}}
+    return {CITED_ROLE: KeptFile(kept.name, file_digest(kept))}
 
 
 def _answered(work: AgentStep, ask: Ask, tools: Tools | None) -> Answered:
@@ -201,16 +213,9 @@ def faults(work: AgentStep, answer: Any) -> list[str]:
     return against or guardrails.faults(work.agent.name, work.inputs, answer)
 
 
-def _document(work: AgentStep, backend: str, model: str) -> dict[str, Any]:
+def _record(work: AgentStep, backend: str, model: str) -> AnswerRecord:
     """Who was asked, and what it was told. No clock, no host, no path: a replay gives the same bytes."""
-    return {
-        "step": work.step,
-        "agent": work.agent.name,
-        "agent_digest": work.digest,
-        "backend": backend,
-        "model": model,
-        "inputs": work.input_digests,
-    }
+    return AnswerRecord(work.step, work.agent.name, work.digest, backend, model, work.input_digests)
 
 
 def reask(root: Path, step: str) -> int:

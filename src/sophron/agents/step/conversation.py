@@ -2,12 +2,13 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 from sophron.agents.documents.errors import AgentError
 from sophron.agents.documents.redact import half_characters
+from sophron.interfaces.json_object import JsonObject
 from sophron.interfaces.model import Message, Part, Request, Response, Text, Tool, ToolAnswer, ToolCall
 
 LONGEST_ANSWER = 400_000
@@ -30,7 +31,7 @@ class Tools(Protocol):
 class Answered(NamedTuple):
     """A validated answer, and who gave it in how many calls."""
 
-    answer: Mapping[str, Any]
+    answer: JsonObject
     backend: str
     model: str
     calls: int
@@ -109,7 +110,7 @@ def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _no_repeats(pairs: list[tuple[str, Any]]) -> JsonObject:
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError("a key stands there twice")

@@ -1,11 +1,10 @@
 """What the refinement agent is told of a pattern: its sample, the recipe, and where a sequential series goes on."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from sophron.campaign.execution import outcome_store
 from sophron.campaign.spec.spec import Spec
+from sophron.interfaces.json_object import JsonObject
 from sophron.interfaces.kind import Wildcards
 from sophron.records import documents
 from sophron.records.atomic import write_json
@@ -14,7 +13,7 @@ CARRIED = ("scale", "background", "cell", "zero", "displacement", "profile_", "s
 """Groups whose values a neighbouring pattern lends; coordinates begin at their CIF."""
 
 
-def refinement(root: Path, spec: Spec, wildcards: Wildcards) -> dict[str, Any]:
+def refinement(root: Path, spec: Spec, wildcards: Wildcards) -> JsonObject:
     """The inputs of one step of the rule refinement. UserError where its data, or its predecessor, are not there."""
     data = outcome_store.finished(root, spec, "data", wildcards)
     definition, refine = spec.definition("data"), spec.definition("refine")
@@ -41,7 +40,7 @@ def _before(spec: Spec, pattern: str) -> str | None:
 
 def _seeded(root: Path, sample: Path, before: outcome_store.Finished, wildcards: Wildcards) -> Path:
     """The sample with the values of the pattern before it, in a file of its own."""
-    parameters: Mapping[str, Any] = before.outcome.result["parameters"]
+    parameters: JsonObject = before.outcome.result["parameters"]
     start: dict[str, float] = {}
     edges: set[tuple[str, float, float]] = set()
     for name, one in parameters.items():

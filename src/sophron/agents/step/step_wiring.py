@@ -1,12 +1,12 @@
 """Who answers an agent step: the gateway with the campaign's models, budget and audit, and the tools it may use."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sophron.agents.documents.redact import Redactor
 from sophron.agents.gateway import model_catalogue
@@ -17,6 +17,7 @@ from sophron.agents.step.agent_step import AgentStep, Ask
 from sophron.campaign.execution import outcome_store
 from sophron.campaign.planning.agent_definitions import RANKED, AgentFile, chosen
 from sophron.campaign.planning.agent_rules import PLANNED
+from sophron.interfaces.json_object import JsonObject
 from sophron.interfaces.model import Model
 from sophron.records.errors import UserError
 
@@ -43,12 +44,12 @@ def allowed_override(backend: str | None) -> str | None:
     return backend or None
 
 
-def dispensable(rule: str, agent: str, spec: Mapping[str, Any], override: str | None) -> bool:
+def dispensable(rule: str, agent: str, spec: JsonObject, override: str | None) -> bool:
     """Whether what builds on a rule does without its answer: the report, unless a person or a replay is to give it."""
     return rule in PLANNED and (override or chosen(spec, agent)["backend"]) not in AWAITED
 
 
-def gateway(work: AgentStep, envelope: Mapping[str, Any], spec: Mapping[str, Any], override: str | None = None) -> Ask:
+def gateway(work: AgentStep, envelope: JsonObject, spec: JsonObject, override: str | None = None) -> Ask:
     """The function that asks for a step: the signed backend and model, or the one that stands in for them."""
     who, front = chosen(spec, work.agent.name), work.agent.front
     catalogue = model_catalogue.load(work.root)
@@ -84,7 +85,7 @@ def toolbox(work: AgentStep) -> "Iterator[Toolbox | None]":
         yield box
 
 
-def web(root: Path, step: str, agent: AgentFile, spec: Mapping[str, Any], override: str | None = None) -> "Web | None":
+def web(root: Path, step: str, agent: AgentFile, spec: JsonObject, override: str | None = None) -> "Web | None":
     """The web searches of one step, for who has looked at its approval; None where its agent has no tool for them.
 
     UserError where its grants, which are signed with it, do not name the host that would be asked. A replay asks none.
@@ -122,7 +123,7 @@ def missing_host_grant(agent: AgentFile) -> str | None:
     )
 
 
-def allowed_tools(agent: AgentFile, inputs: Mapping[str, Any]) -> list[str]:
+def allowed_tools(agent: AgentFile, inputs: JsonObject) -> list[str]:
     """The tools of a definition, narrowed to those that the input `wired_by` names; the others are refused at call."""
     allowed: list[str] = list(agent.front.get("tools", []))
     if "wired_by" not in agent.front:
@@ -131,7 +132,7 @@ def allowed_tools(agent: AgentFile, inputs: Mapping[str, Any]) -> list[str]:
     return [name for name in named if any(fnmatchcase(name, pattern) for pattern in allowed)]
 
 
-def _server(work: AgentStep, about: Mapping[str, Any]) -> "Server":
+def _server(work: AgentStep, about: JsonObject) -> "Server":
     from sophron.agents.tools.mcp_client import Server
     from sophron.sandbox import self_mount
 
@@ -149,7 +150,7 @@ def _server(work: AgentStep, about: Mapping[str, Any]) -> "Server":
     return Server(command=command, url=about.get("url", ""), read_only=mounts, env=env, **times)
 
 
-def candidates(catalogue: model_catalogue.Catalogue, agent: AgentFile, who: Mapping[str, Any]) -> list[Model]:
+def candidates(catalogue: model_catalogue.Catalogue, agent: AgentFile, who: JsonObject) -> list[Model]:
     """The models that may answer for an agent, in the order in which they are tried. who: its entry of the spec."""
     if "model" in who:
         return [catalogue.get(who["model"])]
@@ -157,7 +158,7 @@ def candidates(catalogue: model_catalogue.Catalogue, agent: AgentFile, who: Mapp
     return catalogue.candidates(rank, agent.front["role"], None if who["backend"] == RANKED else who["backend"])
 
 
-def why_unavailable(root: Path | None, agent: AgentFile, who: Mapping[str, Any]) -> str | None:
+def why_unavailable(root: Path | None, agent: AgentFile, who: JsonObject) -> str | None:
     """What lacks for an agent to be asked, one sentence; None where it can be."""
     from sophron.records import entry_points
 

@@ -1,21 +1,20 @@
 """Agent steps that make a spec, and so run before anything can be approved; the user's cap of a day bounds them."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from sophron.agents.documents.errors import AgentError
 from sophron.agents.gateway.gateway import REGISTRY
 from sophron.agents.step import agent_step, step_wiring
 from sophron.campaign.planning import agent_definitions
 from sophron.campaign.spec.spec import SPEC_NAME
+from sophron.interfaces.json_object import JsonObject
 from sophron.records import documents, entry_points
 from sophron.records.errors import UserError
 
 NO_ENVELOPE = {"model_calls": None, "tokens": None, "dollars": None}
 
 
-def whom(root: Path, override: str | None) -> tuple[dict[str, Any], str | None]:
+def whom(root: Path, override: str | None) -> tuple[JsonObject, str | None]:
     """What the campaign says of its agents, and who stands in for them; UserError for an unknown backend."""
     data = dict(documents.load_yaml(root / SPEC_NAME).data) if (root / SPEC_NAME).is_file() else {}
     if not override or override in step_wiring.OVERRIDES:
@@ -26,9 +25,7 @@ def whom(root: Path, override: str | None) -> tuple[dict[str, Any], str | None]:
     return {**data, "agents": {"backend": override}}, None
 
 
-def run(
-    root: Path, name: str, inputs: Mapping[str, Any], *, step_name: str, answer: Path, override: str | None
-) -> None:
+def run(root: Path, name: str, inputs: JsonObject, *, step_name: str, answer: Path, override: str | None) -> None:
     """One step of the agent `name`, without an approval. Raises UserError where it gives no answer.
 
     override: any backend, as nothing is signed yet: the cap of a day bounds what it costs.

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sophron.agents.documents.answers import REMOVED, AmendAnswer
 from sophron.campaign.approval import amend, amendment_journal, draft_check
 from sophron.campaign.execution import campaign_lock
 from sophron.campaign.spec import amendment_draft
@@ -15,7 +16,6 @@ from sophron.records import events
 from sophron.records.errors import UserError
 
 MOST_ANSWERS = 2
-Answer = Mapping[str, Any]
 
 
 class Offer(NamedTuple):
@@ -26,7 +26,7 @@ class Offer(NamedTuple):
     why: str = ""
 
 
-def offer(root: Path, ask: Callable[[Sequence[str]], Answer | None], probe: ProbeSpec) -> Offer:
+def offer(root: Path, ask: Callable[[Sequence[str]], AmendAnswer | None], probe: ProbeSpec) -> Offer:
     """Draft what the agent answers, and try it; its faults go back to the agent once.
 
     ask: gives the answer, told the faults of the one before. A second answer that is worse than the first, because it
@@ -35,8 +35,8 @@ def offer(root: Path, ask: Callable[[Sequence[str]], Answer | None], probe: Prob
     best = Offer(None, why="the amend agent gave no answer")
     for _ in range(MOST_ANSWERS):
         answer = ask(best.faults)
-        if answer is None or not answer["changes"]:
-            best = best if best.draft or answer is None else Offer(None, why=answer["rationale"])
+        if answer is None or not answer.changes:
+            best = best if best.draft or answer is None else Offer(None, why=answer.rationale)
             break
         tried = _tried(root, answer, probe, best.draft)
         best = tried if tried.draft or not best.draft else best
@@ -47,10 +47,10 @@ def offer(root: Path, ask: Callable[[Sequence[str]], Answer | None], probe: Prob
     return best
 
 
-def _tried(root: Path, answer: Answer, probe: ProbeSpec, own: Draft | None) -> Offer:
+def _tried(root: Path, answer: AmendAnswer, probe: ProbeSpec, own: Draft | None) -> Offer:
     """The draft of an answer, in the place of this agent's own earlier one, with its faults."""
-    settings = [f"{one['path']}={json.dumps(one['value'])}" for one in answer["changes"] if "value" in one]
-    removed = [one["path"] for one in answer["changes"] if "value" not in one]
+    settings = [f"{one.path}={json.dumps(one.value)}" for one in answer.changes if one.value is not REMOVED]
+    removed = [one.path for one in answer.changes if one.value is REMOVED]
     with campaign_lock.signing(root):
         amendment_journal.finish_locked(root)
         waits = amendment_draft.read(root)
@@ -59,7 +59,7 @@ def _tried(root: Path, answer: Answer, probe: ProbeSpec, own: Draft | None) -> O
         amendment_draft.drop(root)
         try:
             _leave_to_people(answer)
-            drafted = amend.draft(root, answer["rationale"], settings, removed=removed)
+            drafted = amend.draft(root, answer.rationale, settings, removed=removed)
         except UserError as error:
             if own:
                 own.write(root)
@@ -67,11 +67,11 @@ def _tried(root: Path, answer: Answer, probe: ProbeSpec, own: Draft | None) -> O
         return Offer(drafted, draft_check.amendment_faults(root, probe))
 
 
-def _leave_to_people(answer: Answer) -> None:
+def _leave_to_people(answer: AmendAnswer) -> None:
     """Refuse a change that justifies a criterion against a published value: a person's word, not an agent's."""
-    for one in answer["changes"]:
-        if one["path"].startswith("method") and "criterion" in {*one["path"].split("."), *_keys(one.get("value"))}:
-            raise UserError(f"{one['path']}: only a person may write an assumption that justifies a criterion")
+    for one in answer.changes:
+        if one.path.startswith("method") and "criterion" in {*one.path.split("."), *_keys(one.value)}:
+            raise UserError(f"{one.path}: only a person may write an assumption that justifies a criterion")
 
 
 def _keys(value: Any) -> Iterator[str]:

@@ -5,19 +5,31 @@ asked and answered), `answer-<n>.json` (the agent's turns). It ends in a draft a
 beside the signed one and replaces it nowhere.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from sophron.campaign.scaffold import kind_catalogue
+from sophron.interfaces.json_object import JsonObject
 from sophron.records import atomic, clock, documents
 from sophron.records.errors import UserError
 from sophron.records.files import read_text
+from sophron.records.typed_json import from_json, to_json
 
 REFUSALS_NAME = "refusals.json"
 FOLDER, REQUEST_NAME, TURNS_NAME, SPOKEN_NAME = "design", "request.md", "turns.json", "spoken-approval.json"
 MOST_TURNS = 20
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One question of the agent, by its number, and what the human answered."""
+
+    question: int
+    asked: str
+    answered: str
+    time: str
 
 
 def begin(root: Path, request: str) -> None:
@@ -30,17 +42,16 @@ def begin(root: Path, request: str) -> None:
     atomic.write_text(path, request)
 
 
-def turns(root: Path) -> list[dict[str, Any]]:
+def turns(root: Path) -> list[Turn]:
     """What was asked and answered so far, oldest first."""
     path = root / FOLDER / TURNS_NAME
-    found: list[dict[str, Any]] = documents.load_json(path) if path.is_file() else []
-    return found
+    return [from_json(Turn, turn) for turn in documents.load_json(path)] if path.is_file() else []
 
 
 def answered(root: Path, question: int, asked: str, answer: str) -> None:
     """Add the human's answer to the dialogue."""
-    entry = {"question": question, "asked": asked, "answered": answer, "time": clock.isoformat()}
-    atomic.write_json(root / FOLDER / TURNS_NAME, [*turns(root), entry])
+    entry = Turn(question, asked, answer, clock.isoformat())
+    atomic.write_json(root / FOLDER / TURNS_NAME, to_json([*turns(root), entry]))
 
 
 def refused(root: Path, refusals: Sequence[str]) -> bool:
@@ -60,12 +71,12 @@ def _refusals(root: Path) -> list[str]:
     return found
 
 
-def inputs(root: Path) -> dict[str, Any]:
+def inputs(root: Path) -> JsonObject:
     """What the design agent is told at its next turn. The clock is no part of it."""
     path = root / FOLDER / REQUEST_NAME
     if not path.is_file():
         raise UserError(f"{path}: there is no request; begin with: sophron design {root} --from FILE")
-    said = [{key: turn[key] for key in ("question", "asked", "answered")} for turn in turns(root)]
+    said = [{"question": turn.question, "asked": turn.asked, "answered": turn.answered} for turn in turns(root)]
     return {
         "request": read_text(path),
         "turns": said,
@@ -87,7 +98,7 @@ def leader(root: Path) -> str | None:
     return None if path is None else str(documents.load_json(path)["backend"])
 
 
-def spoken(root: Path, words: str, draft: Mapping[str, Any]) -> Path:
+def spoken(root: Path, words: str, draft: JsonObject) -> Path:
     """Keep what the human said to the draft, with the draft it was said to; where it is kept."""
     path = root / FOLDER / SPOKEN_NAME
     atomic.write_json(path, {"said": words, "time": clock.isoformat(), "draft": dict(draft)})

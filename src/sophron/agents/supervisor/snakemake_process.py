@@ -11,8 +11,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
+from sophron.interfaces.json_object import JsonObject
 from sophron.records import events
 
 PATIENCE_S = 15.0
@@ -35,18 +35,19 @@ class Ended:
 
     code: int
     elapsed_s: float
-    told: Sequence[Mapping[str, Any]] = field(default_factory=list)
+    events: Sequence[JsonObject] = field(default_factory=list)
 
     @property
     def finished_something(self) -> bool:
         """Whether a step came to its end."""
         return any(
-            one["event"] in FINISHED or (one["event"] == "step_ended" and one["status"] == "done") for one in self.told
+            one["event"] in FINISHED or (one["event"] == "step_ended" and one["status"] == "done")
+            for one in self.events
         )
 
-    def of(self, name: str) -> list[Mapping[str, Any]]:
+    def of(self, name: str) -> list[JsonObject]:
         """Its events called `name`."""
-        return [one for one in self.told if one["event"] == name]
+        return [one for one in self.events if one["event"] == name]
 
 
 def run(root: Path, command: Sequence[str], environment: Mapping[str, str]) -> Ended:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
-from typing import Any
 
+from sophron.agents.documents.answers import AmendAnswer, AnswerRecord, DebugAnswer, Overlay, VerifyAnswer
 from sophron.agents.memory import debug_memory
 from sophron.agents.step import availability
 from sophron.agents.supervisor import amendment_drafting, failure_report, snakemake_process
@@ -22,9 +22,11 @@ from sophron.campaign.spec import amendment_draft, stage_resources
 from sophron.campaign.spec.pitfalls import ProbeSpec
 from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
 from sophron.campaign.state.projector import project
+from sophron.interfaces.json_object import JsonObject
 from sophron.records import approvals, documents, events
 from sophron.records.errors import Refused, UserError, of_system
 from sophron.records.file_lock import FileLock, LockHeldError
+from sophron.records.typed_json import from_json
 
 PAUSE_NAME = "PAUSE"
 RUN_LOCK = Path("records") / "run.lock"
@@ -76,7 +78,7 @@ class Loop:
         self._silent: Counter[str] = Counter()
         self._ended: snakemake_process.Ended | None = None
         self._passed: set[str] = set()
-        self._tried: tuple[str, int, Mapping[str, Any]] | None = None
+        self._tried: tuple[str, int, DebugAnswer] | None = None
 
     def run(self) -> int:
         """Drive until the campaign is done, paused, waits for a person, or keeps dying; the exit code.
@@ -193,18 +195,19 @@ class Loop:
 
     def _debugged(self, spec: Spec, failure: failure_report.Failure, attempt: int) -> Ending | None:
         self._explain(failure)
-        answer = self._ask("debug", failure.stage, attempt)
+        content = self._answer(f"results/{failure.stage}/debug-{attempt}.json")
+        answer = None if content is None else from_json(DebugAnswer, content)
         if answer is None:
             return self._mute("debug", "see what Snakemake said") or self._halted("the debug agent gave no answer")
-        self._say(f"debug of {failure.stage}, try {attempt}: {answer['action']}: {answer['diagnosis']}")
+        self._say(f"debug of {failure.stage}, try {attempt}: {answer.action}: {answer.diagnosis}")
         debug_memory.decided(self._root, failure.stage, attempt, answer)
-        if answer["class"] == "environment":
+        if answer.kind == "environment":
             return self._lacking(failure)
-        if answer["action"] == "escalate":
+        if answer.action == "escalate":
             return self._escalated(failure, attempt)
         self._tried = failure.stage, attempt, answer
-        if answer["action"] == "overlay":
-            self._overlay(failure.stage, answer)
+        if answer.overlay is not None:
+            self._overlay(failure.stage, answer.overlay, answer.diagnosis)
         failure_report.set_aside(self._root, spec, failure)
         return self._halted("they left nothing to change") if self._rapid >= MOST_RAPID else None
 
@@ -254,7 +257,7 @@ class Loop:
         if failure.kind == "verdict":
             answer = self._answer(f"results/{failure.stage}/explanation.json")
             if answer is not None:
-                self._say(f"{failure.stage}: {answer['explanation']}")
+                self._say(f"{failure.stage}: {from_json(VerifyAnswer, answer).explanation}")
 
     def _halted(self, why: str) -> Ending | None:
         if self._rapid < MOST_RAPID:
@@ -262,30 +265,26 @@ class Loop:
         self._say(f"Halted: {self._rapid} processes died within a minute or finished nothing; {why}.")
         return Ending.HALTED
 
-    def _ask(self, rule: str, stage: str, attempt: int) -> Mapping[str, Any] | None:
-        name = {"debug": "debug", "propose": "proposal"}[rule]
-        return self._answer(f"results/{stage}/{name}-{attempt}.json")
-
-    def _proposal(self, stage: str, attempt: int, refusals: Sequence[str]) -> Mapping[str, Any] | None:
+    def _proposal(self, stage: str, attempt: int, refusals: Sequence[str]) -> AmendAnswer | None:
         """The amend agent's answer; with refusals, its second one, which is told why the first cannot be signed."""
         if refusals:
             failure_report.note_refusals(self._root, stage, attempt, refusals)
-        return self._ask("propose", stage, attempt)
+        answer = self._answer(f"results/{stage}/proposal-{attempt}.json")
+        return None if answer is None else from_json(AmendAnswer, answer)
 
-    def _answer(self, target: str) -> Mapping[str, Any] | None:
+    def _answer(self, target: str) -> JsonObject | None:
         """The answer of the agent step that makes `target`; None where it gave none."""
         ended = snakemake(self._root, self._settings, [target])
         if ended.code != 0:
             for event in ended.of("agent_failed")[-1:]:
                 self._say(f"The agent {event['agent']} gave no answer ({event['kind']}): {event['reason']}")
             return None
-        answer: Mapping[str, Any] = documents.load_json(self._root / target)["answer"]
-        return answer
+        return from_json(AnswerRecord, documents.load_json(self._root / target)).answer
 
-    def _overlay(self, stage: str, answer: Mapping[str, Any]) -> None:
+    def _overlay(self, stage: str, overlay: Overlay, reason: str) -> None:
         """The one thing that debug may change. A changed campaign has earned new processes."""
-        key, value = answer["overlay"]["key"], answer["overlay"]["value"]
-        stage_resources.add_overlay(self._root, stage, key, value, by="debug agent", reason=answer["diagnosis"])
+        key, value = overlay.key, overlay.value
+        stage_resources.add_overlay(self._root, stage, key, value, by="debug agent", reason=reason)
         events.append(self._root, "sophron", "overlay", stage=stage, key=key, value=value)
         project(self._root)
         self._rapid = 0

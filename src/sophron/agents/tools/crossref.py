@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from sophron import __version__
 from sophron.agents.tools import literature
 from sophron.agents.tools.mcp_client import McpError
+from sophron.interfaces.json_object import JsonObject
 from sophron.records import retry, user_folders
 from sophron.records.documents import load_yaml, schema, validate
 from sophron.records.errors import UserError, shown
@@ -107,7 +108,7 @@ def _asked(at: Service, query: str) -> bytes:
         raise UserError(
             'the tool literature_web needs the package httpx2; install sophron with its extra "agents"'
         ) from None
-    words: dict[str, Any] = {"query.bibliographic": query, "rows": ROWS, "select": _FIELDS}
+    words: dict[str, str | int] = {"query.bibliographic": query, "rows": ROWS, "select": _FIELDS}
     words |= {"mailto": at.mailto} if at.mailto else {}
     # Not compressed: a bound on what arrives is then a bound on what is kept.
     headers = {"accept-encoding": "identity", "user-agent": f"sophron/{__version__}"}
@@ -145,7 +146,7 @@ def _works(body: bytes) -> list[Work]:
     return [work for work in made if literature.cited(work.doi) == [work.doi]]
 
 
-def _work(item: Mapping[str, Any]) -> Work:
+def _work(item: JsonObject) -> Work:
     names = [_name(one) for one in _listed(item.get("author")) if isinstance(one, dict)]
     people = ", ".join(name for name in names[:NAMES] if name) + (" et al." if len(names) > NAMES else "")
     head = " ".join(part for part in (people, _year(item.get("issued"))) if part)
@@ -154,7 +155,7 @@ def _work(item: Mapping[str, Any]) -> Work:
     return Work(_text(item.get("DOI"), TITLE), about, _text(item.get("abstract"), ABSTRACT))
 
 
-def _name(author: Mapping[str, Any]) -> str:
+def _name(author: JsonObject) -> str:
     return _text(author.get("family") or author.get("name"), TITLE // 4)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 
 from sophron.interfaces.model import Tool
 from sophron.records import documents
 from sophron.records.package_data import resource
+from sophron.records.typed_json import from_json
 
 NAME = "literature.yaml"
 MOST = 8
@@ -24,15 +25,32 @@ TOOL = Tool(
         "properties": {"query": {"type": "string", "minLength": 1, "maxLength": 300}},
     },
 )
+
+
+@dataclass(frozen=True)
+class CitedWork:
+    """What a text may cite: its DOI, and authors, year and title in a line."""
+
+    doi: str
+    about: str
+
+
+@dataclass(frozen=True)
+class Note(CitedWork):
+    """One entry of the bibliography. topics: words to find it by; note: what it says for a method of ours."""
+
+    topics: tuple[str, ...]
+    note: str
+
+
 DOI = re.compile(r"10\.\d{4,9}/[^\s,;\"'<>\[\]]+")
 
 
-def load() -> list[dict[str, Any]]:
+def load() -> list[Note]:
     """The notes; UserError where the file is not valid."""
     document = documents.load_yaml(resource("workflow", "agents", NAME))
     documents.validate(document, "literature")
-    notes: list[dict[str, Any]] = document.data["notes"]
-    return notes
+    return [from_json(Note, note) for note in document.data["notes"]]
 
 
 def cited(text: str) -> list[str]:
@@ -40,23 +58,23 @@ def cited(text: str) -> list[str]:
     return [_trimmed(each) for each in DOI.findall(text)]
 
 
-def unresolved(text: str, *known: Sequence[Mapping[str, Any]]) -> list[str]:
+def unresolved(text: str, *known: Sequence[CitedWork]) -> list[str]:
     """The DOIs in a text that none of `known` has: the notes, works that a web search found."""
-    dois = {one["doi"].lower() for each in known for one in each}
+    dois = {work.doi.lower() for works in known for work in works}
     return [doi for doi in cited(text) if doi.lower() not in dois]
 
 
-def search(query: str, notes: list[dict[str, Any]], most: int = MOST) -> list[dict[str, Any]]:
+def search(query: str, notes: list[Note], most: int = MOST) -> list[Note]:
     """The notes that share most words with `query`, best first, in their order where equal."""
     words = set(re.findall(r"[a-z0-9-]{3,}", query.lower()))
-    ranked = [(len(words & set(re.findall(r"[a-z0-9-]{3,}", str(note).lower()))), note) for note in notes]
+    ranked = [(len(words & set(re.findall(r"[a-z0-9-]{3,}", str(asdict(note)).lower()))), note) for note in notes]
     return [note for score, note in sorted(ranked, key=lambda each: -each[0]) if score][:most]
 
 
-def found(query: str) -> str:
+def answer(query: str) -> str:
     """What the tool answers: one paragraph a note, its DOI first."""
     notes = search(query, load())
-    return "\n\n".join(f"{one['doi']}: {one['about']}. {one['note']}" for one in notes) or "[no note shares a word]"
+    return "\n\n".join(f"{note.doi}: {note.about}. {note.note}" for note in notes) or "[no note shares a word]"
 
 
 def _trimmed(doi: str) -> str:

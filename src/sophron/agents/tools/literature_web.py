@@ -9,16 +9,17 @@ from __future__ import annotations
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from sophron.agents.documents.prompt import fenced
 from sophron.agents.tools import crossref
 from sophron.agents.tools.crossref import Service, Work
+from sophron.agents.tools.literature import CitedWork
 from sophron.agents.tools.mcp_client import McpError
+from sophron.interfaces.json_object import JsonObject
 from sophron.interfaces.model import Tool
 from sophron.records import clock, jsonl
 
@@ -62,9 +63,9 @@ class Web:
         self._found: dict[str, Work] = {}
 
     @property
-    def found(self) -> list[dict[str, str]]:
+    def found(self) -> list[CitedWork]:
         """DOI and `about` of the works that this try was given, in their order, each once."""
-        return [{"doi": work.doi, "about": work.about} for work in self._found.values()]
+        return [CitedWork(work.doi, work.about) for work in self._found.values()]
 
     def search(self, query: str) -> str:
         """What the tool answers: fenced as data, one paragraph a work, its DOI first. Raises McpError."""
@@ -78,7 +79,7 @@ class Web:
         self._found |= {work.doi.lower(): work for work in works if work.doi.lower() not in self._found}
         return fenced(TOOL.name, "\n\n".join(map(_paragraph, works)) or "[no work fits]", FENCE_BYTES)
 
-    def _answer(self, query: str) -> tuple[bool, Mapping[str, Any]]:
+    def _answer(self, query: str) -> tuple[bool, JsonObject]:
         """Whether the service was asked now, and `{works}` or `{failure}`."""
         if self._at is None:
             waiting = self._to_replay.get(query)
@@ -95,14 +96,14 @@ class Web:
         return True, self._kept[query]
 
     @cached_property
-    def _kept(self) -> dict[str, Mapping[str, Any]]:
+    def _kept(self) -> dict[str, JsonObject]:
         """Query -> its newest works. A failure is no answer: a later try asks again."""
         return {one["query"]: {"works": one["works"]} for one in self._earlier if "works" in one}
 
     @cached_property
-    def _to_replay(self) -> dict[str, deque[Mapping[str, Any]]]:
+    def _to_replay(self) -> dict[str, deque[JsonObject]]:
         """Query -> answers of the newest run that has any, failures too, in their order."""
-        newest: dict[str, tuple[str, deque[Mapping[str, Any]]]] = {}
+        newest: dict[str, tuple[str, deque[JsonObject]]] = {}
         for one in self._earlier:
             query, run = one["query"], one["run"]
             if query not in newest or newest[query][0] != run:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sophron.agents.tools.json_rpc_filter import Noise, patient
 from sophron.agents.tools.sandboxed_process import Serving
+from sophron.interfaces.json_object import JsonObject
 from sophron.interfaces.model import Image, Text, Tool
 from sophron.interfaces.sandbox import Grant, SandboxBackend
 from sophron.records.errors import UserError, shown
@@ -95,7 +96,7 @@ class Connection:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def call(self, tool: str, arguments: Mapping[str, Any]) -> tuple[tuple[Text | Image, ...], bool]:
+    def call(self, tool: str, arguments: JsonObject) -> tuple[tuple[Text | Image, ...], bool]:
         """What the server's `tool` answers, and whether it says that it failed. Raises McpError."""
         try:
             result = self._portal.call(self._client.call_tool, tool, dict(arguments))

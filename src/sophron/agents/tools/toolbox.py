@@ -6,20 +6,21 @@ from contextlib import ExitStack
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from sophron.agents.tools import command, files, literature, literature_web
 from sophron.agents.tools.literature_web import Web
 from sophron.agents.tools.mcp_client import Connection, McpError, Server
 from sophron.agents.tools.path_resolver import Places
 from sophron.agents.tools.safe_open import OutsideError
+from sophron.interfaces.json_object import JsonObject
 from sophron.interfaces.model import Image, Text, Tool, ToolAnswer, ToolCall
 from sophron.interfaces.sandbox import Grant, SandboxBackend
 from sophron.records.errors import UserError, shown
 from sophron.sandbox import grants
 
 Contents = tuple[Text | Image, ...]
-Function = Callable[[Mapping[str, Any]], tuple[Contents, bool]]
+Function = Callable[[JsonObject], tuple[Contents, bool]]
 """A tool at work: validated arguments -> contents, and whether it failed."""
 
 _LIMITS = ("cpu_s", "memory_mb", "file_mb", "wall_s", "processes", "disk_mb")
@@ -107,12 +108,12 @@ class Toolbox:
             tool.name: (tool, _of_text(getattr(tools, tool.name))) for tool in files.TOOLS
         }
         made["run_command"] = (command.tool(self._grant), self._run)
-        made[literature.TOOL.name] = (literature.TOOL, _of_text(literature.found))
+        made[literature.TOOL.name] = (literature.TOOL, _of_text(literature.answer))
         if self._web is not None:
             made[literature_web.TOOL.name] = (literature_web.TOOL, _of_text(self._web.search))
         return made
 
-    def _run(self, arguments: Mapping[str, Any]) -> tuple[Contents, bool]:
+    def _run(self, arguments: JsonObject) -> tuple[Contents, bool]:
         text, failed = command.run(self._sandbox, self._grant, **arguments)
         return (Text(text),), failed
 
@@ -128,14 +129,13 @@ class Toolbox:
 
 def _closed(grant: Grant, scratch: Path, inputs: list[Path]) -> Grant:
     modest = grants.grant({}, scratch, root=scratch)
-    limits: dict[str, Any] = {key: getattr(modest, key) for key in _LIMITS if getattr(grant, key) is None}
     home = {"HOME": str(scratch.absolute()), "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
     return replace(
         grant,
         workdir=scratch,
         read_only=[*grant.read_only, *inputs],
         env={**home, **grant.env},
-        **limits,
+        **{key: getattr(modest, key) for key in _LIMITS if getattr(grant, key) is None},
     )
 
 
@@ -147,7 +147,7 @@ def _of_server(connection: Connection, name: str) -> Function:
     return lambda arguments: connection.call(name, arguments)
 
 
-def _fault(tool: Tool, arguments: Mapping[str, Any]) -> str | None:
+def _fault(tool: Tool, arguments: JsonObject) -> str | None:
     """One sentence about what a tool's schema does not allow in `arguments`, or None."""
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match

@@ -19,6 +19,7 @@ from sophron.debate.trials.trial_loop import Trial, history
 from sophron.interfaces.kind import Wildcards
 from sophron.records import documents
 from sophron.records.structure import structure
+from sophron.records.typed_json import to_json
 
 Inputs = dict[str, Any]
 PER_WINDOW = ("dwell_within_target", "statistical_inefficiency", "sampled_ns", "planned_ns", "distance_mean_a")
@@ -90,7 +91,7 @@ def _found(root: Path, spec: Spec, rules: Sequence[str], wildcards: Wildcards) -
     """
     steps = [one for rule in rules for one in outcome_store.of_loop(root, spec, rule, wildcards)]
     works = cited_works.once(work for one in steps for work in cited_works.read(one.files))
-    return {cited_works.ROLE: works} if works else {}
+    return {cited_works.ROLE: to_json(works)} if works else {}
 
 
 def engineer(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:

@@ -9,6 +9,7 @@ from sophron.agents.gateway.backends import anthropic_convert as form
 from sophron.agents.gateway.backends import structured_output
 from sophron.agents.gateway.backends.endpoint import Endpoint, Service
 from sophron.agents.gateway.backends.token_estimate import tokens_at_most
+from sophron.interfaces.json_object import JsonObject
 from sophron.interfaces.model import Model, ModelBackend, ModelError, Request, Response
 
 _SERVICE = Service(
@@ -34,7 +35,7 @@ class Anthropic(ModelBackend):
     name = "anthropic"
 
     def __init__(self) -> None:
-        self._said: dict[str, dict[str, list[dict[str, Any]]]] = {}
+        self._said: dict[str, dict[str, list[dict[str, object]]]] = {}
 
     def missing(self, model: Model) -> str | None:
         """One sentence that says what lacks (key, address, package), or None. Imports nothing heavy."""
@@ -64,7 +65,7 @@ class Anthropic(ModelBackend):
 
         from sophron.agents.gateway.backends import http_errors
 
-        body = self._prompt(request, model) | {"max_tokens": min(request.max_tokens, model.max_output)}
+        body = {**self._prompt(request, model), "max_tokens": min(request.max_tokens, model.max_output)}
         with (
             http_errors.typed(anthropic, endpoint),
             _client(endpoint, model.timeout_s) as client,
@@ -78,7 +79,7 @@ class Anthropic(ModelBackend):
         self._said.setdefault(model.name, {}).update(form.said(message, answered))
         return answered
 
-    def _prompt(self, request: Request, model: Model) -> dict[str, Any]:
+    def _prompt(self, request: Request, model: Model) -> JsonObject:
         """Thoughts are signed for the model that had them; another one gets the rest of the conversation only."""
         return form.prompt(request, model, self._said.get(model.name, {}))
 
@@ -99,7 +100,7 @@ def _client(endpoint: Endpoint, timeout_s: float) -> Any:
     )
 
 
-def _message(answer: Any, endpoint: Endpoint) -> dict[str, Any]:
+def _message(answer: Any, endpoint: Endpoint) -> JsonObject:
     """The whole message of a streamed answer. Raises ModelError, JSONDecodeError."""
     from anthropic import Stream
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from sophron.agents.gateway.backends import structured_output
+from sophron.interfaces.json_object import JsonObject
 from sophron.interfaces.model import Image, Message, Model, Part, Request, Response, Text, Tool, ToolAnswer, ToolCall
 from sophron.interfaces.model import Usage as Tokens
 
@@ -24,14 +25,16 @@ _MEMBERS = {
     "thinking_delta": "thinking",
     "signature_delta": "signature",
 }
-Said = Mapping[str, list[dict[str, Any]]]
+Block = dict[str, object]
+"""Part of a message as the service has it."""
+Said = Mapping[str, list[Block]]
 """Id of a tool call -> the blocks of the answer that it was in, as the service wrote them."""
 
 
-def prompt(request: Request, model: Model, said: Said) -> dict[str, Any]:
+def prompt(request: Request, model: Model, said: Said) -> JsonObject:
     """What is both counted and sent. Tools and system prompt are cached; so are the messages where tools can follow."""
     system = request.system
-    made: dict[str, Any] = {"model": model.name, "messages": _messages(request, said)}
+    made: Block = {"model": model.name, "messages": _messages(request, said)}
     schema = structured_output.plain(request.schema)
     held = structured_output.closed(schema)
     if held:
@@ -45,39 +48,42 @@ def prompt(request: Request, model: Model, said: Said) -> dict[str, Any]:
     return made
 
 
-def _transformed(schema: dict[str, Any]) -> Any:
+def _transformed(schema: JsonObject) -> object:
     """Ranges and patterns move into descriptions, as the service wants it; they are checked where answers arrive."""
     from anthropic import transform_schema
 
-    return transform_schema(schema)
+    transformed: object = transform_schema(dict(schema))
+    return transformed
 
 
-def _tools(tools: Sequence[Tool]) -> list[dict[str, Any]]:
-    made = [{"name": tool.name, "description": tool.description, "input_schema": dict(tool.schema)} for tool in tools]
+def _tools(tools: Sequence[Tool]) -> list[Block]:
+    made: list[Block] = [
+        {"name": tool.name, "description": tool.description, "input_schema": dict(tool.schema)} for tool in tools
+    ]
     made[-1] |= _CACHED
     return made
 
 
-def _messages(request: Request, said: Said) -> list[dict[str, Any]]:
+def _messages(request: Request, said: Said) -> list[Block]:
     contents = [_resent(each, said) or _content(each.parts) for each in request.messages]
     if request.tools and contents and contents[-1]:
         contents[-1][-1] |= _CACHED
     return [{"role": each.role, "content": content} for each, content in zip(request.messages, contents, strict=True)]
 
 
-def _resent(message: Message, said: Said) -> list[dict[str, Any]]:
+def _resent(message: Message, said: Said) -> list[Block]:
     """The model's own blocks, where it asked for tools: the thoughts between them are signed and wanted back whole."""
     calls = [part.id for part in message.parts if isinstance(part, ToolCall)]
     return [dict(block) for block in said.get(calls[0], ())] if calls else []
 
 
-def _content(parts: Sequence[Part]) -> list[dict[str, Any]]:
+def _content(parts: Sequence[Part]) -> list[Block]:
     """Answers of tools come first and no text is empty: the service refuses both."""
     ordered = sorted(parts, key=lambda part: not isinstance(part, ToolAnswer))
     return [_block(part) for part in ordered if not (isinstance(part, Text) and not part.text)]
 
 
-def _block(part: Part) -> dict[str, Any]:
+def _block(part: Part) -> Block:
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
     if isinstance(part, Image):
@@ -85,16 +91,16 @@ def _block(part: Part) -> dict[str, Any]:
         return {"type": "image", "source": source}
     if isinstance(part, ToolCall):
         return {"type": "tool_use", "id": part.id, "name": part.name, "input": _input(part)}
-    answer: dict[str, Any] = {"type": "tool_result", "tool_use_id": part.id, "content": _content(part.content)}
+    answer: Block = {"type": "tool_result", "tool_use_id": part.id, "content": _content(part.content)}
     return answer | ({"is_error": True} if part.is_error else {})
 
 
-def _input(call: ToolCall) -> dict[str, Any]:
+def _input(call: ToolCall) -> JsonObject:
     """The service takes objects only; what was none is shown to the model under a name that says so."""
     return {"INVALID_JSON": call.raw} if call.arguments is None else dict(call.arguments)
 
 
-def said(message: Mapping[str, Any], answer: Response) -> Said:
+def said(message: JsonObject, answer: Response) -> Said:
     """What is to be sent again beside the answers to the tools that `answer`, made of `message`, asks for."""
     inputs = {call.id: _input(call) for call in answer.tool_calls}
     blocks = [
@@ -115,11 +121,11 @@ class Assembly:
     """
 
     def __init__(self) -> None:
-        self.message: dict[str, Any] = {}
+        self.message: Block = {}
         self.complete = False
-        self._blocks: dict[int, dict[str, Any]] = {}
+        self._blocks: dict[int, Block] = {}
 
-    def add(self, event: Mapping[str, Any]) -> None:
+    def add(self, event: JsonObject) -> None:
         """Take one event; unknown kinds are passed over, as the service asks of its clients."""
         kind = event["type"]
         if kind == "message_start":
@@ -136,13 +142,13 @@ class Assembly:
             self.message["content"] = [self._blocks[index] for index in sorted(self._blocks)]
 
     @staticmethod
-    def _extend(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
+    def _extend(block: Block, delta: JsonObject) -> None:
         member = _MEMBERS.get(delta["type"])
         if member is not None:
             block[member] = block.get(member, "") + delta[member]
 
 
-def response(message: Mapping[str, Any], model: Model) -> Response:
+def response(message: JsonObject, model: Model) -> Response:
     """The answer in a whole message. Raises KeyError, TypeError or ValueError where it is in a wrong shape."""
     parts = tuple(_part(block) for block in message["content"] if block["type"] in {"text", "tool_use"})
     stop = message["stop_reason"]
@@ -161,7 +167,7 @@ def response(message: Mapping[str, Any], model: Model) -> Response:
     )
 
 
-def _part(block: Mapping[str, Any]) -> Text | ToolCall:
+def _part(block: JsonObject) -> Text | ToolCall:
     if block["type"] == "text":
         if not isinstance(block["text"], str):
             raise TypeError("text that is none")
@@ -170,7 +176,7 @@ def _part(block: Mapping[str, Any]) -> Text | ToolCall:
     return ToolCall.of_text(str(block["id"]), str(block["name"]), written)
 
 
-def _usage(usage: Mapping[str, Any]) -> Tokens:
+def _usage(usage: JsonObject) -> Tokens:
     """The service counts what was cached apart from `input_tokens`; here the input is all of it."""
     cached = int(usage.get("cache_read_input_tokens") or 0)
     written = int(usage.get("cache_creation_input_tokens") or 0)

@@ -74,7 +74,7 @@ class OpenAI(ModelBackend):
 
         from sophron.agents.gateway.backends import http_errors
 
-        body = form.prompt(request, model, told) | _bounded(request, model, endpoint)
+        body = {**form.prompt(request, model, told), **_bounded(request, model, endpoint)}
         with http_errors.typed(openai, endpoint), _client(endpoint, model.timeout_s) as client:
             sent = client.chat.completions.with_raw_response.create(**body)
             answer = endpoint.cleaned(json.loads(sent.http_response.text))

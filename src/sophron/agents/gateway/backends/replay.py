@@ -2,15 +2,14 @@
 
 import os
 from collections import deque
-from collections.abc import Mapping
 from difflib import SequenceMatcher, unified_diff
 from pathlib import Path
-from typing import Any
 
 from sophron.agents.documents.request_json import by_digest, readable, request_digest, response_of
+from sophron.agents.gateway import audit
 from sophron.agents.gateway.audit import path_of
+from sophron.interfaces.json_object import JsonObject
 from sophron.interfaces.model import CampaignBackend, Model, ModelError, Request, Response
-from sophron.records import jsonl
 
 LONGEST_DIFFERENCE = 12  # lines
 LONGEST_LINE = 160
@@ -25,7 +24,7 @@ class Replay(CampaignBackend):
     name = "replay"
 
     def __init__(self) -> None:
-        self._answers: dict[str, dict[str, deque[Mapping[str, Any]]]] = {}
+        self._answers: dict[str, dict[str, deque[JsonObject]]] = {}
 
     def missing(self, model: Model) -> str | None:
         """One sentence where there is no campaign to replay."""
@@ -54,22 +53,20 @@ def source_of(root: Path, model: Model) -> Path:
     return Path(os.environ.get(model.base_url_env) or root)
 
 
-def _answers(path: Path) -> dict[str, deque[Mapping[str, Any]]]:
+def _answers(path: Path) -> dict[str, deque[JsonObject]]:
     """Request digest -> answers of the newest run that has any: what an earlier, killed try got was never used."""
-    newest: dict[str, tuple[str, deque[Mapping[str, Any]]]] = {}
-    for record in jsonl.read(path)[0]:
-        if record["response"] is not None:
-            digest, run = record["request_digest"], record["run"]
-            if digest not in newest or newest[digest][0] != run:
-                newest[digest] = (run, deque())
-            newest[digest][1].append(record["response"])
+    newest: dict[str, tuple[str, deque[JsonObject]]] = {}
+    for line in audit.answers(path):
+        if line.request_digest not in newest or newest[line.request_digest][0] != line.run:
+            newest[line.request_digest] = (line.run, deque())
+        newest[line.request_digest][1].append(line.response or {})
     return {digest: answers for digest, (_, answers) in newest.items()}
 
 
 def _miss(path: Path, request: Request, *, used: bool) -> str:
     if used:
         return f"{path}: every recorded answer to turn {request.turn} is used up; nothing was asked"
-    recorded = [record["request"] for record in jsonl.read(path)[0] if record["response"] is not None]
+    recorded = [line.request for line in audit.answers(path)]
     if not recorded:
         return f"{path}: holds no answer for the step {request.step}; run the campaign with a model first"
     asked, _ = by_digest(request)
@@ -88,7 +85,7 @@ def _miss(path: Path, request: Request, *, used: bool) -> str:
     )
 
 
-def _difference(recorded: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
+def _difference(recorded: JsonObject, wanted: JsonObject) -> list[str]:
     """Lines that differ, without their neighbours; where the texts agree, the fields that do not."""
     found = list(unified_diff(list(readable(recorded)), list(readable(wanted)), "recorded", "asked", n=0, lineterm=""))
     return found or [f"{key} differs" for key in wanted if wanted[key] != recorded.get(key)]

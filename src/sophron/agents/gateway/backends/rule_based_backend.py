@@ -1,10 +1,10 @@
 """The backend of rules of thumb: no language model, no network, no cost; every answer names it as what it is."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from importlib.metadata import version
-from typing import Any
 
+from sophron.interfaces.json_object import UncheckedObject
 from sophron.interfaces.model import (
     Model,
     ModelBackend,
@@ -78,7 +78,7 @@ def _rule(agent: str) -> RuleOfThumb | ToolUser:
     return rule
 
 
-def _said(rule: RuleOfThumb | ToolUser, request: Request) -> tuple[Use, ...] | dict[str, Any]:
+def _said(rule: RuleOfThumb | ToolUser, request: Request) -> tuple[Use, ...] | UncheckedObject:
     """Tools to use, or the answer."""
     if not isinstance(rule, ToolUser):
         return dict(rule(request.inputs))
@@ -94,5 +94,5 @@ def _exchanges(request: Request) -> Iterator[Exchange]:
             yield Exchange(uses, tuple(part for part in told.parts if isinstance(part, ToolAnswer)))
 
 
-def _arguments(arguments: Mapping[str, Any] | None) -> Mapping[str, Any]:
+def _arguments(arguments: UncheckedObject | None) -> UncheckedObject:
     return {} if arguments is None else dict(arguments)

@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from sophron.interfaces.json_object import JsonObject
+
 _INNER = ("items",)
 _LISTS = ("anyOf", "oneOf", "allOf")
 _NAMED = ("properties", "$defs")
@@ -13,7 +15,7 @@ _NAMES = {"$schema", "$id"}
 _CONDITIONS = {"if", "then", "else", "not", "dependentRequired", "dependentSchemas"}
 
 
-def plain(schema: Mapping[str, Any]) -> dict[str, Any]:
+def plain(schema: JsonObject) -> JsonObject:
     """`schema` in the words that services know; it accepts the same answers, and more where it had conditions.
 
     `$schema`, `$id` and conditions go; lists of types become `anyOf`. What was lost is checked where answers arrive.
@@ -30,12 +32,12 @@ def plain(schema: Mapping[str, Any]) -> dict[str, Any]:
     return about | {"anyOf": [{"type": each} if each == "null" else made | {"type": each} for each in types]}
 
 
-def conditional(schema: Mapping[str, Any]) -> bool:
+def conditional(schema: JsonObject) -> bool:
     """Whether `plain` loses a condition, which the model should then read in words."""
     return any(_CONDITIONS & each.keys() for each in _walk(schema))
 
 
-def closed(schema: Mapping[str, Any]) -> bool:
+def closed(schema: JsonObject) -> bool:
     """Whether a service that closes every object and wants every type can still express `schema`.
 
     Not where an object has free names, a value has no type, or a reference leads elsewhere.
@@ -43,7 +45,7 @@ def closed(schema: Mapping[str, Any]) -> bool:
     return all(_closed_here(each) for each in _walk(schema))
 
 
-def in_words(schema: Mapping[str, Any]) -> str:
+def in_words(schema: JsonObject) -> str:
     """What is added to the system prompt where the service does not hold the answer to the schema by itself."""
     return (
         "Your final answer is one JSON value and nothing else: no text before or after it, no code fence. "
@@ -61,7 +63,7 @@ def _plain_member(name: str, value: Any) -> Any:
     return value
 
 
-def _walk(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _walk(schema: JsonObject) -> Iterator[JsonObject]:
     yield schema
     inner = [schema[name] for name in _INNER if name in schema]
     inner += [each for name in _LISTS for each in schema.get(name, ())]
@@ -71,7 +73,7 @@ def _walk(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
             yield from _walk(each)
 
 
-def _closed_here(schema: Mapping[str, Any]) -> bool:
+def _closed_here(schema: JsonObject) -> bool:
     if "$ref" in schema:
         return str(schema["$ref"]).startswith("#/$defs/")
     if not any(name in schema for name in ("type", "enum", "const", *_LISTS)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from sophron.debate.pipelines.static_check.stage_source import Source
 from sophron.debate.pipelines.static_check.structure_checks import CHECKS
 from sophron.records.errors import shown
 
-Works = Sequence[Mapping[str, Any]]
+Works = Sequence[literature.CitedWork]
 """Each with its `doi`: the notes of the bibliography, or works that web searches found."""
 LONGEST = 200_000
 """Characters of one file."""

@@ -1,0 +1,132 @@
+"""Answers of agents that code reads, as types: each has the fields that are read of the schema of its agent."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sophron.interfaces.json_object import JsonObject
+from sophron.records.typed_json import left_out
+
+REMOVED = object()
+"""In place of a value: the key is removed."""
+
+
+@dataclass(frozen=True)
+class KeptFile:
+    """A file beside an answer. file: its name; sha256: of its bytes."""
+
+    file: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class FailureNote:
+    """Why there is no answer: its kind, and one sentence."""
+
+    kind: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class AnswerRecord:
+    """The file that an agent step leaves: `schemas/agent-answer.schema.yaml`. It has an answer, or a failure.
+
+    inputs: role -> digest of what the agent was told; files: what its tools left, by name.
+    """
+
+    step: str
+    agent: str
+    agent_digest: str
+    backend: str
+    model: str
+    inputs: Mapping[str, str]
+    answer: JsonObject | None = left_out()  # noqa: RUF009
+    failure: FailureNote | None = left_out()  # noqa: RUF009
+    files: Mapping[str, KeptFile] | None = left_out()
+
+
+@dataclass(frozen=True)
+class Overlay:
+    """The one mechanical change that the debug agent may choose."""
+
+    key: str
+    value: object
+
+
+@dataclass(frozen=True, kw_only=True)
+class DebugAnswer:
+    """Why a step or a stage failed, and what is done about it. kind: its class; action: overlay, retry or escalate."""
+
+    diagnosis: str
+    evidence: tuple[str, ...] = ()
+    kind: str = left_out(default="", key="class")
+    action: str = "escalate"
+    overlay: Overlay | None = None
+    reason: str = ""
+    confidence: str = ""
+    remember: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Change:
+    """A key of the spec, dotted, and its new value."""
+
+    path: str
+    value: object = left_out(default=REMOVED)
+
+
+@dataclass(frozen=True)
+class AmendAnswer:
+    """A drafted amendment; without changes a person must decide."""
+
+    changes: tuple[Change, ...]
+    rationale: str
+
+
+@dataclass(frozen=True)
+class VerifyAnswer:
+    """The verdict of a stage, in words."""
+
+    stage: str
+    verdict: str
+    explanation: str
+
+
+@dataclass(frozen=True)
+class NamedProcess:
+    """A running process, by its step."""
+
+    step: str
+
+
+@dataclass(frozen=True)
+class ResumeAnswer:
+    """Where a campaign stands: names of stages, and its running processes."""
+
+    ran: tuple[str, ...]
+    running: tuple[str, ...]
+    processes: tuple[NamedProcess, ...]
+    next: tuple[str, ...]
+
+
+@dataclass(frozen=True, order=True)
+class RestartFile:
+    """A restart file, by the folder of its step and its name."""
+
+    step: str
+    file: str
+
+
+@dataclass(frozen=True)
+class ChosenFile:
+    """The restart file that a step goes on from."""
+
+    file: str
+
+
+@dataclass(frozen=True)
+class RestartAnswer:
+    """Which restart files stay and go. chosen: step -> what it goes on from."""
+
+    kept: tuple[RestartFile, ...]
+    pruned: tuple[RestartFile, ...]
+    chosen: Mapping[str, ChosenFile]
