@@ -1,6 +1,6 @@
 """Answers of agents that code reads, as types: each has the fields that are read of the schema of its agent."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sophron.interfaces.json_object import JsonObject
@@ -57,7 +57,7 @@ class DebugAnswer:
     """Why a step or a stage failed, and what is done about it. kind: its class; action: overlay, retry or escalate."""
 
     diagnosis: str
-    evidence: tuple[str, ...] = ()
+    evidence: Sequence[str] = ()
     kind: str = left_out(default="", key="class")
     action: str = "escalate"
     overlay: Overlay | None = None

@@ -59,9 +59,7 @@ def _diagnosed(inputs: UncheckedObject) -> DebugAnswer:
     if found:
         return _known(found, inputs)
     unknown = "No message in the log is among the known ones."
-    return DebugAnswer(
-        kind="unknown", diagnosis=unknown, evidence=(), reason="What failed is not known here.", confidence="low"
-    )
+    return DebugAnswer(kind="unknown", diagnosis=unknown, reason="What failed is not known here.", confidence="low")
 
 
 def _reasons(failure: UncheckedObject) -> list[str]:
@@ -89,9 +87,7 @@ def _missed(failure: UncheckedObject) -> DebugAnswer:
     missed = [quoted(str(one.get("statement") or one.get("id"))) for one in criteria if not one.get("passed")]
     diagnosis = f"The steps are finished, and criteria do not hold: {' '.join(missed) or 'none is named.'}"
     reason = "No mechanical change makes a finished result pass."
-    return DebugAnswer(
-        kind="definitional", diagnosis=quoted(diagnosis, 1000), evidence=(), reason=reason, confidence="high"
-    )
+    return DebugAnswer(kind="definitional", diagnosis=quoted(diagnosis, 1000), reason=reason, confidence="high")
 
 
 def _known(found: Sequence[Match], inputs: UncheckedObject) -> DebugAnswer:
@@ -102,12 +98,10 @@ def _known(found: Sequence[Match], inputs: UncheckedObject) -> DebugAnswer:
     if first.known.kind == "definitional":
         reason = "This is a fault of the science; a mechanical change would hide it."
         return DebugAnswer(
-            kind="definitional", diagnosis=diagnosis, evidence=tuple(evidence), reason=reason, confidence="high"
+            kind="definitional", diagnosis=diagnosis, evidence=evidence, reason=reason, confidence="high"
         )
     if first.known.kind == "environment":
-        return DebugAnswer(
-            kind="environment", diagnosis=diagnosis, evidence=tuple(evidence), reason=REPAIR, confidence="high"
-        )
+        return DebugAnswer(kind="environment", diagnosis=diagnosis, evidence=evidence, reason=REPAIR, confidence="high")
     if first.known.kind == "transient":
         return _transient(diagnosis, evidence, inputs)
     return _mechanical(found, diagnosis, evidence, _shape(inputs))
@@ -117,14 +111,12 @@ def _transient(diagnosis: str, evidence: list[str], inputs: UncheckedObject) -> 
     before = objects(inputs.get("tries", []), "tries")
     if sum(one.get("action") == "retry" for one in before) >= MOST_RETRIES:
         reason = f"It was repeated {MOST_RETRIES} times, so it is no accident."
-        return DebugAnswer(
-            kind="transient", diagnosis=diagnosis, evidence=tuple(evidence), reason=reason, confidence="medium"
-        )
+        return DebugAnswer(kind="transient", diagnosis=diagnosis, evidence=evidence, reason=reason, confidence="medium")
     reason = "Nothing of the step is at fault; it may run again as it is."
     return DebugAnswer(
         kind="transient",
         diagnosis=diagnosis,
-        evidence=tuple(evidence),
+        evidence=evidence,
         reason=reason,
         confidence="medium",
         action="retry",
@@ -156,7 +148,7 @@ def _mechanical(found: Sequence[Match], diagnosis: str, evidence: list[str], sha
             return DebugAnswer(
                 kind="mechanical",
                 diagnosis=match.known.what,
-                evidence=tuple(evidence),
+                evidence=evidence,
                 reason=reason,
                 confidence="high",
                 action="overlay",
@@ -164,13 +156,9 @@ def _mechanical(found: Sequence[Match], diagnosis: str, evidence: list[str], sha
             )
     key = found[0].known.key
     if key == "modules":
-        return DebugAnswer(
-            kind="environment", diagnosis=diagnosis, evidence=tuple(evidence), reason=REPAIR, confidence="high"
-        )
+        return DebugAnswer(kind="environment", diagnosis=diagnosis, evidence=evidence, reason=REPAIR, confidence="high")
     reason = f"No value that would cure it is left among the signed choices of {key}; a person may sign one."
-    return DebugAnswer(
-        kind="mechanical", diagnosis=diagnosis, evidence=tuple(evidence), reason=reason, confidence="high"
-    )
+    return DebugAnswer(kind="mechanical", diagnosis=diagnosis, evidence=evidence, reason=reason, confidence="high")
 
 
 def _remedy(match: Match, shape: Shape) -> Any:
