@@ -6,13 +6,15 @@ from typing import Any
 
 from sophron.agents.rule_based import example_specs, omissions, request_parsing
 from sophron.agents.rule_based.example_specs import Example, SpecDraft
-from sophron.agents.rule_based.input_checks import mapping, number, objects, quoted, stages_of, text
-from sophron.agents.rule_based.pitfall_data import applies
+from sophron.agents.rule_based.input_checks import listed, mapping, number, objects, quoted, stages_of, text, texts
+from sophron.campaign.spec.pitfalls import Condition
 from sophron.interfaces.json_object import UncheckedObject
 
 MOST_QUOTE = 400
 MOST_OMITTED = 40
 OMITTED = "said-but-not-used"
+TESTS = ("present", "equals", "at_least", "mentions")
+"""Of a condition under which a pitfall applies."""
 
 
 def conditions(example: Example, pieces: Sequence[str]) -> tuple[dict[str, float], list[str]]:
@@ -164,7 +166,7 @@ def pitfalls_of(spec: UncheckedObject, catalogue: Sequence[UncheckedObject]) -> 
             for key, source in parts
         }
         for one in catalogue
-        if applies(one, spec)
+        if _applies(one, spec)
     ]
 
 
@@ -185,3 +187,30 @@ def add_safeguards(spec: SpecDraft, found: Sequence[Mapping[str, str]], catalogu
                     "status": "UNVERIFIED" if pitfall["id"] in grave else "verified",
                 }
             )
+
+
+def _applies(pitfall: UncheckedObject, spec: UncheckedObject) -> bool:
+    """What `Pitfall.applies` says, for an entry as it stands in its YAML file. ValueError where it is none."""
+    demands = mapping(pitfall.get("applies_to") or {}, "applies_to of a pitfall")
+    kinds = listed(demands.get("kinds", []), "kinds of a pitfall")
+    named = texts(demands.get("stages", []), "stages of a pitfall")
+    stages = stages_of(spec)
+    return (
+        (not kinds or spec.get("kind") in kinds)
+        and all(name in stages for name in named)
+        and all(_condition(entry).holds(spec) for entry in objects(demands.get("when", []), "when of a pitfall"))
+    )
+
+
+def _condition(entry: UncheckedObject) -> Condition:
+    test = next((name for name in TESTS if name in entry), None)
+    if test is None:
+        raise ValueError("a condition of a pitfall has no test")
+    wanted, key = entry[test], entry.get("key")
+    if test == "mentions":
+        wanted = texts(wanted, "mentions of a pitfall")
+    if test == "at_least" and (isinstance(wanted, bool) or not isinstance(wanted, int | float)):
+        raise ValueError("at_least of a pitfall is no number")
+    if key is not None and not isinstance(key, str):
+        raise ValueError("the key of a condition is no text")
+    return Condition(test, wanted, key)
