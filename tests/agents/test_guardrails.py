@@ -4,13 +4,13 @@ CHOICES = {"spec_stage": {"mechanical": {"choices": {"memory_mb": [2000, 4000]}}
 
 
 def debug(action="overlay", overlay=None, kind="mechanical"):
-    return {"action": action, "overlay": overlay, "class": kind}
+    return {"diagnosis": "x", "action": action, "overlay": overlay, "class": kind}
 
 
 def test_an_explanation_can_never_turn_fail_into_pass():
     inputs = {"verdict": {"stage": "produce", "verdict": "fail"}}
-    assert guardrails.faults("verify", inputs, {"stage": "produce", "verdict": "fail"}) == []
-    (fault,) = guardrails.faults("verify", inputs, {"stage": "produce", "verdict": "pass"})
+    assert guardrails.faults("verify", inputs, {"stage": "produce", "verdict": "fail", "explanation": "x"}) == []
+    (fault,) = guardrails.faults("verify", inputs, {"stage": "produce", "verdict": "pass", "explanation": "x"})
     assert "the verdict says fail" in fault
 
 

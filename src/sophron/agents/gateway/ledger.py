@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
 
 from sophron.interfaces.json_object import JsonObject
 from sophron.interfaces.model import Usage
@@ -59,11 +58,11 @@ KINDS = tuple(field.name for field in fields(Cap))
 
 @dataclass(frozen=True)
 class Caps:
-    """The three caps that every call must fit."""
+    """The three caps that every call must fit. day: without one, this user's own, read when a call is reserved."""
 
     step: Cap
     campaign: Cap
-    day: Cap
+    day: Cap | None = None
 
 
 def day_file() -> Path:
@@ -95,9 +94,9 @@ def _add(to: Amount, amount: Mapping[str, float], sign: int = 1) -> None:
 
 @dataclass(frozen=True)
 class LedgerLine:
-    """One line of a ledger. calls, tokens, dollars: reserved, or what a settled call took."""
+    """One line. event: reserve, settle, release or charge; amounts: reserved, or what a settled call took."""
 
-    event: Literal["reserve", "settle", "release", "charge"]
+    event: str
     id: str
     step: str = ""
     day: str = ""
@@ -312,7 +311,7 @@ class Ledger:
                 yield
 
     def _check(self, cap: str, used: Amount, wanted: Amount) -> None:
-        limits = getattr(self.caps, cap)
+        limits = getattr(self.caps, cap) or day_cap()
         for kind in KINDS:
             limit = getattr(limits, kind)
             if limit is not None and round(used[kind] + wanted[kind], 9) > limit:

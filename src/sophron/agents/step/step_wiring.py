@@ -12,7 +12,7 @@ from sophron.agents.documents.redact import Redactor
 from sophron.agents.gateway import model_catalogue
 from sophron.agents.gateway.audit import Audit
 from sophron.agents.gateway.gateway import REGISTRY, Gateway
-from sophron.agents.gateway.ledger import Cap, Caps, Ledger, day_cap
+from sophron.agents.gateway.ledger import Cap, Caps, Ledger
 from sophron.agents.step.agent_step import AgentStep, Ask
 from sophron.campaign.execution import outcome_store
 from sophron.campaign.planning.agent_definitions import RANKED, AgentFile, chosen
@@ -54,7 +54,7 @@ def gateway(work: AgentStep, envelope: JsonObject, spec: JsonObject, override: s
     who, front = chosen(spec, work.agent.name), work.agent.front
     catalogue = model_catalogue.load(work.root)
     redactor = Redactor(names=[model.key_env for model in catalogue.models if model.key_env])
-    caps = Caps(Cap.of_limits(front["limits"]), Cap.of_envelope(envelope), day_cap())
+    caps = Caps(Cap.of_limits(front["limits"]), Cap.of_envelope(envelope))
     models = Gateway(
         catalogue,
         Ledger(work.root, caps),

@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Iterator
-from importlib.metadata import version
 
+from sophron import __version__
 from sophron.interfaces.json_object import UncheckedObject
 from sophron.interfaces.model import (
     Model,
@@ -66,7 +66,7 @@ class Heuristic(ModelBackend):
 
 
 def _named() -> str:
-    return f"rules of thumb {version('sophron')}"
+    return f"rules of thumb {__version__}"
 
 
 def _rule(agent: str) -> RuleOfThumb | ToolUser:
