@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from sophron.interfaces.model import JsonObject
+from sophron.interfaces.json_object import JsonObject
 from sophron.records import documents
 from sophron.records.canonical_json import digest, file_digest
 from sophron.records.errors import UserError
