@@ -15,7 +15,7 @@ from pathlib import Path
 from record import record
 
 from sophron.interfaces.rietveld import Background, Instrument, Phase, RietveldEngine, Setup
-from sophron.records.structure import unstructure
+from sophron.records.typed_json import to_json
 from sophron.science.rietveld import engine_messages, pattern, recipe
 from sophron.science.rietveld.gsas2_engine import Gsas2
 from sophron.science.rietveld.refinement import Refinement
@@ -103,7 +103,7 @@ def trap(engine: RietveldEngine, setup: Setup, refinement: Refinement) -> dict[s
     request = {"free": free, "equal": [], "values": {}, "background": None, "cycles": 100}
     asked = {
         "pattern": engine_messages.pattern(setup.pattern),
-        "state": unstructure(refinement.current.state),
+        "state": to_json(refinement.current.state),
     }
     process = engine._make()
     answer = process.ask("refine", {**asked, "request": request}, PATIENCE_S)

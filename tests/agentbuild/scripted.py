@@ -10,7 +10,7 @@ from sophron.kinds.agent_build import agent_inputs, stages
 from sophron.kinds.agent_build.kind import BUILD, ranges
 from sophron.records import documents
 from sophron.records.atomic import write_json, write_text
-from sophron.records.structure import unstructure
+from sophron.records.typed_json import to_json
 
 RUBRIC = """\
 title: numbers
@@ -171,10 +171,10 @@ class Rounds:
         for entry, candidate in zip(self.history, self.candidates, strict=False):
             place = folder / "iterations" / str(entry.verdict.iteration)
             stages.unpacked(candidate.files["agent"], place / "aud")
-            change = unstructure(entry.change)
+            change = to_json(entry.change)
             write_text(place / "diff", change.pop("diff"))
             write_json(place / "change.json", change)
-            write_json(place / "verdict.json", unstructure(entry.verdict))
+            write_json(place / "verdict.json", to_json(entry.verdict))
             for case in entry.verdict.active:
                 card = self.folder / f"card-{entry.verdict.iteration}-{case}" / "card.json"
                 write_json(place / "judge" / f"{case}.json", json.loads(card.read_text()))

@@ -8,7 +8,7 @@ from scripted import Rounds, ScriptedAgents, toy_contract
 from sophron.agentbuild import aud, iteration
 from sophron.kinds.agent_build import stages
 from sophron.records.documents import Document, validate
-from sophron.records.structure import structure, unstructure
+from sophron.records.typed_json import from_json, to_json
 
 
 @pytest.fixture(scope="module")
@@ -165,8 +165,8 @@ def test_an_agent_that_was_half_made_is_made_again(made, tmp_path):
 def test_verdicts_and_changes_fit_their_schemas_and_come_back_as_they_were(built):
     rounds, _ = built([2, "", 3], 4)
     for entry in rounds.history:
-        document = unstructure(entry)
+        document = to_json(entry)
         change = {key: value for key, value in document["change"].items() if key != "diff"}
         for name, data in (("verdict", document["verdict"]), ("mutation", change)):
             validate(Document(data, rounds.folder / name), f"build/{name}")
-        assert structure(iteration.Iteration, document) == entry
+        assert from_json(iteration.Iteration, document) == entry

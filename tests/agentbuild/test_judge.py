@@ -11,7 +11,7 @@ from sophron.agentbuild.case_run import Checked, grave, minor, score
 from sophron.records.documents import Document, load_yaml, validate
 from sophron.records.errors import UserError
 from sophron.records.package_data import resource
-from sophron.records.structure import unstructure
+from sophron.records.typed_json import to_json
 
 RUBRIC = rubric.read(load_yaml(resource("contracts", "rietveld-snr", "rubric.yaml")))
 
@@ -33,7 +33,7 @@ def lets_through(_):
 
 def judged(*words):
     """A scorecard as it is written down."""
-    return unstructure(judge.judge(*words))
+    return to_json(judge.judge(*words))
 
 
 def scores(card):
@@ -42,7 +42,7 @@ def scores(card):
 
 
 def test_a_sound_run_has_no_computed_fault():
-    found = unstructure(judge.computed(refinements.run(), RUBRIC))
+    found = to_json(judge.computed(refinements.run(), RUBRIC))
     assert {code: one["faults"] for code, one in found.items() if one["faults"]} == {}
     assert {one["score"] for one in found.values()} == {5}
     assert set(found) == {"D1", "D2", "D3", "D4", "D5", "D6", "T1", "T2", "T3", "T4", "T5"}
@@ -137,7 +137,7 @@ def trap(claimed, *, fit=True, tried=True, alternatives=("another form of it",))
 
 
 def failed(run):
-    return {code: one["faults"] for code, one in unstructure(judge.computed(run, RUBRIC)).items() if one["score"] < 3}
+    return {code: one["faults"] for code, one in to_json(judge.computed(run, RUBRIC)).items() if one["score"] < 3}
 
 
 def test_a_fit_of_the_wrong_phase_passes_unclaimed_and_fails_claimed():

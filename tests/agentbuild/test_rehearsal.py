@@ -14,7 +14,7 @@ from sophron.agents.rule_based import optimize, score, screen
 from sophron.kinds.agent_build import agent_inputs, rehearsal
 from sophron.records.errors import UserError
 from sophron.records.package_data import resource
-from sophron.records.structure import structure, unstructure
+from sophron.records.typed_json import from_json, to_json
 
 GOOD = """\
 # What an agent for good counts would know.
@@ -47,10 +47,10 @@ def judged(run, made):
     card = judge.judge(
         run,
         made.rubric,
-        lambda run: structure(judge.Screening, screen.answer(agent_inputs.screening(run))),
-        lambda repeat: structure(judge.Scoring, score.answer(agent_inputs.scoring(run, made, repeat, None))),
+        lambda run: from_json(judge.Screening, screen.answer(agent_inputs.screening(run))),
+        lambda repeat: from_json(judge.Scoring, score.answer(agent_inputs.scoring(run, made, repeat, None))),
     )
-    return unstructure(card)
+    return to_json(card)
 
 
 def test_both_judges_read_a_sound_run(made):

@@ -21,7 +21,7 @@ from sophron.debate.trials.trial_loop import Bounds, Guest, Trial, standing
 from sophron.records import atomic, documents, jsonl
 from sophron.records.package_data import resource
 from sophron.records.step_identity import step_name
-from sophron.records.structure import unstructure
+from sophron.records.typed_json import to_json
 
 TRAINING = ("weak", "middle", "strong")
 REFERENCES = {"weak": -1.0, "middle": -2.0, "strong": -3.0}
@@ -90,7 +90,7 @@ def panel(made, analysed):
     about = {"windows": made.windows, "guests": guests, "scores": None}
     told = {"mode": "post_benchmark", "results": about, "pipeline": made.reply, "votes": {}}
     votes = {name: Vote.read(rule(told), Path(name)) for name, rule in RULES.items()}
-    return unstructure(aggregate(Mode.POST_BENCHMARK, [votes, votes], dict.fromkeys(RULES, 0.5)))
+    return to_json(aggregate(Mode.POST_BENCHMARK, [votes, votes], dict.fromkeys(RULES, 0.5)))
 
 
 def revised(made, critique):
@@ -124,7 +124,7 @@ def close(root, loaded, trials):
     """Records of the end of the loop."""
     now = standing(trials, Bounds(2, 2, 0.8))
     about = {"failure": trials[-1].failure.value, "succeeded": trials[-1].succeeded, "over": True}
-    about |= {"standing": unstructure(now), "trials": unstructure(trials)}
+    about |= {"standing": to_json(now), "trials": to_json(trials)}
     put(root, loaded, "close", {"trial": str(trials[-1].number)}, json.loads(json.dumps(about)))
     whole = {
         "trials": len(trials),

@@ -12,7 +12,7 @@ from sophron.debate.trials.trial_loop import Failure, Guest, Trial, TrialsResult
 from sophron.records import jsonl
 from sophron.records.documents import load_yaml
 from sophron.records.package_data import resource
-from sophron.records.structure import structure
+from sophron.records.typed_json import from_json
 
 SCORES = {
     "guests": 2,
@@ -22,13 +22,13 @@ SCORES = {
     "spearman": 1.0,
     "kendall": 1.0,
 }
-RESULT = TrialsResult(4, 1, None, 3, {}, 1, 2, structure(Scores, SCORES), None, None, None, None, {})
+RESULT = TrialsResult(4, 1, None, 3, {}, 1, 2, from_json(Scores, SCORES), None, None, None, None, {})
 DONE = {1: "completed", 2: "completed", 3: "completed"}
 
 
 def trial(number, last, value):
     guests = {name: Guest({**DONE, 4: last}, value) for name in ("weak", "strong")} if last else {}
-    scores = structure(Scores, SCORES) if value is not None else None
+    scores = from_json(Scores, SCORES) if value is not None else None
     return Trial(number, runs=last is not None, guests=guests, wanted=2, scores=scores, before={})
 
 

@@ -10,7 +10,7 @@ from sophron.debate.panel.aggregate import NO_CONFIDENCE, SCORES, Mode, aggregat
 from sophron.debate.panel.votes import Focus, Label
 from sophron.records.canonical_json import canonical_bytes
 from sophron.records.documents import Document, schema, validate
-from sophron.records.structure import unstructure
+from sophron.records.typed_json import to_json
 
 from .panels import BRIEF, CONFIDENCES, EXPERTS, LABELS, REPUTATIONS, ROUNDS, STANDINGS, vote
 
@@ -48,7 +48,7 @@ def test_both_thresholds_belong_to_their_label(passing, label):
 @given(ROUNDS, STANDINGS, st.permutations(EXPERTS))
 def test_the_order_of_experts_changes_no_byte(votes, reputations, order):
     turned = weighed({name: votes[name] for name in order}, {name: reputations[name] for name in reversed(order)})
-    assert canonical_bytes(unstructure(turned)) == canonical_bytes(unstructure(weighed(votes, reputations)))
+    assert canonical_bytes(to_json(turned)) == canonical_bytes(to_json(weighed(votes, reputations)))
 
 
 @BRIEF
@@ -57,7 +57,7 @@ def test_the_score_lies_between_the_labels_that_weigh(votes, reputations):
     critique = weighed(votes, reputations)
     heard = [SCORES[each.label] for each in votes.values() if each.confidence] or [SCORES[Label.UNCERTAIN]]
     assert min(heard) <= critique.score <= max(heard)
-    validate(Document(unstructure(critique), Path("critique.json")), "critique")
+    validate(Document(to_json(critique), Path("critique.json")), "critique")
 
 
 @BRIEF
@@ -142,7 +142,7 @@ def test_only_the_last_round_weighs_and_all_are_kept():
     critique = aggregate(Mode.POST_BENCHMARK, [first, last], EVEN)
     assert critique.score == 1
     assert critique.rounds == (first, last)
-    assert [each["analysis"]["label"] for each in unstructure(critique)["rounds"]] == ["fail", "pass"]
+    assert [each["analysis"]["label"] for each in to_json(critique)["rounds"]] == ["fail", "pass"]
 
 
 @pytest.mark.parametrize("rounds", [[], [{}], [panel(vote("pass")), {}]])

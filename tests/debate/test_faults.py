@@ -13,7 +13,7 @@ from sophron.debate.panel.votes import Vote
 from sophron.debate.pipelines.edits import mechanical_edits
 from sophron.debate.pipelines.pipeline import Pipeline
 from sophron.debate.pipelines.static_check import layer1
-from sophron.records.structure import structure, unstructure
+from sophron.records.typed_json import from_json, to_json
 
 from . import dimers, mutations
 
@@ -72,7 +72,7 @@ def test_the_panel_finds_the_stage_and_its_one_line_edit_undoes_the_fault(produc
     grave = [one.focus for vote in votes.values() for one in vote.concerns if one.severity == "high"]
     assert set(grave) == {"analysis"}
     assert votes["analysis"].edit.file == file
-    critique = {"rounds": [{name: unstructure(vote) for name, vote in votes.items()}], "focus": "analysis"}
+    critique = {"rounds": [{name: to_json(vote) for name, vote in votes.items()}], "focus": "analysis"}
     told = {"pipeline": made.reply, "critiques": {"post": critique}, "task": {}}
     mended = Pipeline.parse(pipeline_writer.answer(told)["reply"])
     assert mended.files == sound().files
@@ -111,7 +111,7 @@ def test_what_does_not_run_is_mended_by_mechanical_edits_or_given_up(tmp_path, s
     if answer["action"] == "give_up":
         assert not answer["edits"]
         return
-    mended = mechanical_edits.apply(made, structure(mechanical_edits.Fix, answer).edits)
+    mended = mechanical_edits.apply(made, from_json(mechanical_edits.Fix, answer).edits)
     assert isinstance(mended, Pipeline), mended
     assert {ast.dump(ast.parse(mended.files[name])) for name in mended.files} >= {
         ast.dump(ast.parse(sound().files[name])) for name in sound().files if name != file

@@ -11,7 +11,7 @@ from sophron.debate.trials import execute_stage_file, panel_stages, trial_setup
 from sophron.debate.trials.methods import EXPERTS
 from sophron.interfaces.kind import StepContext, UpstreamStep
 from sophron.records.documents import Document, validate
-from sophron.records.structure import unstructure
+from sophron.records.typed_json import to_json
 
 from . import dimers
 from .panels import vote
@@ -92,7 +92,7 @@ def executed(trial, values, status="completed", windows=2):
 
 def votes(stem, label, trial=0):
     return [
-        upstream(f"{stem}_{rule}", unstructure(vote(label, 0.9, ("high", "analysis", "look"))), trial=trial, turn=turn)
+        upstream(f"{stem}_{rule}", to_json(vote(label, 0.9, ("high", "analysis", "look"))), trial=trial, turn=turn)
         for rule in EXPERTS
         for turn in (1, 2)
     ]
@@ -181,9 +181,7 @@ def test_by_option_reputations_are_drawn_and_the_draw_can_be_repeated(context, t
 
 def test_the_discussion_is_weighed_equally(context):
     found = [
-        upstream(f"design_{rule}", unstructure(vote("uncertain", 0.3)), turn=turn)
-        for rule in EXPERTS
-        for turn in (1, 2)
+        upstream(f"design_{rule}", to_json(vote("uncertain", 0.3)), turn=turn) for rule in EXPERTS for turn in (1, 2)
     ]
     critique = fits(panel_stages.discussion(context(found)), "discussion")["critique"]
     assert (critique["label"], set(critique["reputations"].values())) == ("uncertain", {0.5})
@@ -192,7 +190,7 @@ def test_the_discussion_is_weighed_equally(context):
 def test_one_guest_is_weighed_by_what_was_learnt_of_the_experts(context, tmp_path):
     first = closed(context, tmp_path, "pass")
     found = [
-        upstream(f"single_{rule}", unstructure(vote("fail", 0.9)), trial=1, guest="weak", turn=turn)
+        upstream(f"single_{rule}", to_json(vote("fail", 0.9)), trial=1, guest="weak", turn=turn)
         for rule in EXPERTS
         for turn in (1, 2)
     ]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sophron.debate.panel.votes import Label
 from sophron.debate.trials.scores import compare
 from sophron.debate.trials.trial_loop import Bounds, End, Failure, Guest, Trial, deployed, history, runnable, standing
-from sophron.records.structure import structure, unstructure
+from sophron.records.typed_json import from_json, to_json
 
 from .panels import BRIEF
 
@@ -144,7 +144,7 @@ def test_scipy_agrees():
 
 def test_a_trial_is_read_as_it_was_written():
     for made in (trial(3), rejected(1), crashed(2)):
-        assert structure(Trial, unstructure(made)) == made
+        assert from_json(Trial, to_json(made)) == made
 
 
 def test_the_history_tells_no_reference():

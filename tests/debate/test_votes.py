@@ -6,7 +6,7 @@ from hypothesis import given
 from sophron.debate.panel.votes import Focus, Label, Severity, Vote
 from sophron.records.documents import Document, schema, validate
 from sophron.records.errors import UserError
-from sophron.records.structure import unstructure
+from sophron.records.typed_json import to_json
 
 from .panels import BRIEF, VOTES
 
@@ -23,7 +23,7 @@ GOOD = {
 @BRIEF
 @given(VOTES)
 def test_a_vote_is_read_as_it_was_written(vote):
-    answer = unstructure(vote)
+    answer = to_json(vote)
     validate(Document(answer, FILE), "agents/vote")
     assert Vote.read(answer, FILE) == vote
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal
 
 import pytest
 
@@ -51,3 +53,37 @@ def test_a_key_of_a_newer_version_is_ignored_and_a_default_fills_in():
 def test_a_damaged_record_is_told_by_its_field(content, told):
     with pytest.raises(ValueError, match=told):
         from_json(Outer, content)
+
+
+class Colour(StrEnum):
+    RED = "red"
+
+
+@dataclass(frozen=True)
+class Painted:
+    colour: Colour
+    kind: Literal["a", "b"]
+    ends: tuple[float, float]
+    by_number: Mapping[int, Inner]
+    by_colour: Mapping[Colour, int]
+
+
+PAINTED = {
+    "colour": "red",
+    "kind": "a",
+    "ends": [0.5, 2],
+    "by_number": {"3": {"name": "c"}},
+    "by_colour": {"red": 2},
+}
+
+
+def test_enumerations_ranges_and_keys_that_are_no_strings_are_read_and_written():
+    painted = from_json(Painted, PAINTED)
+    assert painted == Painted(Colour.RED, "a", (0.5, 2), {3: Inner("c")}, {Colour.RED: 2})
+    assert to_json(painted) == PAINTED
+
+
+@pytest.mark.parametrize(("key", "value"), [("colour", "blue"), ("by_number", {"x": {"name": "c"}})])
+def test_a_name_that_is_none_of_them_is_told(key, value):
+    with pytest.raises(ValueError, match=f"^{key}: "):
+        from_json(Painted, PAINTED | {key: value})

@@ -15,7 +15,7 @@ from sophron.agentbuild.contract import Contract
 from sophron.agentbuild.curriculum import Miss
 from sophron.agentbuild.judge import Scorecard
 from sophron.records.documents import load_json
-from sophron.records.structure import structure
+from sophron.records.typed_json import from_json
 
 NOTHING_TO_CHANGE = "the meta-optimizer had nothing to change"
 """The refusal of a proposal without a diff; it ends a build."""
@@ -78,7 +78,7 @@ class Iteration:
 
 def read_history(path: Path) -> list[Iteration]:
     """Return the iterations that `history.json` holds, in order."""
-    return [structure(Iteration, entry) for entry in load_json(path)]
+    return [from_json(Iteration, entry) for entry in load_json(path)]
 
 
 def conclude(contract: Contract, change: Change, cards: Mapping[str, Scorecard], earlier: Sequence[Verdict]) -> Verdict:

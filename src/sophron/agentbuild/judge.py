@@ -14,7 +14,7 @@ from sophron.agentbuild.case_run import CaseRun, Checked, Fault, RubricCheck, sc
 from sophron.agentbuild.rubric import CHECKS, Dimension, Rubric
 from sophron.records import documents, entry_points
 from sophron.records.errors import UserError
-from sophron.records.structure import structure
+from sophron.records.typed_json import from_json
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Scorecard:
 
 def read_card(path: Path) -> Scorecard:
     """Return the scorecard in a file."""
-    return structure(Scorecard, documents.load_json(path))
+    return from_json(Scorecard, documents.load_json(path))
 
 
 Screen = Callable[[CaseRun], Screening]

@@ -12,7 +12,7 @@ from sophron.agentbuild.samples import Given
 from sophron.interfaces.rietveld import Instrument, Phase, RietveldEngine
 from sophron.records import entry_points
 from sophron.records.errors import UserError
-from sophron.records.structure import structure
+from sophron.records.typed_json import from_json
 from sophron.science.rietveld import pattern
 from sophron.science.rietveld.session.sample import GivenPhase, Role, Sample, data
 
@@ -38,7 +38,7 @@ def of_files(folder: Path, parameters: Mapping[str, Any]) -> Given:
         for one in parameters["phases"]
     )
     limits = parameters["limits_deg"]
-    instrument = structure(Instrument, parameters["instrument"])
+    instrument = from_json(Instrument, parameters["instrument"])
     return _given(Sample(parameters["engine"], read, phases, instrument, (limits[0], limits[1])))
 
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import MISSING, field, fields, is_dataclass
+from enum import Enum
 from functools import cache, partial
 from pathlib import Path
 from types import UnionType
-from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from sophron.records.errors import UserError
 from sophron.records.files import load_json
@@ -39,7 +40,7 @@ def from_json(kind: type[Record], content: object) -> Record:
 
     RecordError names the field that is missing or holds a value of another type.
     """
-    if not isinstance(content, dict):
+    if not isinstance(content, Mapping):
         raise RecordError(f"{content!r:.60} is not an object")
     values = {}
     for name, key, reader, needed in _fields(cast("Hashable", kind)):
@@ -63,7 +64,9 @@ def to_json(value: Any) -> Any:
             if not (one.metadata.get("left_out") and inner == one.default)
         }
     if isinstance(value, Mapping):
-        return {key: to_json(inner) for key, inner in value.items()}
+        return {str(to_json(key)): to_json(inner) for key, inner in value.items()}
+    if isinstance(value, Enum):
+        return value.value
     return [to_json(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
@@ -85,17 +88,37 @@ def _fields(kind: Any) -> list[tuple[str, str, Reader, bool]]:
 def _reader(hint: Any) -> Reader:
     """The function that reads a value of this type: a scalar, a dataclass, one of several, or a container of them."""
     origin, inner = get_origin(hint), get_args(hint)
-    if hint is Any or hint is object or (inner and inner[-1] in (Any, object)):
-        return partial(_instance, dict if origin is Mapping or origin is dict else list if origin else object)
     if origin in (Union, UnionType):
         return partial(_first, [_reader(one) for one in inner])
-    if origin in (dict, Mapping):
-        return partial(_mapping, _reader(inner[1]))
-    if origin in (list, Sequence):
-        return partial(_listed, _reader(inner[0]), list)
-    if origin is tuple:
-        return partial(_listed, _reader(inner[0]), tuple)
+    if origin in (dict, Mapping, list, Sequence, tuple):
+        return _container(origin, inner)
+    if hint is Any or hint is object or origin is Literal:
+        return partial(_instance, object)
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return partial(_converted, hint)
     return partial(_instance, _SCALARS[hint]) if hint in _SCALARS else partial(from_json, hint)
+
+
+def _container(origin: Any, inner: tuple[Any, ...]) -> Reader:
+    """The function that reads an object or an array; what is in one of Any or object is left as it is."""
+    is_object = origin in (dict, Mapping)
+    if inner[-1] in (Any, object):
+        return partial(_instance, Mapping if is_object else list)
+    if is_object:
+        return partial(_mapping, inner[0] if _is_named(inner[0]) else str, _reader(inner[1]))
+    return partial(_listed, _reader(inner[0]), tuple if origin is tuple else list)
+
+
+def _is_named(hint: Any) -> bool:
+    """Whether a key of this type is another thing than its name in JSON."""
+    return isinstance(hint, type) and issubclass(hint, int | Enum)
+
+
+def _converted(kind: Any, value: Any) -> Any:
+    try:
+        return kind(value)
+    except ValueError as error:
+        raise RecordError(str(error)) from None
 
 
 def _instance(kind: Any, value: Any) -> Any:
@@ -115,8 +138,8 @@ def _first(readers: Sequence[Reader], value: Any) -> Any:
 
 
 def _listed(reader: Reader, kind: type, value: Any) -> Any:
-    return kind(map(reader, _instance(list, value)))
+    return kind(map(reader, _instance((list, tuple), value)))
 
 
-def _mapping(reader: Reader, value: Any) -> Any:
-    return {key: reader(inner) for key, inner in _instance(dict, value).items()}
+def _mapping(key: Any, reader: Reader, value: Any) -> Any:
+    return {_converted(key, name): reader(inner) for name, inner in _instance(Mapping, value).items()}

@@ -12,7 +12,7 @@ import pytest
 from sophron.interfaces.rietveld import Background, Freed, Request
 from sophron.interfaces.rietveld_fit import Rwp
 from sophron.records.errors import UserError
-from sophron.records.structure import unstructure
+from sophron.records.typed_json import to_json
 from sophron.science.rietveld import engine_messages, plots
 from sophron.science.rietveld.refinement import Refinement
 
@@ -75,7 +75,7 @@ def test_a_refinement_is_restored_from_its_folder(refined, engine, fluorapatite)
     again = Refinement.restore(engine, fluorapatite.pattern, refined.folder)
     assert len(again.kept) == 6
     ours, theirs = again.current, refined.refinement.kept[-1]
-    assert unstructure(ours.state) == unstructure(theirs.state)
+    assert to_json(ours.state) == to_json(theirs.state)
     assert engine_messages.fit(ours.fit) == engine_messages.fit(theirs.fit)
     assert np.array_equal(ours.fit.curves.calculated, theirs.fit.curves.calculated)
     with pytest.raises(UserError, match="not empty"):

@@ -18,7 +18,7 @@ from sophron.interfaces.json_object import JsonObject
 from sophron.records import documents
 from sophron.records.canonical_json import digest, file_digest
 from sophron.records.errors import UserError
-from sophron.records.structure import structure
+from sophron.records.typed_json import from_json
 
 NAME = "trail.json"
 KNOWLEDGE = "contract/knowledge/"
@@ -137,7 +137,7 @@ class Trail:
     @cached_property
     def content(self) -> Content:
         """What it says."""
-        return structure(Content, self.data)
+        return from_json(Content, self.data)
 
     @property
     def contract(self) -> AuthoredContract:

@@ -30,7 +30,7 @@ from sophron.agents.gateway.audit import PICTURES
 from sophron.records import atomic, clock, documents, events
 from sophron.records.canonical_json import digest, file_digest
 from sophron.records.errors import UserError
-from sophron.records.structure import unstructure
+from sophron.records.typed_json import to_json
 
 BUILD, HANDLES = "build.json", "models.yaml"
 CHANGE, DIFF, VERDICT = "change.json", "diff", "verdict.json"
@@ -94,7 +94,7 @@ def _named(files: Mapping[str, str]) -> dict[str, str]:
 
 
 def _write(folder: Path, content: Content) -> Trail:
-    data = unstructure(content)
+    data = to_json(content)
     for iteration in (one for entry in data["entries"] for one in entry["iterations"]):
         for key in ("started", "ended"):
             if iteration[key] is None:

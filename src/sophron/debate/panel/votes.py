@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Self
 
 from sophron.records.documents import Document, validate
-from sophron.records.structure import structure
+from sophron.records.typed_json import from_json
 
 SCHEMA = "agents/vote"
 
@@ -72,5 +72,5 @@ class Vote:
     def read(cls, answer: object, source: Path) -> Self:
         """Return the vote in an expert's `answer`; UserError with `source` and key if it does not fit the schema."""
         validate(Document(answer, source), SCHEMA)
-        vote = structure(cls, answer)
+        vote = from_json(cls, answer)
         return replace(vote, confidence=float(vote.confidence))

@@ -14,7 +14,7 @@ from sophron.debate.pipelines.pipeline import STAGES, Pipeline
 from sophron.debate.trials.execute_stage_file import PARTS
 from sophron.records import documents
 from sophron.records.errors import UserError
-from sophron.records.structure import structure, unstructure
+from sophron.records.typed_json import from_json, to_json
 from sophron.science.host_guest.systems import library_system, systems
 
 SCHEMA = "host_guest/tasks"
@@ -57,7 +57,7 @@ def defined(library: Path, origin: str) -> Library:
     """
     document = _document(library)
     documents.validate(document, SCHEMA, "definition")
-    found = structure(Library, document.data)
+    found = from_json(Library, document.data)
     system, before = systems.find(found.system), systems.find(origin)
     if system.form != before.form:
         raise UserError(
@@ -78,7 +78,7 @@ def draft(pipeline: Pipeline, library: Library, origin: Mapping[str, Any]) -> di
     trials = origin["stages"]["trials"]
     length = {key: trials["definition"][key] for key in ("ns_per_window", "platform")}
     blocks = {name: dict(trials.get("parts", {}).get(name, trials["mechanical"])) for name in PARTS}
-    stages = {"tasks": _stage([], unstructure(library), origin["stages"]["tasks"]["mechanical"])}
+    stages = {"tasks": _stage([], to_json(library), origin["stages"]["tasks"]["mechanical"])}
     for number, (name, file) in enumerate(zip(PARTS, STAGES, strict=True)):
         definition = {"source": pipeline.files[file.file], "windows": pipeline.windows, **length}
         stages[name] = _stage(["tasks", *PARTS[:number]], definition, blocks[name])

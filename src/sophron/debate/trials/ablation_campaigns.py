@@ -19,7 +19,7 @@ from sophron.debate.trials.scores import Scores
 from sophron.debate.trials.trial_loop import Failure, Trial, TrialsResult, runnable
 from sophron.records.errors import UserError
 from sophron.records.step_identity import step_name
-from sophron.records.structure import structure
+from sophron.records.typed_json import from_json
 
 HEADER = (
     "method",
@@ -95,9 +95,9 @@ class Rung:
     @classmethod
     def of(cls, root: Path, spec: Spec) -> Self:
         """The same where the spec is known."""
-        result = structure(TrialsResult, outcome_store.finished(root, spec, "trials", {}).outcome.result)
+        result = from_json(TrialsResult, outcome_store.finished(root, spec, "trials", {}).outcome.result)
         closed = outcome_store.of_loop(root, spec, "close", {})[-1].outcome.result
-        made = [structure(Trial, each) for each in closed["trials"]]
+        made = [from_json(Trial, each) for each in closed["trials"]]
         definition = spec.definition("trials")
         return cls(definition["method"], made, result, definition["successes"], _spent(root, spec, len(made)))
 

@@ -16,12 +16,12 @@ from sophron.debate.trials.trial_loop import Bounds, Failure, Guest, Standing, T
 from sophron.debate.trials.trial_setup import PIPELINE_NAME
 from sophron.interfaces.kind import StepContext, StepResult, UpstreamStep
 from sophron.records import atomic, documents
-from sophron.records.structure import structure, unstructure
+from sophron.records.typed_json import from_json, to_json
 
 
 def discussion(ctx: StepContext) -> StepResult:
     """The panel's recommendation before there is a pipeline."""
-    return StepResult({"critique": unstructure(_weighed(ctx, Mode.DESIGN, None))})
+    return StepResult({"critique": to_json(_weighed(ctx, Mode.DESIGN, None))})
 
 
 def screen(ctx: StepContext) -> StepResult:
@@ -40,7 +40,7 @@ def review(ctx: StepContext) -> StepResult:
 
 
 def _critique(ctx: StepContext, mode: Mode) -> StepResult:
-    return StepResult({"critique": unstructure(_weighed(ctx, mode, _entries(ctx)))})
+    return StepResult({"critique": to_json(_weighed(ctx, mode, _entries(ctx)))})
 
 
 def _weighed(ctx: StepContext, mode: Mode, entries: Sequence[Mapping[str, reputation.Reputation]] | None) -> Critique:
@@ -71,7 +71,7 @@ def _entries(ctx: StepContext) -> list[dict[str, reputation.Reputation]]:
 
 
 def _trials(closed: Sequence[UpstreamStep]) -> list[Trial]:
-    return [structure(Trial, each) for each in closed[-1].result["trials"]] if closed else []
+    return [from_json(Trial, each) for each in closed[-1].result["trials"]] if closed else []
 
 
 def benchmark(ctx: StepContext) -> StepResult:
@@ -88,7 +88,7 @@ def benchmark(ctx: StepContext) -> StepResult:
         "succeeded": trial.succeeded,
         "reward_kcal_per_mol": trial.reward,
     }
-    return StepResult({"trial": unstructure(trial), **about})
+    return StepResult({"trial": to_json(trial), **about})
 
 
 def _predicted(guests: Mapping[str, Guest]) -> dict[str, float | None]:
@@ -118,8 +118,8 @@ def close(ctx: StepContext) -> StepResult:
             "failure": trial.failure.value,
             "succeeded": trial.succeeded,
             "over": now.end is not None,
-            "standing": unstructure(now),
-            "trials": unstructure(trials),
+            "standing": to_json(now),
+            "trials": to_json(trials),
         }
     )
 
@@ -130,7 +130,7 @@ def _ended(ctx: StepContext) -> Trial:
         rejected = all(one.result["state"] == "rejected" for one in ctx.upstream["rehearse"])
         return Trial(number, runs=not rejected, guests={}, wanted=wanted, scores=None, before={})
     (made,) = ctx.upstream["benchmark"]
-    trial = structure(Trial, made.result["trial"])
+    trial = from_json(Trial, made.result["trial"])
     before = _last_labels(ctx.upstream["screen"])
     after = _critique_of(ctx.upstream["review"])
     label, score = (after.label, after.score) if after else (None, None)
@@ -144,7 +144,7 @@ def _last_labels(screened: Sequence[UpstreamStep]) -> dict[str, Label]:
 
 def _critique_of(steps: Sequence[UpstreamStep]) -> Critique | None:
     """The critique of the first of these steps of a panel; None without one."""
-    return next((structure(Critique, one.result["critique"]) for one in steps), None)
+    return next((from_json(Critique, one.result["critique"]) for one in steps), None)
 
 
 def _bounds(ctx: StepContext) -> Bounds:
@@ -184,7 +184,7 @@ def trials(ctx: StepContext) -> StepResult:
         refusal=_why_no_number(ctx) if error is None else None,
         predicted=predicted,
     )
-    return StepResult(unstructure(result), {"pipeline": path, "reputation": told, "trials_plot": plot})
+    return StepResult(to_json(result), {"pipeline": path, "reputation": told, "trials_plot": plot})
 
 
 def _why_no_number(ctx: StepContext) -> str:

@@ -21,7 +21,7 @@ from sophron.debate.trials.rehearsals import ready
 from sophron.debate.trials.stage_sandbox import StageResult
 from sophron.debate.trials.trial_loop import Failure, Trial
 from sophron.records import documents
-from sophron.records.structure import structure
+from sophron.records.typed_json import from_json
 
 NONE = (
     "No trial was mended: none whose failure the panel traced to one stage was followed by an edit of its "
@@ -101,7 +101,7 @@ def _is_passed(before: Trial, after: Trial) -> bool:
 def _mended(root: Path, spec: Spec, pairs: Sequence[tuple[Trial, Trial]]) -> Iterator[Mended]:
     for before, after in pairs:
         made = outcome_store.of_loop(root, spec, "review", {"trial": str(before.number)})
-        critique = structure(Critique, made[0].outcome.result["critique"]) if made else None
+        critique = from_json(Critique, made[0].outcome.result["critique"]) if made else None
         stage = next((each for each in STAGES if critique and each.focus == critique.focus), None)
         first, then = (Pipeline.parse(ready(root, spec, {"trial": str(each.number)})) for each in (before, after))
         if critique and stage and _differs(first, then, stage):
@@ -132,7 +132,7 @@ def _analysed(root: Path, spec: Spec, trial: Trial) -> Analysed:
         guest, document = one.wildcards["guest"], documents.load_json(one.files["executed"])
         if guest not in trial.guests or document is None:
             continue
-        result = structure(StageResult, document["result"])
+        result = from_json(StageResult, document["result"])
         if isinstance(found := result.diagnostics.get("overlaps"), list) and found:
             overlaps[guest] = found
         for name, held in result.convergence_flags.items():

@@ -20,7 +20,7 @@ from sophron.debate.pipelines.pipeline import Pipeline, StageFile
 from sophron.interfaces.sandbox import Ended, Grant, SandboxBackend
 from sophron.records import atomic, documents, sanitize
 from sophron.records.errors import UserError
-from sophron.records.structure import structure
+from sophron.records.typed_json import from_json
 from sophron.sandbox import mounts
 
 SCHEMA = "debate/stage_result"
@@ -99,7 +99,7 @@ class Executed:
     @property
     def result(self) -> StageResult:
         """What the file says of itself; valid whatever happened."""
-        return structure(StageResult, self.said)
+        return from_json(StageResult, self.said)
 
     @property
     def completed(self) -> bool:

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from sophron.debate.panel.votes import Label
 from sophron.debate.trials.scores import Scores
-from sophron.records.structure import unstructure
+from sophron.records.typed_json import to_json
 
 
 class Failure(StrEnum):
@@ -193,7 +193,7 @@ def history(trials: Sequence[Trial]) -> list[dict[str, object]]:
             },
             "panel": trial.label.value if trial.label else None,
             "panel_score": trial.score,
-            "training": unstructure(trial.scores),
+            "training": to_json(trial.scores),
         }
         for trial in trials
     ]

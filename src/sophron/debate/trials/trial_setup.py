@@ -23,7 +23,7 @@ from sophron.debate.trials import execute_stage_file, stage_sandbox
 from sophron.debate.trials.methods import METHODS
 from sophron.interfaces.kind import StepContext, StepResult, UpstreamStep
 from sophron.records import atomic, documents
-from sophron.records.structure import structure
+from sophron.records.typed_json import from_json
 from sophron.sandbox.choose import choose
 from sophron.science.host_guest.systems import systems
 
@@ -84,7 +84,7 @@ def rehearse(ctx: StepContext) -> StepResult:
     number = int(ctx.wildcards["attempt"])
     pipeline = Pipeline.parse(looked.files["pipeline"].read_text(encoding="utf-8"))
     answers = [step for step in _in_order(ctx.upstream["engineer"], "fix") if int(step.wildcards["fix"]) < number]
-    fixes = [structure(mechanical_edits.Fix, step.result) for step in answers]
+    fixes = [from_json(mechanical_edits.Fix, step.result) for step in answers]
     made: list[mechanical_edits.Edit] = []
     for fix in fixes:
         if fix.action == "give_up":

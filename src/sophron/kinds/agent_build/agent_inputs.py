@@ -23,7 +23,7 @@ from sophron.records.documents import load_json
 from sophron.records.errors import UserError
 from sophron.records.step_identity import step_name
 from sophron.records.strict_yaml import parse
-from sophron.records.structure import unstructure
+from sophron.records.typed_json import to_json
 
 Inputs = dict[str, Any]
 AGENT = "aud"
@@ -82,7 +82,7 @@ def scoring(run: CaseRun, contract: Contract, repeat: int, pattern: Path | None)
         "rubric": {"scale": {"lowest": rubric.lowest, "highest": rubric.highest}, "dimensions": asked},
         "report": dict(run.report or {}),
         "calls": list((run.trajectory or {}).get("calls", [])),
-        "computed": unstructure(judge.computed(run, rubric)) if judge.screen(run, rubric).passed else {},
+        "computed": to_json(judge.computed(run, rubric)) if judge.screen(run, rubric).passed else {},
         "reference": dict(run.reference),
         "repeat": str(repeat),
     }

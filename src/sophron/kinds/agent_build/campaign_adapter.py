@@ -19,7 +19,7 @@ from sophron.records import approvals, atomic, events, jsonl
 from sophron.records.documents import load_json
 from sophron.records.errors import UserError
 from sophron.records.step_identity import step_name
-from sophron.records.structure import unstructure
+from sophron.records.typed_json import to_json
 
 STEPS = {"try_case": "attempt", "screen_case": "screen", "score_case": "score", "improve": "optimize"}
 """Rule of the campaign -> what a trail calls its steps."""
@@ -74,10 +74,10 @@ def _iteration(root: Path, spec: Spec, place: Path, entry: Iteration) -> None:
     at = {"round": str(entry.verdict.iteration)}
     (candidate,) = outcome_store.of_loop(root, spec, "candidate", at)
     stages.unpacked(candidate.files["agent"], place / "aud")
-    change = unstructure(entry.change)
+    change = to_json(entry.change)
     atomic.write_text(place / trail_entry.DIFF, change.pop("diff"))
     atomic.write_json(place / trail_entry.CHANGE, change)
-    atomic.write_json(place / trail_entry.VERDICT, unstructure(entry.verdict))
+    atomic.write_json(place / trail_entry.VERDICT, to_json(entry.verdict))
     for card in outcome_store.of_loop(root, spec, "card", at):
         atomic.write_json(place / "judge" / f"{card.wildcards['case']}.json", load_json(card.files["card"]))
     for tried in outcome_store.of_loop(root, spec, "try_case", at):

@@ -17,7 +17,7 @@ from sophron.records.atomic import write_json, write_text
 from sophron.records.documents import load_json
 from sophron.records.errors import UserError
 from sophron.records.step_identity import step_name
-from sophron.records.structure import structure, unstructure
+from sophron.records.typed_json import from_json, to_json
 
 
 def signed_contract(definition: Mapping[str, Any]) -> Contract:
@@ -69,7 +69,7 @@ def candidate(ctx: StepContext) -> StepResult:
     change = replace(change, iteration=int(ctx.wildcards["round"]), agent=aud.aud_digest(target))
     files = {"agent": ctx.workdir / "agent.json", "change": ctx.workdir / "change.json"}
     write_json(files["agent"], aud.packed(target))
-    write_json(files["change"], unstructure(change))
+    write_json(files["change"], to_json(change))
     return StepResult({"agent": change.agent, "refusal": change.refusal, "cases": list(cases)}, files)
 
 
@@ -112,7 +112,7 @@ def card(ctx: StepContext) -> StepResult:
     """The scorecard of one run, from what programs find and what both judges said."""
     found, case = signed_contract(ctx.definition), ctx.wildcards["case"]
     run = run_of(case, ctx.one("try_case"), found)
-    screening = structure(judge.Screening, ctx.one("screen_case").result)
+    screening = from_json(judge.Screening, ctx.one("screen_case").result)
     repeats = {int(step.wildcards["repeat"]): step for step in ctx.upstream["score_case"]}
     made = judge.judge(run, found.rubric, lambda _: screening, lambda number: _scoring(repeats[number], found))
     path = _kept(ctx.workdir / "card.json", made)
@@ -121,7 +121,7 @@ def card(ctx: StepContext) -> StepResult:
 
 def _scoring(step: UpstreamStep, found: Contract) -> judge.Scoring:
     """An answer of the scoring judge; UserError if it is not about what was asked."""
-    answer, name = structure(judge.Scoring, step.result), step_name(step.stage, step.wildcards)
+    answer, name = from_json(judge.Scoring, step.result), step_name(step.stage, step.wildcards)
     if faults := judge.faults(answer, found.rubric):
         raise UserError(f"{name}: {'; '.join(faults)}; ask again: sophron agent reask {name}")
     return answer
@@ -135,7 +135,7 @@ def conclude(ctx: StepContext) -> StepResult:
     history = iteration.read_history(before[0].files["history"]) if before else []
     if before and before[0].result["saturated"]:
         return _tried_on_held_out(ctx, before[0], cards, history)
-    change = structure(Change, load_json(ctx.one("candidate").files["change"]))
+    change = from_json(Change, load_json(ctx.one("candidate").files["change"]))
     verdict = iteration.conclude(found, change, cards, [entry.verdict for entry in history])
     history = [*history, Iteration(verdict, change)]
     ahead = verdict.best != verdict.iteration and before
@@ -154,7 +154,7 @@ def _what_follows(found: Contract, history: Sequence[Iteration], most: int) -> d
     saturated = last.verdict.saturated
     following = graded.held_out if saturated else graded.active(curriculum.tiers_open(graded, passed))
     ended = last.verdict.iteration >= most or last.change.refusal == NOTHING_TO_CHANGE
-    verdict = unstructure(last.verdict)
+    verdict = to_json(last.verdict)
     return {
         **{key: verdict[key] for key in ("tiers", "met", "wanted", "p_strict", "saturated", "regressed", "best")},
         "done": not following if saturated else ended,
@@ -165,7 +165,7 @@ def _what_follows(found: Contract, history: Sequence[Iteration], most: int) -> d
 
 
 def _kept(path: Path, value: object) -> Path:
-    write_json(path, unstructure(value))
+    write_json(path, to_json(value))
     return path
 
 
@@ -190,7 +190,7 @@ def build(ctx: StepContext) -> StepResult:
     folder = unpacked(last.files["best"], ctx.workdir / "best")
     files = {"agent": ctx.workdir / "agent.json", "history": ctx.workdir / "history.json"}
     write_json(files["agent"], aud.packed(folder))
-    write_json(files["history"], unstructure(history))
+    write_json(files["history"], to_json(history))
     held_out = last.result["held_out"] or {}
     result = {
         "agent": aud.aud_digest(folder),

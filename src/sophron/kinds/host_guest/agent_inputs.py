@@ -18,8 +18,7 @@ from sophron.debate.trials.rehearsals import pipeline_text, ready, rehearsals
 from sophron.debate.trials.trial_loop import Trial, history
 from sophron.interfaces.kind import Wildcards
 from sophron.records import documents
-from sophron.records.structure import structure
-from sophron.records.typed_json import to_json
+from sophron.records.typed_json import from_json, to_json
 
 Inputs = dict[str, Any]
 PER_WINDOW = ("dwell_within_target", "statistical_inefficiency", "sampled_ns", "planned_ns", "distance_mean_a")
@@ -66,7 +65,7 @@ def write(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
         return inputs | {"pipeline": "", "critiques": {}, "history": []}
     before = {"trial": str(number - 1)}
     (closed,) = outcome_store.of_loop(root, spec, "close", before)
-    trials = [structure(Trial, each) for each in closed.outcome.result["trials"]]
+    trials = [from_json(Trial, each) for each in closed.outcome.result["trials"]]
     panels = [f"{stem}_{expert}" for stem in ("pre", "single", "post") for expert in EXPERTS]
     inputs |= _found(root, spec, [*design, "write", "criticise", *panels], before)
     return inputs | {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sophron.interfaces.kind import StepContext, StepResult
-from sophron.records.structure import unstructure
+from sophron.records.typed_json import to_json
 from sophron.science.chain_conformation import run_set_checks, walltime
 from sophron.science.chain_conformation.gyration import Radius, measured, radius
 from sophron.science.chain_conformation.run_set_checks import RunSet
@@ -87,7 +87,7 @@ def run(ctx: StepContext) -> StepResult:
         "distinct_sets": len(distinct),
         "replicas": len(sets[0].runs),
         "took_turns": walltime.took_turns(sets),
-        "sets": unstructure(rows),
+        "sets": to_json(rows),
     }
     return StepResult(asdict(result) | about, {"sets_plot": path}, {"numpy": np.__version__})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sophron.interfaces.kind import StepContext, StepResult
-from sophron.records.structure import unstructure
+from sophron.records.typed_json import to_json
 from sophron.science.chain_conformation.gyration import squared_radii
 from sophron.science.chain_conformation.lammps_start import begin
 from sophron.science.lammps import logfile
@@ -29,7 +29,7 @@ def run(ctx: StepContext) -> StepResult:
     path = ctx.workdir / "system.data"
     system = models.read_positions(path, start.system.chain_length)
     result = {
-        **unstructure(start.system),
+        **to_json(start.system),
         "temperature_target": definition["temperature"],
         "timestep": definition["timestep"],
         "damping": definition["damping"],

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from sophron.interfaces.kind import EngineFailure
-from sophron.records.structure import structure
+from sophron.records.typed_json import from_json
 
 WCA_CUTOFF = 2 ** (1 / 6)
 SKIN = 0.5
@@ -40,7 +40,7 @@ class Model:
     @classmethod
     def of(cls, block: Mapping[str, object]) -> Self:
         """From the `model` of a valid definition or result. EngineFailure if beads and bonds do not fit."""
-        given = structure(cls, block)
+        given = from_json(cls, block)
         bonds = given.bonds
         if given.ideal != (bonds.style == "harmonic"):
             raise EngineFailure("build.definition.model: wca goes with fene bonds, none with harmonic ones; change one")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 from sophron.interfaces.kind import EngineFailure, UpstreamStep
 from sophron.records import documents
 from sophron.records.step_identity import step_name
-from sophron.records.structure import structure
+from sophron.records.typed_json import from_json
 from sophron.science.chain_conformation.execution_backends import WAYS, Ran, Way
 
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ class RunSet:
         for step in steps:
             with np.load(step.files["series"]) as arrays:
                 squared = arrays["squared_radius"]
-            ran = structure(Ran, documents.load_json(step.files["ran"]))
-            runs.append(Run(step_name(stage, step.wildcards), structure(Sampled, step.result), ran, squared))
+            ran = from_json(Ran, documents.load_json(step.files["ran"]))
+            runs.append(Run(step_name(stage, step.wildcards), from_json(Sampled, step.result), ran, squared))
         return cls(WAYS[stage], runs)
 
     def same_series(self, other: RunSet) -> bool:

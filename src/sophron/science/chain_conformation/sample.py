@@ -14,7 +14,7 @@ from sophron.records.atomic import write_json
 from sophron.records.canonical_json import file_digest
 from sophron.records.errors import UserError
 from sophron.records.step_identity import step_name
-from sophron.records.structure import structure
+from sophron.records.typed_json import from_json
 from sophron.science.chain_conformation.execution_backends import WAYS, Place, Ran, Way
 from sophron.science.chain_conformation.lammps_start import Start, begin
 from sophron.science.chain_conformation.model import Model
@@ -47,7 +47,7 @@ def run(ctx: StepContext) -> StepResult:
     """
     way, step = WAYS[ctx.stage], step_name(ctx.stage, ctx.wildcards)
     record = documents.load_json(ctx.log_dir / "try.json")
-    _check_place(way, step, structure(Place, record["placement"]), ctx.cores.ranks)
+    _check_place(way, step, from_json(Place, record["placement"]), ctx.cores.ranks)
     check_multiples(ctx, "sample_every", "discard_steps", "steps")
     start, begun, begun_at = begin(ctx, "equilibrate"), time.monotonic(), clock.isoformat()
     lammps, last = find(), ctx.definition["discard_steps"] + ctx.definition["steps"]
@@ -58,7 +58,7 @@ def run(ctx: StepContext) -> StepResult:
     check_reached(taken.steps, last)
     segments.check_complete(taken.steps, "radius", last, ctx.definition["sample_every"])
     ran = _ran(ctx, step, record["placement"], log) | timing
-    contradiction = way.unlike(structure(Ran, ran))
+    contradiction = way.unlike(from_json(Ran, ran))
     if contradiction:
         raise EnvironmentFailure(f"{step} claims to run {way.claim}, but {contradiction}; run it again: {way.command}")
     squared, temperature = taken.values[taken.steps > ctx.definition["discard_steps"]].T

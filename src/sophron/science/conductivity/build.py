@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
 from sophron.records.canonical_json import file_digest
-from sophron.records.structure import unstructure
+from sophron.records.typed_json import to_json
 from sophron.science.conductivity.crystal import SUBLATTICES, crystal, write_data
 from sophron.science.conductivity.lammps_start import Interactions, SystemData
 from sophron.science.lammps import potentials
@@ -42,7 +42,7 @@ def run(ctx: StepContext) -> StepResult:
         density=len(atoms.positions) / volume,
         model=_model(ctx),
     )
-    return StepResult(unstructure(result), {"system": path}, {"numpy": np.__version__})
+    return StepResult(to_json(result), {"system": path}, {"numpy": np.__version__})
 
 
 def _model(ctx: StepContext) -> Interactions:

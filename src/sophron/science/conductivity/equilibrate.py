@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sophron.interfaces.kind import StepContext, StepResult
-from sophron.records.structure import unstructure
+from sophron.records.typed_json import to_json
 from sophron.science.conductivity.lammps_start import begin, series_file
 from sophron.science.lammps import logfile, segments
 from sophron.science.lammps.executable import find
@@ -45,7 +45,7 @@ def run(ctx: StepContext) -> StepResult:
     kinetic_energy = start.system.units.boltzmann * kinetic * (3 * start.system.atoms - 3) / 2
     temperature, total = series_mean(kinetic), series_mean((potential + kinetic_energy) / start.system.atoms)
     result = {
-        **unstructure(start.system),
+        **to_json(start.system),
         "temperature_target": definition["temperature"],
         "temperature_mean": temperature.mean,
         "temperature_error": temperature.error,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
-from sophron.records.structure import unstructure
+from sophron.records.typed_json import to_json
 from sophron.science.conductivity.units import UNITS, Units
 from sophron.science.estimators.finite_size import Extrapolation, extrapolate
 from sophron.science.estimators.statistics import t_interval
@@ -51,7 +51,7 @@ def run(ctx: StepContext) -> StepResult:
         "p_value": found.p_value,
         "curvature_z": found.curvature_z,
         "extrapolation_ratio": found.ratio,
-        "lengths": unstructure(lengths),
+        "lengths": to_json(lengths),
         "refused": not given,
         "refusal": found.refusal,
     }

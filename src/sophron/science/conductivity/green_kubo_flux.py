@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sophron.interfaces.kind import StepContext, StepResult
-from sophron.records.structure import unstructure
+from sophron.records.typed_json import to_json
 from sophron.science.conductivity.lammps_start import Start, begin
 from sophron.science.lammps import logfile, segments
 from sophron.science.lammps.executable import find
@@ -43,7 +43,7 @@ def run(ctx: StepContext) -> StepResult:
     check_reached(taken.steps, steps)
     segments.check_complete(taken.steps, "flux", steps, definition["sample_every"])
     result = {
-        **unstructure(start.system),
+        **to_json(start.system),
         "compute": definition["heat_flux"]["compute"],
         "temperature_target": start.step.result["temperature_target"],
         **summary(taken.values, start),

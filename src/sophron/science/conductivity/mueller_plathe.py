@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
-from sophron.records.structure import unstructure
+from sophron.records.typed_json import to_json
 from sophron.science.conductivity.lammps_start import Start, begin, series_file
 from sophron.science.conductivity.temperature_profile import Profile, conductivity, read_profile
 from sophron.science.lammps import logfile, segments
@@ -76,7 +76,7 @@ def run(ctx: StepContext) -> StepResult:
     path = ctx.workdir / "profile.npz"
     _write(path, blocks, swapped)
     result = {
-        **unstructure(start.system),
+        **to_json(start.system),
         "copies": box.copies,
         "length": box.length,
         "area": box.area,

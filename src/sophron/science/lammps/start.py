@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from sophron.interfaces.kind import StepContext, UpstreamStep
-from sophron.records.structure import structure
+from sophron.records.typed_json import from_json
 
 S = TypeVar("S")
 SCIENCE = Path(__file__).resolve().parents[1]
@@ -32,7 +32,7 @@ def begin(ctx: StepContext, stage: str, system: type[S]) -> tuple[UpstreamStep, 
     """Copy the system of the upstream `stage` into the work folder; return its step, and what the result says of it."""
     step = ctx.one(stage)
     shutil.copyfile(step.files["system"], ctx.workdir / START)
-    return step, structure(system, step.result)
+    return step, from_json(system, step.result)
 
 
 def template(kind: str, name: str) -> Path:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult, UpstreamStep
-from sophron.records.structure import structure, unstructure
+from sophron.records.typed_json import from_json, to_json
 from sophron.science.figures import BLUE, saved_figure
 from sophron.science.rietveld import series
 
@@ -41,7 +41,7 @@ def run(ctx: StepContext) -> StepResult:
     steps = ctx.upstream["refine"]
     name = ctx.definition["parameter"]
     rows = [_row(step, name) for step in steps]
-    followers = (structure(series.Row, row) for step in ctx.upstream.get("series", ()) for row in step.result["rows"])
+    followers = (from_json(series.Row, row) for step in ctx.upstream.get("series", ()) for row in step.result["rows"])
     rows += [_followed(row, name) for row in followers if row.stands]
     value, error = (rows[0].value, rows[0].esd) if len(rows) == 1 else (None, None)
     ends = (None, None) if value is None or error is None else (value - NORMAL * error, value + NORMAL * error)
@@ -58,7 +58,7 @@ def run(ctx: StepContext) -> StepResult:
         "reports_that_stand": sum(row.stands for row in rows),
         "largest_rwp_percent": max(row.rwp_percent for row in rows),
         "engine": rows[0].engine,
-        "rows": unstructure(rows),
+        "rows": to_json(rows),
     }
     return StepResult(result, {"series_plot": path}, {"numpy": np.__version__})
 
@@ -68,7 +68,7 @@ def _row(step: UpstreamStep, name: str) -> Row:
     if found is None:
         raise EngineFailure(f"{step.wildcards['pattern']}: {name} was not refined; see its report for why")
     claimed = sorted(one["name"] for one in step.result["phases"] if one["claimed"])
-    return structure(Row, {**step.result, **step.wildcards, **found, "claimed": claimed})
+    return from_json(Row, {**step.result, **step.wildcards, **found, "claimed": claimed})
 
 
 def _followed(row: series.Row, name: str) -> Row:
@@ -76,7 +76,7 @@ def _followed(row: series.Row, name: str) -> Row:
     found = row.parameters.get(name)
     if found is None:
         raise EngineFailure(f"{row.pattern}: {name} was not refined; free it in the refinement of the lead")
-    return structure(Row, {**unstructure(row), **unstructure(found), "claimed": ()})
+    return from_json(Row, {**to_json(row), **to_json(found), "claimed": ()})
 
 
 def _draw(path: Path, rows: Sequence[Row], name: str) -> None:

@@ -17,7 +17,7 @@ from sophron.records import entry_points
 from sophron.records.atomic import write_bytes, write_json
 from sophron.records.canonical_json import file_digest
 from sophron.records.errors import UserError
-from sophron.records.structure import structure
+from sophron.records.typed_json import from_json
 from sophron.science import local_data
 from sophron.science.rietveld import pattern as patterns
 from sophron.science.rietveld.session import sample as samples
@@ -72,7 +72,7 @@ def run(ctx: StepContext) -> StepResult:
     UserError if a file is not there: with the file the next call goes on. EngineFailure if the pinned one is
     unfit, which only another definition cures.
     """
-    definition = structure(DataDefinition, ctx.definition)
+    definition = from_json(DataDefinition, ctx.definition)
     about = next(one for one in definition.patterns if one.name == ctx.wildcards["pattern"])
     files = {one.name: pinned(definition.source, one, ctx.workdir) for one in (about, *definition.phases)}
     engine: RietveldEngine = entry_points.load(REGISTRY, definition.engine)()

@@ -10,7 +10,7 @@ from sophron.interfaces.rietveld import Cycle, Request, RietveldEngine
 from sophron.records import documents, entry_points
 from sophron.records.atomic import write_json, write_text
 from sophron.records.errors import UserError
-from sophron.records.structure import structure, unstructure
+from sophron.records.typed_json import from_json, to_json
 from sophron.science.rietveld import plots, refined_cif, report_check
 from sophron.science.rietveld.data import REGISTRY
 from sophron.science.rietveld.refinement import save_curves
@@ -43,8 +43,8 @@ def run(ctx: StepContext) -> StepResult:
         engine.close()
     if cycle.fit is None:
         raise EngineFailure(f"one more cycle from the reported model {cycle.ended}: {cycle.reason}")
-    trajectory = structure(Calls, documents.load_json(answer.files["trajectory"]))
-    report, recipe = structure(Report, answer.result), structure(report_check.Recipe, ctx.definition["recipe"])
+    trajectory = from_json(Calls, documents.load_json(answer.files["trajectory"]))
+    report, recipe = from_json(Report, answer.result), from_json(report_check.Recipe, ctx.definition["recipe"])
     found = report_check.Checked(report, cycle, kept, given, recipe, float(ctx.definition["tolerance"]))
     differences = [*found.differences(), *report_check.of_trajectory(report, trajectory)]
     files = _files(ctx.workdir, cycle, given, answer.files["trajectory"])
@@ -79,7 +79,7 @@ def _result(cycle: Cycle, found: report_check.Checked, differences: list[str], t
         "cycles": len(cycles),
         "cycles_failed": sum(not one.ok for one in cycles),
         "engine_s": cycle.wall_s,
-        "phases": unstructure(found.phases()),
+        "phases": to_json(found.phases()),
         "parameters": {
             one.name: {"value": one.value, "esd": one.esd, "esd_counting": one.esd_counting} for one in fit.parameters
         },

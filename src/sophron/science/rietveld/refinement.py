@@ -13,7 +13,7 @@ from sophron.interfaces.rietveld_fit import Curves, Fit
 from sophron.records.atomic import write_json
 from sophron.records.canonical_json import digest
 from sophron.records.errors import UserError
-from sophron.records.structure import structure, unstructure
+from sophron.records.typed_json import from_json, to_json
 from sophron.science.rietveld import engine_messages
 
 
@@ -93,7 +93,7 @@ def write_kept(folder: Path, kept: Kept) -> None:
     if kept.fit is not None:
         write_json(at / "fit.json", {"engine": kept.fit.rwp.engine, **engine_messages.fit(kept.fit)})
         save_curves(at / CURVES, kept.fit.curves)
-    data = unstructure(kept.state)
+    data = to_json(kept.state)
     named = {"number": kept.number, "parent": kept.parent, "label": kept.label, "digest": digest(data), "state": data}
     write_json(at / "state.json", named)
 
@@ -106,7 +106,7 @@ def read_kept(folder: Path, number: int) -> Kept:
         if digest(named["state"]) != named["digest"]:
             raise UserError(f"{at / 'state.json'}: was changed since it was written; begin anew")
         fit = _fit(at) if (at / "fit.json").is_file() else None
-        return Kept(number, named["parent"], named["label"], structure(State, named["state"]), fit)
+        return Kept(number, named["parent"], named["label"], from_json(State, named["state"]), fit)
     except (KeyError, TypeError, ValueError, OSError) as error:
         raise UserError(f"{at}: not a state of a refinement ({type(error).__name__}); begin anew") from None
 

@@ -16,7 +16,7 @@ from sophron.interfaces.rietveld import Cycle, Freed, Pattern, Request, Rietveld
 from sophron.records import documents, entry_points, step_progress
 from sophron.records.atomic import write_json, write_text
 from sophron.records.errors import UserError
-from sophron.records.structure import structure, unstructure
+from sophron.records.typed_json import from_json, to_json
 from sophron.science.rietveld import batches, plots, refined_cif, report_check
 from sophron.science.rietveld import pattern as patterns
 from sophron.science.rietveld.data import REGISTRY, PinnedFile, Source, pinned
@@ -90,7 +90,7 @@ def run(ctx: StepContext) -> StepResult:
             folder = ctx.workdir / EACH / name
             if not (folder / ROW).is_file():
                 _follow(engine, lead, start, path, folder)
-            rows.append(structure(Row, documents.load_json(folder / ROW)))
+            rows.append(from_json(Row, documents.load_json(folder / ROW)))
             meter.at(len(rows))
             if ctx.definition["sequential"] and rows[-1].stands:
                 start = read_kept(folder, 0).state
@@ -117,8 +117,8 @@ def _lead(ctx: StepContext) -> Lead:
 
 def _paths(ctx: StepContext) -> dict[str, Path]:
     """Name of each pattern of the batch -> its file."""
-    source = ctx.definition["source"] and structure(Source, ctx.definition["source"])
-    files = [structure(PinnedFile, one) for one in batches.of(ctx.definition)[ctx.wildcards["batch"]]]
+    source = ctx.definition["source"] and from_json(Source, ctx.definition["source"])
+    files = [from_json(PinnedFile, one) for one in batches.of(ctx.definition)[ctx.wildcards["batch"]]]
     return {one.name: pinned(source, one, ctx.workdir) for one in files}
 
 
@@ -188,7 +188,7 @@ def _result(rows: Sequence[Row], fitted: Sequence[Row], lead: Lead) -> dict[str,
         "largest_gof": max(row.gof or 0.0 for row in fitted),
         "engine": lead.given.engine,
         "engine_s": sum(row.engine_s for row in rows),
-        "rows": unstructure(rows),
+        "rows": to_json(rows),
     }
 
 

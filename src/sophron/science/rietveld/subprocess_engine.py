@@ -12,7 +12,7 @@ import numpy as np
 
 from sophron.interfaces.rietveld import Cycle, Group, Pattern, Request, RietveldEngine, Setup, State
 from sophron.records.errors import UserError
-from sophron.records.structure import unstructure
+from sophron.records.typed_json import to_json
 from sophron.science.rietveld import engine_messages, request_validation
 from sophron.science.rietveld.engine_process import EngineProcess, EngineStoppedError, EngineTimeoutError
 
@@ -44,7 +44,7 @@ class ExternalEngine(RietveldEngine):
         request_validation.check_request(request, state, self.name, self.capabilities())
         asked = {
             "pattern": engine_messages.pattern(pattern),
-            "state": unstructure(state),
+            "state": to_json(state),
             "request": engine_messages.request(request),
         }
         began = time.monotonic()
@@ -73,7 +73,7 @@ class ExternalEngine(RietveldEngine):
 
     def calculate(self, state: State, two_theta_deg: Sequence[float], *, limit_s: float = 60.0) -> Array:
         """The pattern that `state` gives at these angles, background included."""
-        asked = {"state": unstructure(state), "two_theta_deg": [float(one) for one in two_theta_deg]}
+        asked = {"state": to_json(state), "two_theta_deg": [float(one) for one in two_theta_deg]}
         return np.array(self._must("calculate", asked, limit_s))
 
     def read_pattern(self, path: str, *, limit_s: float = 20.0) -> Pattern:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sophron.interfaces.kind import StepContext, StepResult
-from sophron.records.structure import structure
+from sophron.records.typed_json import from_json
 from sophron.science.viscosity import models
 
 
@@ -14,7 +14,7 @@ def run(ctx: StepContext) -> StepResult:
     """
     import numpy as np
 
-    definition = structure(models.BuildDefinition, ctx.definition)
+    definition = from_json(models.BuildDefinition, ctx.definition)
     atoms, chain_length = definition.atoms, definition.chain_length
     volume = models.checked_volume(definition)
     length = volume ** (1 / 3)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
-from sophron.records.structure import unstructure
+from sophron.records.typed_json import to_json
 from sophron.science.estimators.statistics import t_interval
 from sophron.science.estimators.zero_shear import ZeroShear, carreau, extrapolate
 from sophron.science.figures import BLUE, GREEN, VERMILION, VISCOSITY_UNIT, saved_figure
@@ -45,7 +45,7 @@ def run(ctx: StepContext) -> StepResult:
         "viscosity_green_kubo": value,
         "viscosity_green_kubo_error": error,
         **_comparison(zero, value, error),
-        "rates": unstructure(rates),
+        "rates": to_json(rates),
     }
     path = ctx.workdir / "rates.svg"
     _draw(path, rates, zero, green_kubo)

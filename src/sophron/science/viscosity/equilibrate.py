@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
-from sophron.records.structure import unstructure
+from sophron.records.typed_json import to_json
 from sophron.science.lammps import logfile, segments
 from sophron.science.lammps.executable import Lammps, find
 from sophron.science.lammps.render import FileName
@@ -66,7 +66,7 @@ def run(ctx: StepContext) -> StepResult:
     before, after = logfile.tables(log)
     measured = series_mean(kinetic)
     result = {
-        **unstructure(start.system),
+        **to_json(start.system),
         "temperature_target": target,
         "temperature_mean": measured.mean,
         "temperature_error": measured.error,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from sophron.interfaces.kind import EngineFailure
 from sophron.records.atomic import write_text
-from sophron.records.structure import structure
+from sophron.records.typed_json import from_json
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,7 +59,7 @@ class Model:
     @classmethod
     def of(cls, block: Mapping[str, object]) -> Self:
         """From the `model` of a valid definition or result."""
-        given = structure(cls, block)
+        given = from_json(cls, block)
         bonds = given.bonds and Bonds(float(given.bonds.k), float(given.bonds.r0))
         return replace(given, cutoff=float(given.cutoff), bonds=bonds)
 

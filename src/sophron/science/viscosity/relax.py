@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
-from sophron.records.structure import unstructure
+from sophron.records.typed_json import to_json
 from sophron.science.lammps import logfile
 from sophron.science.lammps.executable import find
 from sophron.science.lammps.resumable_run import lammps_input
@@ -39,7 +39,7 @@ def run(ctx: StepContext) -> StepResult:
     path = ctx.workdir / "system.data"
     system = models.read_positions(path, start.system.chain_length)
     result = {
-        **unstructure(start.system),
+        **to_json(start.system),
         "energy_per_atom": end["PotEng"],
         "temperature": end["Temp"],
         "pressure": end["Press"],

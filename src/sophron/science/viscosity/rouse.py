@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
-from sophron.records.structure import unstructure
+from sophron.records.typed_json import to_json
 from sophron.science.estimators import rouse as chains
 from sophron.science.estimators.statistics import t_interval
 from sophron.science.figures import BLUE, GREEN, GREY, VERMILION, logarithmic_sample, saved_figure
@@ -127,7 +127,7 @@ def _result(replicas: Sequence[Replica], density: float, temperature: float) -> 
         ratios = chains.ideal_time_ratios(first.chain_length).sum()
         viscosity = float(density * temperature / first.chain_length * 0.5 * slowest * ratios)
     return {
-        "modes": unstructure(modes),
+        "modes": to_json(modes),
         "longest_mode_tau": slowest,
         "longest_mode_tau_error": modes[0].tau_error,
         "mode_exponent": _exponent(modes, first.chain_length),

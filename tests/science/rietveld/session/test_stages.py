@@ -12,7 +12,7 @@ from sophron.interfaces.rietveld import Request
 from sophron.kinds.rietveld.kind import KIND
 from sophron.records import documents
 from sophron.records.errors import UserError
-from sophron.records.structure import structure
+from sophron.records.typed_json import from_json
 from sophron.science.rietveld import compare, data, refine, report_check
 from sophron.science.rietveld.session import model_files
 from sophron.science.rietveld.session import sample as samples
@@ -191,9 +191,9 @@ def judged(left, checked, engine):
     trajectory = json.loads((left[0] / "trajectory.json").read_text())
 
     def judge(report, recipe=RECIPE, way=trajectory):
-        typed = structure(Report, report)
-        made = report_check.Checked(typed, cycle, kept, given, structure(report_check.Recipe, recipe), 0.001)
-        return [*made.differences(), *report_check.of_trajectory(typed, structure(Calls, way))]
+        typed = from_json(Report, report)
+        made = report_check.Checked(typed, cycle, kept, given, from_json(report_check.Recipe, recipe), 0.001)
+        return [*made.differences(), *report_check.of_trajectory(typed, from_json(Calls, way))]
 
     judge.trajectory = trajectory
     return judge

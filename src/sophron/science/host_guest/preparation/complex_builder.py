@@ -13,7 +13,7 @@ from sophron.interfaces.kind import EngineFailure
 from sophron.records import documents
 from sophron.records.atomic import write_json, write_text
 from sophron.records.errors import UserError
-from sophron.records.structure import structure
+from sophron.records.typed_json import from_json
 from sophron.science.host_guest.preparation import geometry, mol2, pdb
 from sophron.science.host_guest.preparation.ambertools import call, warnings
 from sophron.science.host_guest.preparation.geometry import Anchors
@@ -135,7 +135,7 @@ def build(
     alone: the guest by itself, too, and in each box an ion for every charge of the guest that can go when it goes.
     UserError where files contradict each other, EngineFailure where a program fails.
     """
-    task = structure(TaskMetadata, read_task(inputs))
+    task = from_json(TaskMetadata, read_task(inputs))
     medium = solvent or cast("Solvent", task.solvent or "obc2")
     host, guest = mol2.read(inputs / "host.mol2"), mol2.read(inputs / "guest.mol2")
     if host.residue == guest.residue:
@@ -172,7 +172,7 @@ def build(
 
 def diagnostics(built: Complex, task: Mapping[str, object]) -> dict[str, object]:
     """What there is to judge preparation by, under the names of `stage_result`. task: its metadata."""
-    given = structure(TaskMetadata, task)
+    given = from_json(TaskMetadata, task)
     return {
         "atoms": built.atoms,
         "force_field_warnings": list(built.warnings),

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from sophron.records.errors import UserError
-from sophron.records.structure import structure
+from sophron.records.typed_json import from_json
 from sophron.science.estimators import binding_corrections
 from sophron.science.estimators.mbar import SHORTEST_RUN, Estimate, Run, estimate
 from sophron.science.estimators.refusal import Reason, Refusal
@@ -89,7 +89,7 @@ def corrected(
 
     sampled, found: of the chain that has the unrestrained guest in its first window.
     """
-    given = structure(TaskMetadata, task)
+    given = from_json(TaskMetadata, task)
     symmetry = _symmetry(bound, sampled, found, given.symmetry)
     if isinstance(symmetry, Refusal):
         return symmetry

@@ -11,7 +11,7 @@ import numpy as np
 
 from sophron.records import documents
 from sophron.records.atomic import write_json, write_text
-from sophron.records.structure import structure
+from sophron.records.typed_json import from_json
 from sophron.science.estimators.restraints import Frame, Harmonic, rt
 from sophron.science.host_guest.preparation import geometry
 from sophron.science.host_guest.preparation.complex_builder import Complex
@@ -94,9 +94,9 @@ class Experiment:
         box = stored["box_a"]
         return cls(
             system=openmm().XmlSerializer.deserialize((folder / "system.xml").read_text()),
-            held=structure(RestrainedParticles, stored["held"]),
-            site=structure(Site, stored["site"]),
-            windows=tuple(structure(Window, each) for each in stored["windows"]),
+            held=from_json(RestrainedParticles, stored["held"]),
+            site=from_json(Site, stored["site"]),
+            windows=tuple(from_json(Window, each) for each in stored["windows"]),
             temperature_k=stored["temperature_k"],
             positions_a=np.load(folder / "start.npz")["positions_a"],
             box_a=(box[0], box[1], box[2]) if box else None,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sophron.records import documents
-from sophron.records.structure import structure
+from sophron.records.typed_json import from_json
 from sophron.science.estimators.restraints import Frame, Harmonic
 from sophron.science.host_guest.protocols.apr import Wall, Window
 from sophron.science.host_guest.sampling.potentials import LennardJones
@@ -34,7 +34,7 @@ class StoredWindow:
 
 def potential(task: Mapping[str, object]) -> LennardJones:
     """Return the interaction that a task's metadata state; ValueError if they state none."""
-    interaction = structure(TaskMetadata, task).interaction
+    interaction = from_json(TaskMetadata, task).interaction
     if interaction is None:
         raise ValueError("task_metadata.json: has no interaction; host and guest are no particles")
     return LennardJones(interaction.epsilon_kcal_per_mol, interaction.sigma_a)
@@ -43,7 +43,7 @@ def potential(task: Mapping[str, object]) -> LennardJones:
 def read_chain(path: Path) -> tuple[float, list[Window]]:
     """Return the distance of the free complex in Angstrom, and the windows, of a chain that preparation wrote."""
     chain = documents.load_json(path)
-    return chain["start_a"], [structure(StoredWindow, each).window for each in chain["windows"]]
+    return chain["start_a"], [from_json(StoredWindow, each).window for each in chain["windows"]]
 
 
 def residual(interaction: LennardJones, last: Window) -> float:

@@ -16,7 +16,7 @@ from pathlib import Path
 from sophron.records import documents
 from sophron.records.atomic import write_bytes
 from sophron.records.errors import UserError
-from sophron.records.structure import structure
+from sophron.records.typed_json import from_json
 from sophron.science import local_data
 from sophron.science.host_guest.task_metadata import Symmetry
 
@@ -72,7 +72,7 @@ def benchmark(name: str) -> Benchmark:
     known = documents.load_yaml(SOURCES).data
     if name not in known:
         raise UserError(f"there is no benchmark {name}; take one of {', '.join(sorted(known))}.")
-    return replace(structure(Benchmark, known[name]), name=name)
+    return replace(from_json(Benchmark, known[name]), name=name)
 
 
 def fetch(found: Benchmark, folder: Path, server: str = RAW) -> Path:

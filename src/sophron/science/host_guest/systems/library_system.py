@@ -22,7 +22,7 @@ from sophron.records import SPEC_NAME, documents
 from sophron.records.canonical_json import digest, file_digest
 from sophron.records.documents import Document
 from sophron.records.errors import UserError
-from sophron.records.structure import structure
+from sophron.records.typed_json import from_json
 from sophron.science import local_data
 from sophron.science.host_guest.preparation import geometry
 from sophron.science.host_guest.preparation.mol2 import Molecule
@@ -83,7 +83,7 @@ class Library:
         """
         own = _folder(settings, local_data.folder(folder).parent)
         found = pin(own, guest)
-        wanted = structure(Files, settings).sha256.get(guest)
+        wanted = from_json(Files, settings).sha256.get(guest)
         if wanted not in (None, found):
             raise UserError(
                 f"{own / guest}: its files or {own / 'host.mol2'} are not those that settings.sha256.{guest} pins; put "
@@ -159,7 +159,7 @@ def _read(folder: Path, guest: str, settings: Settings) -> tuple[Molecule, Molec
     }
     try:
         if "anchors" in metadata:
-            geometry.named(host, one, structure(NamedAnchors, metadata["anchors"]))
+            geometry.named(host, one, from_json(NamedAnchors, metadata["anchors"]))
         else:
             geometry.chosen(host, one)
     except UserError as error:
@@ -174,7 +174,7 @@ def _folder(settings: Settings, begins: Path) -> Path:
     unknown = next((key for key in settings if key not in ("folder", "sha256", *CONDITIONS)), None)
     if unknown is not None:
         raise UserError(f'the settings of a library have no "{unknown}"; known are folder, {", ".join(CONDITIONS)}')
-    return begins / Path(structure(Files, settings).folder).expanduser()
+    return begins / Path(from_json(Files, settings).folder).expanduser()
 
 
 def _conditions(settings: Settings) -> dict[str, object]:

@@ -13,7 +13,7 @@ from typing import Self
 
 from sophron.records import documents
 from sophron.records.errors import UserError
-from sophron.records.structure import structure
+from sophron.records.typed_json import from_json
 from sophron.science import local_data
 from sophron.science.estimators.restraints import rt
 from sophron.science.host_guest.systems import data, tasks
@@ -90,7 +90,7 @@ class SamplSettings:
         for key in ("benchmark", "solvent"):
             if key not in settings:
                 raise UserError(f'the settings of a SAMPL benchmark lack "{key}"; add it')
-        return structure(cls, settings)
+        return from_json(cls, settings)
 
 
 def _benchmark(settings: Settings) -> Benchmark:

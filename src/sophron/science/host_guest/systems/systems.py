@@ -12,7 +12,7 @@ from typing import Protocol, Self
 
 from sophron.records import entry_points
 from sophron.records.errors import UserError
-from sophron.records.structure import structure
+from sophron.records.typed_json import from_json
 from sophron.science.host_guest.protocols.lj_dimer import WALL
 from sophron.science.host_guest.sampling.potentials import LennardJones
 from sophron.science.host_guest.systems import exact_reference
@@ -88,7 +88,7 @@ class DimerSettings:
         for each in fields(cls):
             if each.name not in settings:
                 raise UserError(f'the settings of the dimers lack "{each.name}"; add it')
-        return structure(cls, settings)
+        return from_json(cls, settings)
 
 
 class Dimers:

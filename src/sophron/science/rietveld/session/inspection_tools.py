@@ -10,7 +10,7 @@ import numpy as np
 
 from sophron.interfaces.rietveld_fit import Fit
 from sophron.records.errors import UserError
-from sophron.records.structure import unstructure
+from sophron.records.typed_json import to_json
 from sophron.science.rietveld import plots
 from sophron.science.rietveld.expected_rwp import misfit_percent
 from sophron.science.rietveld.session import fit_diagnostics, peaks
@@ -38,10 +38,9 @@ def residuals(session: Session) -> Answer:
     values = dict(state.kept.state.values)
     details = {
         "state": state.number,
-        "free": unstructure(state.free),
+        "free": to_json(state.free),
         "phases": [
-            unstructure(phase_numbers(fit, name)) | {"cell": unstructure(cell(fit, values, name))}
-            for name in state.phases
+            to_json(phase_numbers(fit, name)) | {"cell": to_json(cell(fit, values, name))} for name in state.phases
         ],
         "parameters": [
             {"name": one.name, "value": rounded(one.value), "esd": rounded(one.esd)}
@@ -53,7 +52,7 @@ def residuals(session: Session) -> Answer:
             for one in sorted(fit.correlations, key=lambda one: -abs(one.value))[:MOST_CORRELATIONS]
         ],
         "flags": [asdict(one) for one in fit.flags],
-        "worst": unstructure(worst_windows(fit)),
+        "worst": to_json(worst_windows(fit)),
     }
     return Answer("zoom into the worst windows before anything is released", numbers=fit_numbers(fit), details=details)
 
@@ -133,4 +132,4 @@ def diagnose(session: Session) -> Answer:
         "misfit_percent": rounded(misfit_percent(fit)),
         "cell_moved_percent": rounded(max(moved.values(), default=0.0)),
     }
-    return Answer(hint, numbers=numbers, details={"findings": unstructure(found)})
+    return Answer(hint, numbers=numbers, details={"findings": to_json(found)})

@@ -11,7 +11,7 @@ from sophron.interfaces.rietveld import Freed, Pattern, State
 from sophron.records import documents
 from sophron.records.atomic import write_json, write_text
 from sophron.records.errors import UserError
-from sophron.records.structure import structure, unstructure
+from sophron.records.typed_json import from_json, to_json
 from sophron.science.rietveld import refined_cif
 from sophron.science.rietveld.refinement import save_curves
 from sophron.science.rietveld.session.session import Reached, Session, Weights
@@ -40,7 +40,7 @@ def write(session: Session, state: Reached) -> None:
     sigma = state.pattern.sigma
     deviations = None if sigma is None else tuple(sigma.tolist())
     kept = Model(state.number, state.weights, deviations, state.free, state.equal, state.phases, state.kept.state)
-    write_json(session.folder / MODEL, unstructure(kept))
+    write_json(session.folder / MODEL, to_json(kept))
     save_curves(session.folder / CURVES, fit.curves)
     sources = {one.phase.name: one.phase.cif for one in session.sample.phases}
     cifs = [
@@ -53,7 +53,7 @@ def write(session: Session, state: Reached) -> None:
 def read(path: Path, pattern: Pattern) -> tuple[Pattern, Model]:
     """Return the pattern with the weights of the model in `path`, and that model. UserError."""
     try:
-        kept = structure(Model, documents.load_json(path))
+        kept = from_json(Model, documents.load_json(path))
         sigma = None if kept.sigma is None else np.array(kept.sigma, dtype=float)
     except (KeyError, TypeError, ValueError) as error:
         raise UserError(f"{path}: is no model of a refinement ({type(error).__name__}); refine again") from None

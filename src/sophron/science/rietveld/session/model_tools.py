@@ -8,7 +8,7 @@ import numpy as np
 
 from sophron.interfaces.rietveld import Background, Cycle, Freed
 from sophron.records.errors import UserError, shown
-from sophron.records.structure import unstructure
+from sophron.records.typed_json import to_json
 from sophron.science.rietveld import request_validation
 from sophron.science.rietveld.session.rounding import fit_numbers, phase_numbers
 from sophron.science.rietveld.session.session import Histogram, Session, Weights
@@ -40,7 +40,7 @@ def project(session: Session) -> Answer:
         "phases": [{"name": one.phase.name, "role": one.role} for one in session.sample.phases],
         "proposed_limits_deg": None if session.sample.limits_deg is None else list(session.sample.limits_deg),
         "in_model": list(session.phases),
-        "free": unstructure(session.free),
+        "free": to_json(session.free),
         "states": len(session.states),
     }
     hint = "add a histogram and the main phase, then release scale and background"
@@ -103,14 +103,14 @@ def release(session: Session, groups: list[str], phase: str | None = None, atom:
         why = session.engine.capabilities().lacks.get(lacking[0], "it does not have it")
         raise UserError(f"{session.engine.name} cannot refine {lacking[0]}: {why}; hold it")
     session.release(found)
-    return Answer("refine to use them", details={"free": unstructure(session.free)})
+    return Answer("refine to use them", details={"free": to_json(session.free)})
 
 
 def hold(session: Session, groups: list[str], reason: str, phase: str | None = None, atom: str | None = None) -> Answer:
     """Hold groups of parameters at their values from the next cycle on, and say why."""
     found = freed_of(groups, session.phases, phase, atom)
     session.hold(found, reason)
-    return Answer("refine without them", decision=reason, details={"free": unstructure(session.free)})
+    return Answer("refine without them", decision=reason, details={"free": to_json(session.free)})
 
 
 def set_parameters(session: Session, values: dict[str, float]) -> Answer:
@@ -165,8 +165,8 @@ def _details(session: Session, cycle: Cycle) -> dict[str, object]:
     return {
         "state": state.number,
         "ended": cycle.ended,
-        "free": unstructure(state.free),
-        "phases": [unstructure(phase_numbers(fit, name)) for name in state.phases],
+        "free": to_json(state.free),
+        "phases": [to_json(phase_numbers(fit, name)) for name in state.phases],
         "flags": [{"code": one.code, "level": one.level, "count": one.count} for one in fit.flags],
     }
 
@@ -175,7 +175,7 @@ def roll_back(session: Session, state: int | None = None) -> Answer:
     """Go back to a state by number, or to the one before the current; what was free on the way to it is free again."""
     reached = session.roll_back(state)
     numbers = {"state": float(reached.number)}
-    details = {"free": unstructure(session.free)}
+    details = {"free": to_json(session.free)}
     return Answer("change what is free before the next cycle", numbers=numbers, details=details)
 
 

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from sophron.interfaces.rietveld_fit import Fit, Parameter
 from sophron.records.errors import UserError
-from sophron.records.structure import structure, unstructure
+from sophron.records.typed_json import from_json, to_json
 from sophron.science.rietveld.session import model_files
 from sophron.science.rietveld.session.report import FitNumbers, HeldGroup, Reading, Refined, Report, ReportedPhase
 from sophron.science.rietveld.session.rounding import DIGITS, cell, fit_numbers, phase_numbers, rounded
@@ -42,7 +42,7 @@ def report(session: Session) -> Answer:
         decisions=tuple(one.decision for one in session.trajectory.calls if one.decision),
         plots=tuple(_plots(session)),
     )
-    return Answer("add what you conclude; change no number", details={"report": unstructure(made)})
+    return Answer("add what you conclude; change no number", details={"report": to_json(made)})
 
 
 def _rounded(one: Parameter) -> Parameter:
@@ -60,7 +60,7 @@ def _fit(fit: Fit, state: Reached) -> FitNumbers:
         "limits_deg": limits,
         "background": asdict(background),
     }
-    return structure(FitNumbers, {**numbers, **about})
+    return from_json(FitNumbers, {**numbers, **about})
 
 
 def _phase(session: Session, state: Reached, given: GivenPhase) -> ReportedPhase:

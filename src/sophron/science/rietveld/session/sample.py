@@ -12,7 +12,7 @@ import numpy as np
 from sophron.interfaces.rietveld import Instrument, Pattern, Phase
 from sophron.records import documents
 from sophron.records.canonical_json import digest
-from sophron.records.structure import structure
+from sophron.records.typed_json import from_json
 
 Role = Literal["main", "candidate"]
 SCHEMA = ("rietveld/data", "sample")
@@ -112,7 +112,7 @@ class _Document:
 
 def of_data(data: object) -> Sample:
     """Return the sample that valid plain data stands for."""
-    given = structure(_Document, data)
+    given = from_json(_Document, data)
     points = given.pattern
     x, y = (np.array(one, dtype=float) for one in (points.two_theta_deg, points.intensity))
     sigma = None if points.sigma is None else np.array(points.sigma, dtype=float)

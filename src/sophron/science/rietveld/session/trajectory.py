@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sophron.interfaces.rietveld import Freed
 from sophron.records.atomic import write_json
-from sophron.records.structure import unstructure
+from sophron.records.typed_json import to_json
 
 NAME = "trajectory.json"
 
@@ -114,4 +114,4 @@ class Trajectory:
             state=state,
         )
         self.calls.append(call)
-        write_json(self._path, unstructure({**self._about, "calls": self.calls, "states": self.states}))
+        write_json(self._path, to_json({**self._about, "calls": self.calls, "states": self.states}))
