@@ -11,11 +11,12 @@ from __future__ import annotations
 import ast
 import shutil
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from sophron.agentbuild.case_run import Json
 from sophron.campaign.planning import agent_definitions
 from sophron.records.canonical_json import digest, file_digest
 from sophron.records.documents import Document, load_yaml, validate
@@ -92,9 +93,9 @@ def wiring(folder: Path, contract: Contract) -> list[str]:
     return tools
 
 
-def recipe(folder: Path) -> Mapping[str, Any]:
+def recipe(folder: Path) -> Json:
     """Return the consumer knowledge base as plain data."""
-    data: Mapping[str, Any] = load_yaml(folder / RECIPE).data
+    data: Json = load_yaml(folder / RECIPE).data
     return data
 
 

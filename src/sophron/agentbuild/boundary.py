@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any, Literal
+from typing import Literal
 
+from sophron.agentbuild.case_run import Json
 from sophron.records.documents import Document, validate
 from sophron.records.errors import UserError
 
@@ -95,7 +96,7 @@ def read(document: Document) -> Boundary:
     )
 
 
-def _surface(data: Mapping[str, Any]) -> Surface:
+def _surface(data: Json) -> Surface:
     named = {key: data[key] for key in ("name", "owner", "envelope")}
     how = {key: data[key] for key in ("part", "schema") if key in data}
     return Surface(**named, paths=tuple(data.get("paths", [])), **how)

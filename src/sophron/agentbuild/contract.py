@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sophron.agentbuild import boundary, curriculum, rubric
+from sophron.agentbuild.case_run import Json
 from sophron.records import entry_points, templates
 from sophron.records.atomic import write_text
 from sophron.records.canonical_json import digest, file_digest
@@ -26,6 +26,9 @@ VERSION_FORM = re.compile(r"\d+\.\d+\.\d+")
 TEMPLATES = ("agentbuild", "templates", "contract")
 LARGEST_KNOWLEDGE = 400_000  # bytes: it is read by a model, whole
 
+Handles = Mapping[str, Json]
+"""Part of a contract (agent, screen, score, optimize) -> who plays it: backend, model, rank."""
+
 
 @dataclass(frozen=True)
 class Contract:
@@ -38,10 +41,10 @@ class Contract:
     version: str
     rubric: rubric.Rubric
     curriculum: curriculum.Curriculum
-    references: Mapping[str, Mapping[str, Any]]
+    references: Mapping[str, Json]
     knowledge: Mapping[str, str]
-    handles: Mapping[str, Mapping[str, Any]]
-    tools: Mapping[str, Any]
+    handles: Handles
+    tools: Json
     boundary: boundary.Boundary
 
     @property
@@ -102,10 +105,10 @@ def load(folder: Path) -> Contract:
     )
 
 
-def _plain(path: Path, schema: str) -> Mapping[str, Any]:
+def _plain(path: Path, schema: str) -> Json:
     document = load_yaml(path)
     validate(document, schema)
-    data: Mapping[str, Any] = document.data
+    data: Json = document.data
     return data
 
 
@@ -124,14 +127,14 @@ def _check_source(path: Path, case: curriculum.Case) -> None:
         )
 
 
-def _check_tools(path: Path, tools: Mapping[str, Any]) -> None:
+def _check_tools(path: Path, tools: Json) -> None:
     for name in tools["tools"]:
         server, _, tool = name.partition("__")
         if tool and server not in tools["servers"]:
             raise UserError(f"{path}: tools.{name}: there is no server {server}; name it under servers")
 
 
-def _reference(folder: Path, graded: curriculum.Curriculum, case: curriculum.Case) -> Mapping[str, Any]:
+def _reference(folder: Path, graded: curriculum.Curriculum, case: curriculum.Case) -> Json:
     document = load_yaml(folder / case.reference)
     if graded.reference_schema:
         validate(document, graded.reference_schema)
@@ -140,8 +143,8 @@ def _reference(folder: Path, graded: curriculum.Curriculum, case: curriculum.Cas
     return _mapping(document)
 
 
-def _mapping(document: Document) -> Mapping[str, Any]:
-    data: Mapping[str, Any] = document.data
+def _mapping(document: Document) -> Json:
+    data: Json = document.data
     return data
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from sophron.agentbuild.case_run import Json
 from sophron.records.documents import Document, Key, validate
 from sophron.records.errors import UserError
 
@@ -21,7 +21,7 @@ class Case:
     name: str
     about: str
     source: str
-    parameters: Mapping[str, Any]
+    parameters: Json
     reference: str
 
 
@@ -90,7 +90,7 @@ def read(document: Document) -> Curriculum:
     return Curriculum(data["title"], cases, tiers, held_out, data.get("reference_schema", ""))
 
 
-def _case(name: str, data: Mapping[str, Any]) -> Case:
+def _case(name: str, data: Json) -> Case:
     source = data["source"]
     return Case(name, data["about"], source["name"], source.get("parameters", {}), data["reference"])
 

@@ -2,12 +2,12 @@
 
 import importlib.util
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+from sophron.agentbuild.case_run import Json
 from sophron.agentbuild.samples import Given
 from sophron.interfaces.rietveld import Instrument, Phase, RietveldEngine
 from sophron.records import entry_points
@@ -22,7 +22,7 @@ EXAMPLES = "rietx"
 """The folder of this name is that of the examples which come with the engine."""
 
 
-def of_files(folder: Path, parameters: Mapping[str, Any]) -> Given:
+def of_files(folder: Path, parameters: Json) -> Given:
     """Return a measured pattern from files of a folder.
 
     parameters: `engine`, `folder` (`rietx`, or one below SOPHRON_XRD_DATA), `pattern`, `phases` (list of name, role,
@@ -42,7 +42,7 @@ def of_files(folder: Path, parameters: Mapping[str, Any]) -> Given:
     return _given(Sample(parameters["engine"], read, phases, instrument, (limits[0], limits[1])))
 
 
-def of_series(folder: Path, parameters: Mapping[str, Any]) -> Given:
+def of_series(folder: Path, parameters: Json) -> Given:
     """Return a simulated scan. parameters: `engine`, `series`, `count_time_s`, `seed`."""
     del folder
     from sophron.science.rietveld.simulated import generate, series

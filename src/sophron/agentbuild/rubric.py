@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
+from sophron.agentbuild.case_run import Json
 from sophron.records import entry_points
 from sophron.records.documents import Document, Key, validate
 from sophron.records.errors import UserError
@@ -28,7 +28,7 @@ class Dimension:
     threshold: int
     checks: tuple[str, ...] = ()
     asks: str = ""
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Json = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def read(document: Document) -> Rubric:
     )
 
 
-def _dimension(data: Mapping[str, Any]) -> Dimension:
+def _dimension(data: Json) -> Dimension:
     about = {key: data[key] for key in ("code", "name", "about", "kind")}
     more = {"asks": data.get("asks", ""), "parameters": data.get("parameters", {})}
     return Dimension(**about, threshold=data["pass"], checks=tuple(data.get("checks", [])), **more)

@@ -1,10 +1,10 @@
 """Sources of a curriculum's samples: functions by name, each giving the agent's input."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
+from sophron.agentbuild.case_run import Json
 from sophron.agentbuild.curriculum import Case
 from sophron.records import entry_points
 from sophron.records.documents import load_json
@@ -17,14 +17,14 @@ GROUP = "sophron.samples"
 class Given:
     """What an agent is given in a case. sample: all of it; task: what it is told of it in words and few numbers."""
 
-    sample: Mapping[str, Any]
-    task: Mapping[str, Any]
+    sample: Json
+    task: Json
 
 
 class SampleSource(Protocol):
     """function(contract folder, parameters) -> Given; an entry point of the group `sophron.samples`."""
 
-    def __call__(self, folder: Path, parameters: Mapping[str, Any]) -> Given:
+    def __call__(self, folder: Path, parameters: Json) -> Given:
         """The sample; UserError if its files are not there."""
         ...
 
@@ -35,10 +35,10 @@ def sample(folder: Path, case: Case) -> Given:
     return source(folder, case.parameters)
 
 
-def of_file(folder: Path, parameters: Mapping[str, Any]) -> Given:
+def of_file(folder: Path, parameters: Json) -> Given:
     """Return a JSON file of the contract. parameters: `file`, its path in the contract's folder."""
     path = (folder / parameters["file"]).resolve()
     if not path.is_relative_to(folder.resolve()):
         raise UserError(f"{folder}: the sample {parameters['file']} lies outside of the contract; put it into samples/")
-    content: Mapping[str, Any] = load_json(path)
+    content: Json = load_json(path)
     return Given(content, {"file": path.name})

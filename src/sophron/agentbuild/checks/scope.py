@@ -1,7 +1,6 @@
 """T2: the freedom that was taken is that which the counts and the protocol of the case allow (AgentBuild, table II)."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from sophron.agentbuild.case_run import CaseRun, Checked, Fault, Json, grave, is_explained
 from sophron.agentbuild.checks import cycles
@@ -33,7 +32,7 @@ def scope(run: CaseRun, parameters: Json) -> Checked:
     return Checked(tuple(faults), f"free on the way: {said or 'nothing'}", {} if counts is None else {"counts": counts})
 
 
-def _counts(run: CaseRun) -> dict[str, Any]:
+def _counts(run: CaseRun) -> Json:
     """How good the pattern is, so that a fault says at which counts it is one."""
     return {"counts": cycles.counts(run.trajectory or {"calls": []})}
 

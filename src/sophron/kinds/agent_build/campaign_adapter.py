@@ -1,11 +1,11 @@
 """The records of a build that a campaign ran, in the form in which a trail gathers them; and its rounds so far."""
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from sophron.agentbuild import contract, iteration
+from sophron.agentbuild.case_run import Json
 from sophron.agentbuild.iteration import Iteration
 from sophron.agentbuild.release import trail_entry
 from sophron.agentbuild.release.trail_entry import Source
@@ -103,7 +103,7 @@ def _copy_records(root: Path, spec: Spec, target: Path) -> None:
             jsonl.append(target / events.FILE, {**event, "step": names[event["step"]]})
 
 
-def _asked(root: Path, spec: Spec) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+def _asked(root: Path, spec: Spec) -> Iterator[tuple[str, str, Json]]:
     """(step, its name in a trail, who the spec says answers) of every agent step that has an answer."""
     for rule, name in STEPS.items():
         who = agent_definitions.chosen(spec.data, spec.agent_rules[rule].agent)
@@ -113,7 +113,7 @@ def _asked(root: Path, spec: Spec) -> Iterator[tuple[str, str, Mapping[str, Any]
                 yield step, step_name(name, wildcards), who
 
 
-def _check_answered(path: Path, who: Mapping[str, Any]) -> None:
+def _check_answered(path: Path, who: Json) -> None:
     """Whoever stands in on a command line is not whom the campaign names; the newest answer is the one that is kept."""
     answered = [line for line in jsonl.read(path)[0] if line["response"] is not None]
     if not answered:

@@ -2,12 +2,12 @@
 
 import io
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from sophron.agentbuild.contract import SHIPPED, Contract
+from sophron.agentbuild.contract import SHIPPED, Contract, Handles
 from sophron.campaign.planning import agent_costs, agent_rules
 from sophron.campaign.scaffold import campaign_folder
 from sophron.campaign.spec.spec import SPEC_NAME, load
@@ -17,8 +17,6 @@ from sophron.records.package_data import resource
 KIND = "agent_build"
 AGENTS = {"agent": "aud", "screen": "screen", "score": "score", "optimize": "optimize"}
 """Part of a contract -> agent of the campaign that plays it."""
-Handles = Mapping[str, Mapping[str, Any]]
-"""Part of a contract -> who plays it."""
 
 
 def prepare(found: Contract, handles: Handles, folder: Path, furnish: Callable[[Path], None]) -> None:

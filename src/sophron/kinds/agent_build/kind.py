@@ -4,7 +4,6 @@ Rounds are iterations of a build, counted from 1; one more is kept for the cases
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from sophron.interfaces.kind import AgentRule, Definition, Kind, Part, Question, StageKind
 
@@ -61,7 +60,7 @@ BUILD = StageKind(
 
 def ranges(definitions: Mapping[str, Definition]) -> Mapping[str, Sequence[str]]:
     """`round`: iterations and one more for what was held out; `case`, `repeat`: as the signed definition lists them."""
-    about: Mapping[str, Any] = definitions["build"]
+    about: Definition = definitions["build"]
     return {
         "round": [str(number) for number in range(1, about["iterations"] + 2)],
         "case": list(definitions["sample"]["cases"]),

@@ -1,10 +1,10 @@
 """Tune a built agent again for another model: the same contract, one more entry of the trail, the same endpoint."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from sophron.agentbuild.contract import Contract
+from sophron.agentbuild.case_run import Json
+from sophron.agentbuild.contract import Contract, Handles
 from sophron.agentbuild.release import agent_card, trail_entry
 from sophron.agentbuild.release import packaged_agent as auds
 from sophron.agentbuild.release import trail as trails
@@ -13,7 +13,6 @@ from sophron.agentbuild.release.trail import Trail
 from sophron.agentbuild.release.trail_entry import Source
 from sophron.agents.gateway.model_catalogue import FILE as MODELS
 from sophron.kinds.agent_build import contract_campaign
-from sophron.kinds.agent_build.contract_campaign import Handles
 from sophron.records import documents
 from sophron.records.atomic import write_bytes
 from sophron.records.errors import UserError
@@ -37,7 +36,7 @@ def prepare(trail: Trail, found: Contract, handles: Handles, folder: Path) -> No
     contract_campaign.prepare(found, handles, folder, furnish)
 
 
-def retune(folder: Path, agent: Mapping[str, Any], rerun: Rerun) -> Trail:
+def retune(folder: Path, agent: Json, rerun: Rerun) -> Trail:
     """Build again with `agent` (backend and model) as the agent's model, all other parts as they were.
 
     The trail gets one entry, tagged with the new handle (AgentBuild, II-D). UserError if nothing would change,
@@ -57,7 +56,7 @@ def retune(folder: Path, agent: Mapping[str, Any], rerun: Rerun) -> Trail:
     return trail_entry.add(folder, source)
 
 
-def handles_with(trail: Trail, agent: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+def handles_with(trail: Trail, agent: Json) -> dict[str, Json]:
     """Return who plays which part with `agent` as the agent's model. UserError if that is who played it last."""
     handles = dict(trail.entries[-1].models)
     if agent.items() <= handles["agent"].items():
@@ -82,5 +81,5 @@ def _check_endpoint(before: Trail, source: Source) -> None:
         )
 
 
-def _told(who: Mapping[str, Any]) -> str:
+def _told(who: Json) -> str:
     return " ".join(str(value) for value in who.values()) or "nobody"

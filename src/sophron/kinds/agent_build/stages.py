@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from sophron.agentbuild import aud, contract, curriculum, iteration, judge, mutation, samples
-from sophron.agentbuild.case_run import CaseRun
+from sophron.agentbuild.case_run import CaseRun, Json
 from sophron.agentbuild.contract import Contract
 from sophron.agentbuild.iteration import NOTHING_TO_CHANGE, Change, Iteration
-from sophron.interfaces.kind import StepContext, StepResult, UpstreamStep
+from sophron.interfaces.kind import Definition, StepContext, StepResult, UpstreamStep
 from sophron.records.atomic import write_json, write_text
 from sophron.records.documents import load_json
 from sophron.records.errors import UserError
@@ -20,7 +20,7 @@ from sophron.records.step_identity import step_name
 from sophron.records.typed_json import from_json, to_json
 
 
-def signed_contract(definition: Mapping[str, Any]) -> Contract:
+def signed_contract(definition: Definition) -> Contract:
     """The contract that a definition names, if it is still the one that was signed. UserError."""
     found = contract.load(contract.find(definition["contract"], Path.cwd()))
     if found.digest != definition["contract_digest"]:
@@ -91,7 +91,7 @@ def _changed(ctx: StepContext, before: UpstreamStep, found: Contract, target: Pa
     return change, [] if change.refusal else before.result["next"]
 
 
-def _carried_out(change: Change, proposal: Mapping[str, Any], parent: Path, target: Path, found: Contract) -> Change:
+def _carried_out(change: Change, proposal: Json, parent: Path, target: Path, found: Contract) -> Change:
     """The change that a proposal makes; why it does not stand, if it leaves no `target`."""
     asked = replace(change, targets=tuple(proposal["targets"]), rationale=proposal["rationale"], diff=proposal["diff"])
     if not asked.diff.strip():
