@@ -45,7 +45,7 @@ def resources(
     return result
 
 
-def _keywords(request: Request, batch_type: str) -> dict[str, Any]:
+def _keywords(request: Request, batch_type: str) -> dict[str, str | bool]:
     if batch_type in ("Slurm", "SlurmJobArray") and request.gpu_model:
         return {"custom_gpu_line": f"#SBATCH --gres=gpu:{request.gpu_model}:{request.gpus or 1}"}
     if batch_type == "LSF" and request.gpu_model:

@@ -95,7 +95,7 @@ class Site:
             reason = " ".join(str(error).split())
             raise WorkflowError(f"{self.given.where}: machine: {reason}; correct this section") from error
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> dict[str, object]:
         """Return what tells this machine from others, without its secrets."""
         profile = self.given.machine.get("remote_profile") or {}
         public = {key: profile[key] for key in ("hostname", "port", "username") if key in profile}

@@ -81,7 +81,7 @@ class Recorder:
         self.count["total"] = vars(record)["stats"]["total"]
 
     def _queued(self, record: LogRecord) -> None:
-        values: dict[str, Any] = vars(record)
+        values = vars(record)
         found = step_of(values.get("shellcmd") or "")
         if found is not None:
             step, stage, wildcards = found
@@ -99,7 +99,7 @@ class Recorder:
 
     def _failed(self, record: LogRecord) -> None:
         # Snakemake tells of one failure several times; the next try of the job is announced by another job_info.
-        values: dict[str, Any] = vars(record)
+        values = vars(record)
         job = self._jobs.pop(values["jobid"], None)
         if job is not None:
             self._append("job_error", **job, exit=self._exit(values.get("shellcmd") or ""))
@@ -115,7 +115,7 @@ class Recorder:
         return None
 
     def _progress(self, record: LogRecord) -> None:
-        values: dict[str, Any] = vars(record)
+        values = vars(record)
         self.count = {"done": values["done"], "total": values["total"]}
         if self._started and time.monotonic() - self._counted_at > QUIET_S:
             self._counted_at = time.monotonic()

@@ -128,7 +128,7 @@ class Lines:
         print(line.plain(), file=self._stream, flush=True)
 
     def _line(self, record: LogRecord) -> Line | None:
-        values: dict[str, Any] = vars(record)
+        values = vars(record)
         event, message = values.get("event"), record.getMessage().strip()
         if event == LogEvent.RUN_INFO:
             return Line("says", text=f"{sanitize.one_line(self._root.name)}: {values['stats']['total']} jobs to do")

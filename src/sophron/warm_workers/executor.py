@@ -7,6 +7,7 @@ import threading
 import time
 from abc import abstractmethod
 from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -64,20 +65,20 @@ class StepExecutor(RemoteExecutor):  # type: ignore[misc] # the interface has no
 
     def order(self, job: Any) -> Order:
         """Return the message that the worker gets for this job."""
-        about: dict[str, Any] = {
-            "folder": str(Path.cwd()),
-            "lease": str(self._lease.path),
-            "log": str(self._logs / f"{job.name}.{job.jobid}.{job.attempt}.log"),
-            "limit_s": 60 * _number(job.resources.get("runtime")),
-            "environment": dict(self.envvars()),
-        }
+        order = Order(
+            folder=str(Path.cwd()),
+            lease=str(self._lease.path),
+            log=str(self._logs / f"{job.name}.{job.jobid}.{job.attempt}.log"),
+            limit_s=60 * _number(job.resources.get("runtime")),
+            environment=dict(self.envvars()),
+        )
         line = (
             None if self.executor_settings.job_step or shell_only_jobs.why_not(job) else shell_only_jobs.shell_line(job)
         )
         if line is None:
-            return Order(**about, argv=self._job_step(job))
-        return Order(
-            **about,
+            return replace(order, argv=self._job_step(job))
+        return replace(
+            order,
             command=line[0],
             executable=line[1],
             threads=job.threads,

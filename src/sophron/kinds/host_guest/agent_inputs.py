@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from sophron.agents.step import cited_works
 from sophron.campaign.execution import outcome_store
@@ -20,7 +19,7 @@ from sophron.interfaces.kind import Wildcards
 from sophron.records import documents
 from sophron.records.typed_json import from_json, to_json
 
-Inputs = dict[str, Any]
+Inputs = dict[str, object]
 PER_WINDOW = ("dwell_within_target", "statistical_inefficiency", "sampled_ns", "planned_ns", "distance_mean_a")
 
 
@@ -54,7 +53,7 @@ def write(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     number, method = int(wildcards["trial"]), _method(spec)
     discussed = outcome_store.all_finished(root, spec, "discussion") if "discussion" in _stages(spec) else []
     recommendations = discussed[0].outcome.result["critique"]["text"] if discussed else ""
-    inputs = {
+    inputs: Inputs = {
         "task": _task(root, spec),
         "contract": pipeline.__doc__ or "",
         "recommendations": recommendations,
@@ -78,7 +77,7 @@ def write(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
 def criticise(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     """The critic: the author's draft, of which nothing has run."""
     (written,) = outcome_store.of_loop(root, spec, "write", wildcards)
-    about = {"task": _task(root, spec), "contract": pipeline.__doc__ or ""}
+    about: Inputs = {"task": _task(root, spec), "contract": pipeline.__doc__ or ""}
     about |= _found(root, spec, ["write"], wildcards)
     return about | {"draft": written.outcome.result["reply"]}
 
@@ -199,7 +198,7 @@ def _shown(root: Path, spec: Spec, wildcards: Wildcards, number: int, *, shown: 
     """One stage of a guest; production as one, with what was measured in each window."""
     found = outcome_store.of_loop(root, spec, execute_stage_file.PARTS[number - 1], wildcards)
     documents_ = [documents.load_json(one.files["executed"]) for one in found]
-    whole: list[Mapping[str, Any]] = [each["result"] for each in documents_ if each]
+    whole = [each["result"] for each in documents_ if each]
     if not whole:
         return {}
     first = next((each for each in whole if each["status"] != "completed"), whole[0])

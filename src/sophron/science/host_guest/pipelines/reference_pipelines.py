@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sophron.records import templates
 
@@ -17,7 +17,7 @@ FILES = ("01_prep.py", "02_equilibrate.py", "03_production.py", "04_analysis.py"
 PRODUCTION = FILES[2]
 
 
-def files(folder: str, values: Mapping[str, Any]) -> dict[str, str]:
+def files(folder: str, values: Mapping[str, object]) -> dict[str, str]:
     """Return file name -> source; folder: below `templates`; values: of the templates' variables."""
     return {name: _environment().get_template(f"{folder}/{name}.j2").render(values) for name in FILES}
 
