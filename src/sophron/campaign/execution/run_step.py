@@ -7,14 +7,15 @@ engine did, and it never computes twice what stands finished in its scratch for 
 import contextlib
 import os
 import shutil
+import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from sophron import __version__
-from sophron.campaign.execution import campaign_lock, environment_faults, environment_modules, outcome_store, tries
+from sophron.campaign.execution import campaign_lock, environment_faults, outcome_store, tries
 from sophron.campaign.spec.spec import Spec, cores_of, load_signed
 from sophron.campaign.spec.stage_resources import Mechanical, overlaid
 from sophron.campaign.state.projector import project
@@ -55,6 +56,9 @@ NEXT = {
     "environment": environment_faults.REMEDY,
 }
 """Ends of a try that leave no outcome, and what comes next."""
+# A login shell knows `module` wherever a site has it; the names are arguments and never part of the script.
+MODULE_SCRIPT = 'command -v module >/dev/null || { echo "there is no command module here" >&2; exit 1; }; \
+module load "$@" >&2 && env -0'
 
 
 @dataclass(frozen=True)
@@ -251,7 +255,7 @@ def _attempt(work: _Work, function: Callable[[str], StageFunction], folder: Path
 def _carried_out(work: _Work, function: Callable[[str], StageFunction], folder: Path) -> tuple[str, str | None]:
     context = _context(work, folder)
     try:
-        environment_modules.load(_mechanical(work).modules)
+        load_modules(_mechanical(work).modules)
         made = function(work.stage.run)(context)
     except (EnvironmentFailure, UserError) as failure:
         return "environment", str(failure)
@@ -265,6 +269,22 @@ def _carried_out(work: _Work, function: Callable[[str], StageFunction], folder: 
         return "failed", failure.reason
     _write_outcome(work, made, None)
     return "done", None
+
+
+def load_modules(names: Sequence[str]) -> None:
+    """Load environment modules (or Lmod's) into this process, for its engines. EnvironmentFailure if one fails."""
+    if not names:
+        return
+    command = ["bash", "-l", "-c", MODULE_SCRIPT, "bash", *names]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    said = " ".join(done.stderr.split())
+    # Older versions of Environment Modules report an error and exit with 0.
+    if done.returncode != 0 or "ERROR" in done.stderr or "Unable to locate" in done.stderr:
+        raise EnvironmentFailure(f"the environment modules {', '.join(names)} could not be loaded ({said[:300]})")
+    changed = dict(entry.split("=", 1) for entry in done.stdout.split("\0") if "=" in entry)
+    os.environ.update(
+        {key: value for key, value in changed.items() if not key.startswith(("BASH_FUNC_", "_", "SHLVL"))}
+    )
 
 
 def _mechanical(work: _Work) -> Mechanical:

@@ -33,8 +33,8 @@ def project(root: Path) -> Record:
 
 def _is_current(root: Path, state: Record) -> bool:
     """Whether the three files are there and hold all events: then there is nothing to write and nothing to wait for."""
-    known = (root / events.FILE).stat().st_size == state["projected_bytes"]
-    return known and progress_log.size(root) >= state["log_bytes"] and (root / "init.sh").exists()
+    log, known = root / progress_log.NAME, (root / events.FILE).stat().st_size == state["projected_bytes"]
+    return known and (root / "init.sh").exists() and log.exists() and log.stat().st_size >= state["log_bytes"]
 
 
 def stored(root: Path) -> Record | None:
