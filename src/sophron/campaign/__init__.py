@@ -1,1 +1,5 @@
 """A campaign from spec to verdict: spec, plan, approval, amendment, criteria, pitfalls, state. No model, no physics."""
+
+__all__ = [
+    "approval", "execution", "planning", "rendering", "report", "review", "scaffold", "snakefile", "spec", "state",
+]  # fmt: skip

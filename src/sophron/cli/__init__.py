@@ -4,6 +4,12 @@ A verb module has HELP (one line), add_arguments(parser), run(args) -> exit code
 Verb modules are light: whatever is heavy is imported when the verb runs.
 """
 
+__all__ = [
+    "accept", "agent", "amend", "answer", "approve", "build", "design", "gate", "mailbox", "new", "profile", "report",
+    "restarts", "retry", "review", "rietveld", "run", "screen", "signer", "stage", "status", "trials", "verify",
+    "watch",
+]  # fmt: skip
+
 import argparse
 import contextlib
 import importlib

@@ -1,1 +1,6 @@
 """Running steps: locks, tries, outcomes, verdicts, retries, and the history they leave."""
+
+__all__ = [
+    "campaign_lock", "completion", "environment_faults", "history", "outcome_store", "retry", "run_step", "tries",
+    "verdict",
+]  # fmt: skip

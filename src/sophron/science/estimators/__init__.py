@@ -1,1 +1,7 @@
 """Estimators: means, autocorrelations, Green-Kubo integrals and their errors, from arrays alone."""
+
+__all__ = [
+    "autocorrelation", "bar", "binding_corrections", "finite_size", "green_kubo", "heat_current", "mbar", "plateau",
+    "pymbar_solver", "refusal", "restraints", "rouse", "statistical_power", "statistics", "subsampling",
+    "thermodynamic_cycle", "zero_shear",
+]  # fmt: skip

@@ -1,1 +1,6 @@
 """Free-energy protocols: attach-pull-release, double decoupling, and the analysis of their windows."""
+
+__all__ = [
+    "analysis", "apr", "apr_setup", "complex_diagnostics", "decoupling", "decoupling_legs", "dimer_diagnostics",
+    "dimer_stages", "lambda_schedule", "lj_dimer", "restrained_system", "seeding",
+]  # fmt: skip
