@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from types import ModuleType
 
+from sophron.records import renamed_modules
+
 OWN = "sophron"
 ARITHMETIC: Mapping[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
@@ -66,12 +68,15 @@ class Imported:
 
 
 def imported(node: ast.AST | None) -> Iterator[Imported]:
-    """Yield the names that an import binds; nothing for any other statement."""
+    """Yield the names that an import binds, of our modules by those of now; nothing for any other statement."""
     if isinstance(node, ast.Import):
-        yield from (Imported(each.name, "", each.asname) for each in node.names)
+        yield from (Imported(renamed_modules.now(each.name), "", each.asname) for each in node.names)
     elif isinstance(node, ast.ImportFrom):
-        module = "." * node.level + (node.module or "")
-        yield from (Imported(module, each.name, each.asname) for each in node.names)
+        module = renamed_modules.now("." * node.level + (node.module or ""))
+        for each in node.names:
+            whole = renamed_modules.member_now(module, each.name)
+            owner, _, name = whole.rpartition(".")
+            yield Imported(owner, name, each.asname or (None if name == each.name else each.name))
 
 
 def dotted(node: ast.AST, names: Mapping[str, str]) -> str:
