@@ -66,7 +66,7 @@ class ScriptedAgents:
         (folder / "trajectory.json").write_text(json.dumps({"calls": []}))
         failed = "the agent broke" if skill == 99 else None
         result = {} if failed else {"skill": skill - hard}
-        return UpstreamStep("try_case", wildcards, result, {"trajectory": folder / "trajectory.json"}, failed)
+        return UpstreamStep("aud", wildcards, result, {"trajectory": folder / "trajectory.json"}, failed)
 
     def screen(self, run):
         return {"passed": True, "reasons": []}
@@ -117,21 +117,23 @@ class Rounds:
         folder.mkdir()
         answered = self.agents.attempt(agent, wildcards, folder)
         run = stages.run_of(case, answered, self.made)
-        screening = UpstreamStep("screen_case", wildcards, self.agents.screen(run), {})
+        screening = UpstreamStep("judge_screen", wildcards, self.agents.screen(run), {})
         scores = [
-            UpstreamStep("score_case", {**wildcards, "repeat": repeat}, self.agents.score(run), {})
+            UpstreamStep("judge_score", {**wildcards, "repeat": repeat}, self.agents.score(run), {})
             for repeat in ("1", "2")
         ]
         return self.step(
-            self.part("card"), wildcards, {"try_case": [answered], "screen_case": [screening], "score_case": scores}
+            self.part("card"), wildcards, {"aud": [answered], "judge_screen": [screening], "judge_score": scores}
         )
 
     def round(self, number):
         """One round; whether another follows."""
         wildcards = {"round": str(number)}
         before = self.concluded[-1:]
-        improved = [UpstreamStep("improve", {}, self.proposals[number - 1], {})] if number - 1 in self.proposals else []
-        previous = {"conclude": before, "improve": improved}
+        improved = (
+            [UpstreamStep("optimize", {}, self.proposals[number - 1], {})] if number - 1 in self.proposals else []
+        )
+        previous = {"conclude": before, "optimize": improved}
         candidate = self.step(self.part("candidate"), wildcards, previous=previous)
         self.tried.append(tuple(candidate.result["cases"]))
         self.candidates.append(candidate)

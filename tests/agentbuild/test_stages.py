@@ -49,12 +49,12 @@ def test_an_agent_that_gave_no_valid_answer_fails_its_screening_and_the_round_go
     rounds = Rounds(tmp_path, made, ScriptedAgents([2]), 2)
     (tmp_path / "trajectory.json").write_text("")
     wildcards = {"round": "1", "case": "one"}
-    answered = UpstreamStep("try_case", wildcards, {}, {"trajectory": tmp_path / "trajectory.json"}, "no valid answer")
+    answered = UpstreamStep("aud", wildcards, {}, {"trajectory": tmp_path / "trajectory.json"}, "no valid answer")
     run = stages.run_of("one", answered, made)
     assert (run.report, run.trajectory, run.failure) == (None, None, "no valid answer")
-    screening = UpstreamStep("screen_case", wildcards, {"passed": True, "reasons": []}, {})
-    scores = [UpstreamStep("score_case", {**wildcards, "repeat": str(one)}, {"scores": []}, {}) for one in (1, 2)]
-    upstream = {"try_case": [answered], "screen_case": [screening], "score_case": scores}
+    screening = UpstreamStep("judge_screen", wildcards, {"passed": True, "reasons": []}, {})
+    scores = [UpstreamStep("judge_score", {**wildcards, "repeat": str(one)}, {"scores": []}, {}) for one in (1, 2)]
+    upstream = {"aud": [answered], "judge_screen": [screening], "judge_score": scores}
     done = rounds.step(rounds.part("card"), wildcards, upstream)
     card = json.loads(done.files["card"].read_text())
     assert card["screening"]["reasons"] == ["the run ended without a report: no valid answer"]

@@ -9,8 +9,8 @@ def debug(action="overlay", overlay=None, kind="mechanical"):
 
 def test_an_explanation_can_never_turn_fail_into_pass():
     inputs = {"verdict": {"stage": "produce", "verdict": "fail"}}
-    assert guardrails.faults("verify", inputs, {"stage": "produce", "verdict": "fail", "explanation": "x"}) == []
-    (fault,) = guardrails.faults("verify", inputs, {"stage": "produce", "verdict": "pass", "explanation": "x"})
+    assert guardrails.faults("explain", inputs, {"stage": "produce", "verdict": "fail", "explanation": "x"}) == []
+    (fault,) = guardrails.faults("explain", inputs, {"stage": "produce", "verdict": "pass", "explanation": "x"})
     assert "the verdict says fail" in fault
 
 

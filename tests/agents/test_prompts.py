@@ -6,7 +6,7 @@ from sophron.campaign.planning import agent_definitions
 from sophron.records import documents
 from sophron.records.package_data import resource
 
-AGENTS = ["amend", "checkpoint-management", "debug", "design", "plan", "report", "resume", "verify"]
+AGENTS = ["amend", "checkpoint-management", "debug", "design", "plan", "caveats", "resume", "explain"]
 SKILLS = """using-it experiment-design workflow-planning executing-workflows compute-backend result-verification
 workflow-completion session-resume systematic-debugging checkpoint-management""".split()  # noqa: SIM905
 
@@ -52,15 +52,15 @@ def test_the_ten_skills_are_there_and_documented(name):
         ("{{ verdict }}", "{{ verdikt }}", "verdikt"),
         ("{{ criteria }}", "", "does not use this input"),
         ("rank: 2", "rank: 0", "rank"),
-        ("name: verify", "name: other", "called as its file"),
+        ("name: explain", "name: other", "called as its file"),
         ("tools: []", "tool: []", "did you mean"),
         ("calls: 2", "calls: 0", "calls"),
     ],
 )
 def test_faults_are_named(tmp_path, old, new, message):
-    text = resource("workflow", "agents", "verify.md").read_text(encoding="utf-8")
+    text = resource("workflow", "agents", "explain.md").read_text(encoding="utf-8")
     assert old in text
-    path = tmp_path / "verify.md"
+    path = tmp_path / "explain.md"
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(Exception, match=message):
         agent_definitions.load(path)

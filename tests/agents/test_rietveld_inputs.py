@@ -65,7 +65,7 @@ def work(sample, tmp_path, monkeypatch):
     """A step of the installed agent."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    agent = agent_definitions.find(None, "refine")
+    agent = agent_definitions.find(None, "refinement")
     inputs = {"task": {"pattern": "salt"}, "recipe": RECIPE, "sample": sample}
     answer = tmp_path / "results" / "answer.json"
     return AgentStep(tmp_path, "refinement-salt", agent, "d" * 64, inputs, answer, {"sample": sample})

@@ -102,7 +102,7 @@ def test_defaults_of_campaigns_documents_and_a_day_agree(monkeypatch, tmp_path):
 
 
 def test_what_an_agent_usually_takes_is_no_part_of_what_it_is():
-    agent = agent_definitions.find(None, "report")
+    agent = agent_definitions.find(None, "caveats")
     other = agent_definitions.AgentFile(
         agent.path, {**agent.front, "usual": {"calls": 2, "tokens": 9, "dollars": 0}}, agent.prompt, agent.skills
     )

@@ -109,7 +109,7 @@ def test_who_is_asked_and_what_its_programs_get(campaign):
     grants = "grants: {network: true, hosts: [api.crossref.org], mounts: [data], walltime_min: 7}"
     shipped = resource("workflow", "agents", "debug.md").read_text()
     adopted.write_text(shipped.replace("tools: []", f"tools: [run_command]\n{grants}"))
-    campaign.spec.write_text(campaign.spec.read_text() + "agents: {by_name: {verify: {backend: ranked, rank: 2}}}\n")
+    campaign.spec.write_text(campaign.spec.read_text() + "agents: {by_name: {explain: {backend: ranked, rank: 2}}}\n")
     looked = review.collect(campaign.root, None, lambda _: [])
     words, page = review_text.render(looked), Page(review_page.render(looked)).words
     assert re.search(r"debug +heuristic +debug\n", words)

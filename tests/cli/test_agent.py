@@ -18,7 +18,7 @@ def test_list_says_who_answers_for_each_agent(root, capsys):
     assert cli.main(["agent", "list", str(root)]) == 0
     rows = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
     assert "mailbox" in rows["debug"]
-    assert "heuristic" in rows["report"]
+    assert "heuristic" in rows["caveats"]
 
 
 def test_show_prints_prompt_schema_and_digest(capsys):
@@ -30,10 +30,10 @@ def test_show_prints_prompt_schema_and_digest(capsys):
 
 
 def test_adopted_definitions_are_the_campaigns_own_and_are_not_overwritten(root, capsys):
-    assert cli.main(["agent", "adopt", "report", str(root)]) == 0
-    own = root / "agents" / "report.md"
+    assert cli.main(["agent", "adopt", "caveats", str(root)]) == 0
+    own = root / "agents" / "caveats.md"
     own.write_text(own.read_text() + "\nMore.\n")
-    assert cli.main(["agent", "adopt", "report", str(root)]) == 2
+    assert cli.main(["agent", "adopt", "caveats", str(root)]) == 2
     assert own.read_text().endswith("More.\n")
     capsys.readouterr()
     cli.main(["agent", "list", str(root)])
@@ -51,22 +51,22 @@ def test_check_says_what_lacks(root, capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("name: report", "name: raport", "must be called as its file"),
+        ("name: caveats", "name: caveat", "must be called as its file"),
         ("role: work", "role: boss", "is not one of"),
         ("{{ spec }}", "{{ spek }}", "which is no input"),
         ("{{ spec }}", "", "does not use this input"),
         ("skills: [workflow-completion]", "skills: [telepathy]", "no skill"),
-        ("output: report", "output: nothing", "nothing.schema.yaml"),
+        ("output: caveats", "output: nothing", "nothing.schema.yaml"),
     ],
 )
 def test_a_faulty_definition_is_one_sentence(root, capsys, old, new, said):
-    cli.main(["agent", "adopt", "report", str(root)])
-    own = root / "agents" / "report.md"
+    cli.main(["agent", "adopt", "caveats", str(root)])
+    own = root / "agents" / "caveats.md"
     text = own.read_text()
     assert old in text
     own.write_text(text.replace(old, new))
     capsys.readouterr()
-    assert cli.main(["agent", "show", "report", str(root)]) == 2
+    assert cli.main(["agent", "show", "caveats", str(root)]) == 2
     told = capsys.readouterr().err
     assert said in told
     assert len(told.strip().splitlines()) == 1

@@ -24,7 +24,7 @@ GATE = ["--gate", "approvals/gate.json"]
 DOCUMENTS = [
     "campaign.yaml", "mechanical.yaml", "approvals/gate.json", "approvals/allowed_signers", "approvals/revoked_keys",
     "approvals/draft.json", "approvals/draft.campaign.yaml", "approvals/journal.json", "approvals/log/0002.json",
-    "approvals/log/0001.json", "approvals/log/0002.sig", "config/models.yaml", "agents/report.md", "results/caveats.json",
+    "approvals/log/0001.json", "approvals/log/0002.sig", "config/models.yaml", "agents/caveats.md", "results/caveats.json",
     "records/events.jsonl", "records/usage.json", "records/ledger.jsonl", "records/c/1/try.json",
     "records/c/published.json", "results/c/outcome.json", "results/c/verdict.json", "results/c/numbers.txt",
     "results/b/0/outcome.json", "workflow-state.json", "progress.log", "init.sh", "logs/c.log",

@@ -25,7 +25,7 @@ def answer(root, *, kept, pruned):
         return {"step": "0123/produce-0", "file": name}
 
     content = {
-        "step": "restart_files-1",
+        "step": "checkpoint_management-1",
         "agent": "checkpoint-management",
         "agent_digest": "0" * 64,
         "backend": "heuristic",

@@ -63,7 +63,9 @@ def test_the_figure_has_a_curve_and_a_bar_for_each_method(made, tmp_path):
 def test_spend_is_counted_up_to_the_end_of_each_trial(tmp_path):
     campaign_folder.from_draft(tmp_path, load_yaml(resource("campaigns", "lj-dimer-apr") / "campaign.yaml").data)
     path = tmp_path / ledger.FILE
-    for number, step in enumerate(["design_sampling-1", "write-0", "write-1", "post_analysis-1-2", "caveats"]):
+    for number, step in enumerate(
+        ["vote_design-sampling-1", "pipeline_author-0", "pipeline_author-1", "vote_post-analysis-1-2", "caveats"]
+    ):
         amount = {"calls": 1, "tokens": 10**number, "dollars": 1.0}
         jsonl.append(path, {"event": "reserve", "id": str(number), "step": step, **amount}, sync=False)
     loaded = spec.load(tmp_path / "campaign.yaml")

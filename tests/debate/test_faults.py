@@ -7,7 +7,7 @@ import ast
 
 import pytest
 
-from sophron.agents.rule_based import experts, pipeline_engineer, pipeline_writer
+from sophron.agents.rule_based import experts, pipeline_author, pipeline_engineer
 from sophron.agents.tools import literature
 from sophron.debate.panel.votes import Vote
 from sophron.debate.pipelines.edits import mechanical_edits
@@ -74,10 +74,10 @@ def test_the_panel_finds_the_stage_and_its_one_line_edit_undoes_the_fault(produc
     assert votes["analysis"].edit.file == file
     critique = {"rounds": [{name: to_json(vote) for name, vote in votes.items()}], "focus": "analysis"}
     told = {"pipeline": made.reply, "critiques": {"post": critique}, "task": {}}
-    mended = Pipeline.parse(pipeline_writer.answer(told)["reply"])
+    mended = Pipeline.parse(pipeline_author.answer(told)["reply"])
     assert mended.files == sound().files
     told = {"pipeline": made.reply, "critiques": {"post": None, "single": {"guest": critique}}, "task": {}}
-    assert Pipeline.parse(pipeline_writer.answer(told)["reply"]) == mended
+    assert Pipeline.parse(pipeline_author.answer(told)["reply"]) == mended
     changed = [
         (one, other)
         for name in made.files
@@ -144,7 +144,7 @@ def test_too_few_windows_call_for_more_and_not_for_an_edit_of_the_analysis(produ
     assert votes["analysis"].label == "uncertain"
     for most, windows in ((100, 12), (10, 10), (8, 8)):
         told = {"critiques": {"post": {"focus": "production", "rounds": []}}, "task": {"most_windows": most}}
-        answer = pipeline_writer.answer({"pipeline": sound().reply, **told})
+        answer = pipeline_author.answer({"pipeline": sound().reply, **told})
         assert Pipeline.parse(answer["reply"]).windows == windows
 
 

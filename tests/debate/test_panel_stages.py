@@ -42,8 +42,8 @@ def context(tmp_path):
     def made(found, previous=None, **wildcards):
         names = (
             "tasks",
-            "write",
-            "criticise",
+            "pipeline_author",
+            "pipeline_critic",
             "rehearse",
             "screen",
             "benchmark",
@@ -51,7 +51,7 @@ def context(tmp_path):
             "close",
             *execute_stage_file.PARTS,
         )
-        votes = [f"{stem}_{rule}" for stem in ("pre", "single", "post", "design") for rule in EXPERTS]
+        votes = [f"vote_{stem}" for stem in ("pre", "single", "post", "design")]
         grouped = {name: [one for one in found if one.stage == name] for name in (*names, *votes, "references")}
         return StepContext(
             stage="trials",
@@ -91,10 +91,9 @@ def executed(trial, values, status="completed", windows=2):
 
 
 def votes(stem, label, trial=0):
+    said = to_json(vote(label, 0.9, ("high", "analysis", "look")))
     return [
-        upstream(f"{stem}_{rule}", to_json(vote(label, 0.9, ("high", "analysis", "look"))), trial=trial, turn=turn)
-        for rule in EXPERTS
-        for turn in (1, 2)
+        upstream(f"vote_{stem}", said, expert=expert, trial=trial, turn=turn) for expert in EXPERTS for turn in (1, 2)
     ]
 
 
@@ -190,8 +189,8 @@ def test_the_discussion_is_weighed_equally(context):
 def test_one_guest_is_weighed_by_what_was_learnt_of_the_experts(context, tmp_path):
     first = closed(context, tmp_path, "pass")
     found = [
-        upstream(f"single_{rule}", to_json(vote("fail", 0.9)), trial=1, guest="weak", turn=turn)
-        for rule in EXPERTS
+        upstream("vote_single", to_json(vote("fail", 0.9)), expert=expert, trial=1, guest="weak", turn=turn)
+        for expert in EXPERTS
         for turn in (1, 2)
     ]
     told = context(found, [first], trial=1, guest="weak")
@@ -205,8 +204,8 @@ def test_layer1_looks_at_what_the_critic_made_of_a_draft(context, criticised):
     draft, rewritten = dimers.pipeline(4), dimers.pipeline(6)
     found = [
         upstream("tasks", {"names": ["weak"]}, guest="weak"),
-        upstream("write", {"reply": draft.reply}, trial=0),
-        *([upstream("criticise", {"reply": rewritten.reply}, trial=0)] if criticised else []),
+        upstream("pipeline_author", {"reply": draft.reply}, trial=0),
+        *([upstream("pipeline_critic", {"reply": rewritten.reply}, trial=0)] if criticised else []),
     ]
     made = trial_setup.looked_at(context(found, trial=0))
     assert fits(made, "layer1")["windows"] == (6 if criticised else 4)

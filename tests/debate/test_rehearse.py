@@ -31,7 +31,9 @@ AGAIN = ("01_prep.py", 'Path("chain.json")', "Path( 'out/chain.json' )")
 
 def fix(number, *edits, action="edit"):
     made = [{"file": file, "old": old, "new": new, "reason": "so"} for file, old, new in edits]
-    return UpstreamStep("engineer", {"fix": str(number)}, {"diagnosis": "hm", "action": action, "edits": made}, {})
+    return UpstreamStep(
+        "pipeline_engineer", {"fix": str(number)}, {"diagnosis": "hm", "action": action, "edits": made}, {}
+    )
 
 
 @pytest.fixture
@@ -49,7 +51,7 @@ def rehearsed(tmp_path):
         reply = tmp_path / "looked.txt"
         reply.write_text(pipeline.reply)
         looked = UpstreamStep("layer1", {}, {"label": label}, {"pipeline": reply})
-        upstream = {"layer1": [looked], "engineer": list(fixes), "tasks": tasks}
+        upstream = {"layer1": [looked], "pipeline_engineer": list(fixes), "tasks": tasks}
         step = trial_setup.rehearse(context("rehearse", {"trial": "0", "attempt": str(attempt)}, upstream))
         validate(Document(step.result, tmp_path), "host_guest/rehearse", "result")
         return step

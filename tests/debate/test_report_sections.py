@@ -32,12 +32,12 @@ def looped(tmp_path):
     third, _ = recorded.trial(root, loaded, 2, revised(THINNED, refused()), clean())
     recorded.close(root, loaded, [first, second, third])
     spent = (
-        ("design_sampling-1", 10, 0.1),
-        ("write-0", 100, 0.2),
-        ("write-1", 1000, 0.4),
-        ("post_analysis-1-2", 5, 0.5),
+        ("vote_design-sampling-1", 10, 0.1),
+        ("pipeline_author-0", 100, 0.2),
+        ("pipeline_author-1", 1000, 0.4),
+        ("vote_post-analysis-1-2", 5, 0.5),
     )
-    recorded.spend(root, *spent, ("write-2", 7, 0.01), ("caveats", 9999, 9.0))
+    recorded.spend(root, *spent, ("pipeline_author-2", 7, 0.01), ("caveats", 9999, 9.0))
     return root, loaded
 
 

@@ -98,7 +98,7 @@ def test_prompts_are_listed_and_in_no_digest(library):
     (library / "workflow" / "agents" / "report.md").write_text("signed as the agent's own digest")
     after = code_digest.read_library()
     assert code_digest.digests(after) == code_digest.digests(before)
-    assert code_digest.changed(before, after, [code_digest.PROMPTS]) == ["sophron/workflow/agents/report.md"]
+    assert code_digest.changed(before, after, [code_digest.PROMPTS]) == ["sophron/workflow/agents/caveats.md"]
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ SEARCH = StageKind(
             carried=("weigh",),
         ),
     ),
-    agents=(AgentRule("advise", "checkpoint-management", ("round",), bounded=True),),
+    agents=(AgentRule("advise", ("round",), bounded=True, asks="checkpoint-management"),),
     builds_on=("weigh",),
 )
 

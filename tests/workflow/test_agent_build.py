@@ -32,11 +32,11 @@ def test_the_plan_bounds_rounds_cases_and_repeats(tmp_path, monkeypatch):
     loop = {
         "candidate": 13,
         "conclude": 13,
-        "improve": 13,
+        "optimize": 13,
         "card": 130,
-        "try_case": 130,
-        "screen_case": 130,
-        "score_case": 260,
+        "aud": 130,
+        "judge_screen": 130,
+        "judge_score": 260,
     }
     assert {name: bounds[name] for name in loop} == loop
     assert {step.rule for step in made.steps} == {"sample", "build", "verify", "accept", "report", "caveats"}

@@ -58,26 +58,26 @@ def test_the_report_agent_answers_once_is_reasked_replayed_and_amended(campaign,
 
 def _check_answered(campaign):
     found = answer_file(campaign)
-    assert (found["agent"], found["backend"], found["step"]) == ("report", "heuristic", "caveats")
+    assert (found["agent"], found["backend"], found["step"]) == ("caveats", "heuristic", "caveats")
     page = (campaign.root / "results" / "report.html").read_text()
     assert "rules of thumb, not by a language model" in page
     (told,) = campaign.events("agent_answered")
     assert told["wall_s"] >= 0
-    assert told["agent"] == "report"
-    assert "report (heuristic" in (campaign.root / "progress.log").read_text()
+    assert told["agent"] == "caveats"
+    assert "caveats (heuristic" in (campaign.root / "progress.log").read_text()
 
 
 def _check_amended(campaign):
     """An edited prompt is refused until it is signed as an amendment, and reruns what it should and nothing else."""
     before, answers = campaign.tries(), len(campaign.events("agent_answered"))
-    own = campaign.root / "agents" / "report.md"
+    own = campaign.root / "agents" / "caveats.md"
     own.parent.mkdir()
-    shutil.copy(resource("workflow", "agents", "report.md"), own)
+    shutil.copy(resource("workflow", "agents", "caveats.md"), own)
     own.write_text(own.read_text() + "\nBe brief.\n")
     refused = campaign.snakemake()
     assert refused.returncode != 0
     assert (
-        "the agent behind caveats has another digest than the signed one (agents/report.md changed)" in refused.stdout
+        "the agent behind caveats has another digest than the signed one (agents/caveats.md changed)" in refused.stdout
     )
     with pytest.raises(UserError, match="agent behind caveats is another one"):
         campaign.sign()

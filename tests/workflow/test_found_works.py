@@ -21,11 +21,12 @@ from sophron.debate.trials.methods import EXPERTS
 from sophron.kinds.host_guest import agent_inputs
 from sophron.records.errors import Refused
 from sophron.records.package_data import resource
+from sophron.records.step_identity import digest_for
 from sophron.science.host_guest.pipelines import dimer_pipeline
 
 pytest.importorskip("anthropic", reason="anthropic is not installed: pip install 'sophron[agents]'")
 AGENTS = """
-agents: {by_name: {pipeline-writer: {backend: anthropic}, sampling: {backend: anthropic}}}
+agents: {by_name: {pipeline-author: {backend: anthropic}, sampling: {backend: anthropic}}}
 """
 LIMITS = "limits: # signed with the plan: the ceilings of all steps must fit in\n"
 BY_EXPERT, BY_AUTHOR, PLANTED = "10.1000/found.by.expert", "10.1000/found.by.author", "10.9999/planted"
@@ -43,7 +44,7 @@ class ScriptedModel:
         self.cites, self.cites_if_told, self.fails = "", "", False
 
     def __call__(self, body):
-        author = '\\"pipeline-writer\\"' in json.dumps(body["system"])
+        author = '\\"pipeline-author\\"' in json.dumps(body["system"])
         later = author and self.cites_if_told and "It fits (" in json.dumps(body["messages"][0])
         if len(body["messages"]) == 1 and not later:
             return Turn(tools=(("literature_web", {"query": "chains of windows"}),))
@@ -62,6 +63,8 @@ class Campaign(toy.Campaign):
         made = plan.make(self.root, spec.load(self.spec))
         rules = {one.rule: (one.shell, one.digest) for one in (*made.steps, *made.templates)}
         shell, digest = rules[rule]
+        if rule in made.agents:
+            digest = digest_for(made.agents[rule], wildcards)
         folder = "/".join(["results", "steps", rule, *wildcards.values()])
         fields = {
             "input.gate": "approvals/gate.json",
@@ -109,7 +112,7 @@ def campaign(tmp_path, monkeypatch, model):
     made.edit(LIMITS, f"{LIMITS}  model_calls: 2000\n  tokens: 900000000\n  dollars: 100000\n")
     made.spec.write_text(made.spec.read_text() + AGENTS)
     (root / "agents").mkdir()
-    for folder, name in ((), "pipeline-writer"), (("experts",), "sampling"):
+    for folder, name in ((), "pipeline-author"), (("experts",), "sampling"):
         text = resource("workflow", "agents", *folder, f"{name}.md").read_text()
         granted = "tools: [literature, literature_web]\ngrants: {hosts: [127.0.0.1]}"
         (root / "agents" / f"{name}.md").write_text(text.replace("tools: [literature]", granted))
@@ -123,10 +126,10 @@ def campaign(tmp_path, monkeypatch, model):
 
 
 def discuss(campaign):
-    votes = [(f"design_{expert}", turn) for turn in "12" for expert in EXPERTS]
+    votes = [(expert, turn) for turn in "12" for expert in EXPERTS]
     with serve_crossref([work(BY_EXPERT, "A guide")]) as server:
         campaign.configure(server.url)
-        assert [campaign.one(rule, turn=turn) for rule, turn in votes] == [0] * len(votes)
+        assert [campaign.one("vote_design", expert=expert, turn=turn) for expert, turn in votes] == [0] * len(votes)
     assert len(server.seen) == 2
     assert campaign.run_here("discussion", "verify-discussion", "accept-discussion") == 0
 
@@ -135,7 +138,7 @@ def write(campaign):
     """The author's step; how often it searched."""
     with serve_crossref([work(BY_AUTHOR, "A method", abstract=f"<jats:p>{INJECTED}</jats:p>")]) as server:
         campaign.configure(server.url)
-        code = campaign.one("write", trial="0")
+        code = campaign.one("pipeline_author", trial="0")
     return code, len(server.seen)
 
 
@@ -148,16 +151,16 @@ def test_what_the_campaign_found_may_be_cited_and_what_a_text_says_may_not(campa
     assert [one["doi"] for one in agent_inputs.write(campaign.root, loaded, {"trial": "0"})["found_works"]] == [
         BY_EXPERT
     ]
-    (written,) = outcome_store.of_loop(campaign.root, loaded, "write", {"trial": "0"})
+    (written,) = outcome_store.of_loop(campaign.root, loaded, "pipeline_author", {"trial": "0"})
     kept = written.files["found_works"]
     assert kept.parent == written.path.parent
     assert [one["doi"] for one in json.loads(kept.read_text())["works"]] == [BY_EXPERT, BY_AUTHOR]
     # Whoever comes after the author is told of both.
-    told = agent_inputs.criticise(campaign.root, loaded, {"trial": "0"})["found_works"]
+    told = agent_inputs.pipeline_critic(campaign.root, loaded, {"trial": "0"})["found_works"]
     assert [one["doi"] for one in told] == [BY_EXPERT, BY_AUTHOR]
     # No service is there any more: Layer-1 asks nobody, and says the same again.
     assert campaign.layer1()["faults"] == []
-    assert INJECTED in (campaign.root / "records" / "write-0" / "audit.jsonl").read_text()
+    assert INJECTED in (campaign.root / "records" / "pipeline_author-0" / "audit.jsonl").read_text()
     before = (written.path.read_bytes(), kept.read_bytes())
 
     with monkeypatch.context() as offline:
@@ -166,12 +169,12 @@ def test_what_the_campaign_found_may_be_cited_and_what_a_text_says_may_not(campa
         (campaign.root.parent / "config" / "sophron" / "crossref.yaml").unlink()
         kept.unlink()
         written.path.unlink()
-        assert campaign.one("write", trial="0") == 0
+        assert campaign.one("pipeline_author", trial="0") == 0
     assert (written.path.read_bytes(), kept.read_bytes()) == before
 
     kept.write_text(kept.read_text().replace(BY_AUTHOR, PLANTED))
     with pytest.raises(Refused, match="is not what its outcome speaks of"):
-        outcome_store.of_loop(campaign.root, loaded, "write", {"trial": "0"})
+        outcome_store.of_loop(campaign.root, loaded, "pipeline_author", {"trial": "0"})
 
 
 @pytest.mark.parametrize("doi", [PLANTED, "10.1000/made.up"])
@@ -195,13 +198,13 @@ def test_a_try_after_one_that_died_does_not_search_again(campaign, model):
 
 def test_a_grant_that_was_edited_after_the_signature_is_refused(campaign, capsys):
     discuss(campaign)
-    signed = agent_rules.digest_of(campaign.root, spec.load(campaign.spec), "write")
-    path = campaign.root / "agents" / "pipeline-writer.md"
+    signed = agent_rules.digest_of(campaign.root, spec.load(campaign.spec), "pipeline_author")
+    path = campaign.root / "agents" / "pipeline-author.md"
     path.write_text(path.read_text().replace("127.0.0.1", "127.0.0.1, example.org"))
-    assert agent_rules.digest_of(campaign.root, spec.load(campaign.spec), "write") != signed
+    assert agent_rules.digest_of(campaign.root, spec.load(campaign.spec), "pipeline_author") != signed
     assert write(campaign) == (cli.EXIT_USER, 0)
     assert (
-        "the agent behind write has another digest than the signed one (agents/pipeline-writer.md changed)"
+        "the agent behind pipeline_author has another digest than the signed one (agents/pipeline-author.md changed)"
         in capsys.readouterr().err
     )
 

@@ -58,7 +58,7 @@ def test_a_killed_rehearsal_goes_on_and_is_no_approved_campaign(numbers, tmp_pat
     assert said.count("the meta-optimizer had nothing to change") == 1
     assert campaign.tries()["sample-one"] == 1  # what was finished was not done again
     assert load_json(results / "outcome.json")["result"]["iterations"] == 2
-    audit, _ = jsonl.read(campaign.root / "records" / "screen_case-1-one" / "audit.jsonl")
+    audit, _ = jsonl.read(campaign.root / "records" / "judge_screen-1-one" / "audit.jsonl")
     assert {line["provider"] for line in audit} == {"heuristic"}
     # Nobody can make an approved campaign of it: its plan says what it is, and its only key is gone.
     record = approvals.valid_approval(campaign.root).record
@@ -66,7 +66,7 @@ def test_a_killed_rehearsal_goes_on_and_is_no_approved_campaign(numbers, tmp_pat
     assert main(["build", "trail", "agent", "--campaign", "my-build"]) == 2
     assert "is a rehearsal; give it with --build" in capsys.readouterr().err
     with pytest.raises(Refused, match="is not among the trusted signers"):
-        campaign.amend("agents.by_name.score.backend=anthropic")
+        campaign.amend("agents.by_name.judge-score.backend=anthropic")
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert [path for path in files if b"OPENSSH PRIVATE KEY" in path.read_bytes()] == [campaign.key]
     assert main(["amend", "my-build", "--drop"]) == 0
@@ -91,7 +91,7 @@ def test_a_rehearsal_is_not_signed_once_it_would_ask_a_model(numbers, tmp_path, 
         monkeypatch.setenv(variable, value)
     monkeypatch.chdir(tmp_path)
     campaign = toy.Campaign(tmp_path / "my-build", tmp_path / "key")
-    campaign.edit("    score:\n      backend: heuristic", "    score:\n      backend: anthropic")
+    campaign.edit("    judge-score:\n      backend: heuristic", "    judge-score:\n      backend: anthropic")
     assert main(words) == 2
-    assert "agents: score: anthropic is asked in no rehearsal" in capsys.readouterr().err
+    assert "agents: judge-score: anthropic is asked in no rehearsal" in capsys.readouterr().err
     assert not campaign.gate.exists()

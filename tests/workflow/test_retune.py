@@ -123,7 +123,7 @@ def test_a_retune_is_proposed_signed_run_and_one_entry(agent, made, tmp_path, mo
     assert ran.returncode != 0  # accept: what was held out did not pass
     built = json.loads((campaign.root / "results/build/outcome.json").read_text())["result"]
     assert (built["saturated"], built["held_out"]) == (True, {"kept": False})
-    tried = jsonl.read(campaign.root / "records/try_case-1-one/audit.jsonl")[0]
+    tried = jsonl.read(campaign.root / "records/aud-1-one/audit.jsonl")[0]
     assert 'there is no tool \\"read_file\\"' in json.dumps(tried[-1]["request"]["messages"])
     card = json.loads((campaign.root / "results/build/card/2/kept/card.json").read_text())
     assert "gave no valid answer" in card["screening"]["reasons"][0]

@@ -50,29 +50,28 @@ def dimers(tmp_path, monkeypatch):
 def test_the_first_panel_is_listed_and_the_loop_is_bounded(dimers, monkeypatch):
     toy.plan_here(monkeypatch)
     made = plan.make(dimers.root, spec.load(dimers.spec))
-    rules = [step.rule for step in made.steps]
-    for expert in ("force_field", "sampling", "analysis"):
-        assert rules.count(f"design_{expert}") == 2
+    votes = sorted(step.name for step in made.steps if step.rule == "vote_design")
+    assert votes == sorted(f"vote_design-{expert}-{turn}" for expert in EXPERTS for turn in (1, 2))
     bounds = {template.rule: template.bound for template in made.templates}
     trials, guests, windows = 4, 3, 18
-    assert bounds["write"] == bounds["layer1"] == bounds["close"] == trials
-    assert bounds["pre_sampling"] == bounds["post_analysis"] == 2 * trials
+    assert bounds["pipeline_author"] == bounds["layer1"] == bounds["close"] == trials
+    assert bounds["vote_pre"] == bounds["vote_post"] == 2 * trials * len(EXPERTS)
     assert bounds["produce"] == trials * guests * windows
     assert bounds["rehearse"] == 3 * trials
     assert made.excess() == []
 
 
-PANEL = {f"{stem}_{expert}" for stem in ("design", "pre", "post") for expert in EXPERTS} | {"screen", "review"}
-EACH = {f"single_{expert}" for expert in EXPERTS} | {"examine"}
+PANEL = {"vote_design", "vote_pre", "vote_post", "screen", "review"}
+EACH = {"vote_single", "examine"}
 RUNGS = {
     "no_feedback": set(),
-    "llm_critic": {"criticise"},
-    "step_level": {"engineer"},
-    "trial_level": {"engineer"},
-    "full": {"engineer", *PANEL},
-    "full_each_guest": {"engineer", *PANEL, *EACH},
-    "without_debate": {"engineer"},
-    "without_diagnostics": {"engineer", *PANEL},
+    "llm_critic": {"pipeline_critic"},
+    "step_level": {"pipeline_engineer"},
+    "trial_level": {"pipeline_engineer"},
+    "full": {"pipeline_engineer", *PANEL},
+    "full_each_guest": {"pipeline_engineer", *PANEL, *EACH},
+    "without_debate": {"pipeline_engineer"},
+    "without_diagnostics": {"pipeline_engineer", *PANEL},
 }
 """Method -> the rules that only some methods have."""
 
@@ -84,8 +83,8 @@ def test_a_method_has_the_rules_that_it_needs_and_no_others(dimers, monkeypatch,
     root = tmp_path / "ladder" / f"lj-dimer-apr-{method.replace('_', '-')}"
     made = plan.make(root, spec.load(root / "campaign.yaml"))
     has = {step.rule for step in made.steps} | {template.rule for template in made.templates}
-    assert has & {"criticise", "engineer", *PANEL, *EACH} == RUNGS[method]
-    assert {"write", "layer1", "rehearse", "prepare", "benchmark", "close"} <= has
+    assert has & {"pipeline_critic", "pipeline_engineer", *PANEL, *EACH} == RUNGS[method]
+    assert {"pipeline_author", "layer1", "rehearse", "prepare", "benchmark", "close"} <= has
     assert made.excess() == []
 
 
@@ -96,7 +95,7 @@ def test_a_discussion_without_a_panel_is_refused(dimers):
 
 
 def test_no_agent_of_a_debate_may_read_folders(dimers):
-    for name in ("force-field", "sampling", "analysis", "pipeline-writer", "pipeline-critic", "pipeline-engineer"):
+    for name in ("force-field", "sampling", "analysis", "pipeline-author", "pipeline-critic", "pipeline-engineer"):
         agent = agent_definitions.find(dimers.root, name)
         assert {about["kind"] for about in agent.front["inputs"].values()} <= {"json", "text"}
         assert agent.front["tools"] == ([] if name == "pipeline-engineer" else ["literature"])
@@ -106,7 +105,7 @@ def test_an_expert_looks_the_method_up_before_there_is_a_pipeline(dimers, monkey
     toy.plan_here(monkeypatch)
     dimers.sign()
     guests = [f"tasks-{name}" for name in ("weak", "strong", "between")]
-    assert dimers.run_here(*guests, "verify-tasks", "accept-tasks", "design_sampling-1") == 0
+    assert dimers.run_here(*guests, "verify-tasks", "accept-tasks", "vote_design-sampling-1") == 0
     _check_looked_up(dimers.root)
 
 
@@ -167,23 +166,25 @@ def _check_asked(root, rules):
     audits = {path.parent.name for path in (root / "records").glob("*/audit.jsonl")}
     asked = {name.partition("-")[0] for name in audits}
     weighing = {"screen", "examine", "review"}
-    assert asked == {"write", "caveats"} | (rules - weighing - {"engineer"})  # nothing crashed that it could mend
+    without = {*weighing, "pipeline_engineer"}  # nothing crashed that it could mend
+    assert asked == {"pipeline_author", "caveats"} | (rules - without)
     ran = {path.name.partition("-")[0] for path in (root / "records").iterdir()}
     assert ran & weighing == rules & weighing
     looked = json.loads((root / "results" / "trials" / "layer1" / "0" / "outcome.json").read_text())
-    assert ("criticise-0" in looked["inputs"]) == ("criticise" in rules)
-    if "design_sampling" in rules:
+    assert ("pipeline_critic-0" in looked["inputs"]) == ("pipeline_critic" in rules)
+    if "vote_design" in rules:
         _check_looked_up(root)
 
 
 def _check_looked_up(root):
     """Two calls: the tool, whose answer the second one is given, and the vote, which names what it found."""
     calls = [
-        json.loads(line) for line in (root / "records" / "design_sampling-1" / "audit.jsonl").read_text().splitlines()
+        json.loads(line)
+        for line in (root / "records" / "vote_design-sampling-1" / "audit.jsonl").read_text().splitlines()
     ]
     assert len(calls) == 2
     assert "10.1021/acs.jctc.5b00405: Henriksen" in json.dumps(calls[1]["request"])
-    answer = json.loads((root / "records" / "design_sampling-1" / "answer.json").read_text())["answer"]
+    answer = json.loads((root / "records" / "vote_design-sampling-1" / "answer.json").read_text())["answer"]
     assert "10.1021/acs.jctc.5b00405: Henriksen" in answer["reasoning"]
 
 

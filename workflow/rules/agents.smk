@@ -70,7 +70,7 @@ rule debug:
         " --wildcard attempt={wildcards.attempt} --answer {output.answer} --log {log} --digest {params.digest}"
 
 
-rule propose:
+rule amend:
     input:
         gate=ancient(CAMPAIGN.gate),
         failure=CAMPAIGN.failure,
@@ -86,9 +86,9 @@ rule propose:
         runtime=30,
         llm_calls=1,
     params:
-        digest=CAMPAIGN.agent_digest("propose"),
+        digest=CAMPAIGN.agent_digest("amend"),
     shell:
-        "sophron agent run propose --gate {input.gate} --wildcard stage={wildcards.stage}"
+        "sophron agent run amend --gate {input.gate} --wildcard stage={wildcards.stage}"
         " --wildcard attempt={wildcards.attempt} --answer {output.answer} --log {log} --digest {params.digest}"
 
 
@@ -113,7 +113,7 @@ rule resume:
         " --answer {output.answer} --log {log} --digest {params.digest}"
 
 
-rule restart_files:
+rule checkpoint_management:
     input:
         gate=ancient(CAMPAIGN.gate),
     output:
@@ -128,9 +128,9 @@ rule restart_files:
         runtime=30,
         llm_calls=1,
     params:
-        digest=CAMPAIGN.agent_digest("restart_files"),
+        digest=CAMPAIGN.agent_digest("checkpoint_management"),
     shell:
-        "sophron agent run restart_files --gate {input.gate} --wildcard attempt={wildcards.attempt}"
+        "sophron agent run checkpoint_management --gate {input.gate} --wildcard attempt={wildcards.attempt}"
         " --answer {output.answer} --log {log} --digest {params.digest}"
 
 

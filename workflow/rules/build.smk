@@ -94,7 +94,7 @@ checkpoint candidate:
         " --digest {params.digest}"
 
 
-rule try_case:
+rule aud:
     input:
         gate=ancient(CAMPAIGN.gate),
         candidate="<results>/build/candidate/{round}/outcome.json",
@@ -109,13 +109,13 @@ rule try_case:
         runtime=60,
         llm_calls=1,
     params:
-        digest=CAMPAIGN.agent_digest("try_case"),
+        digest=CAMPAIGN.agent_digest("aud"),
     shell:
-        "sophron agent run try_case --gate {input.gate} --wildcard round={wildcards.round} --wildcard case={wildcards.case}"
+        "sophron agent run aud --gate {input.gate} --wildcard round={wildcards.round} --wildcard case={wildcards.case}"
         " --answer {output.answer} --log {log} --digest {params.digest}"
 
 
-rule screen_case:
+rule judge_screen:
     input:
         gate=ancient(CAMPAIGN.gate),
         answer="<results>/build/try_case/{round}/{case}/answer.json",
@@ -129,13 +129,13 @@ rule screen_case:
         runtime=30,
         llm_calls=1,
     params:
-        digest=CAMPAIGN.agent_digest("screen_case"),
+        digest=CAMPAIGN.agent_digest("judge_screen"),
     shell:
-        "sophron agent run screen_case --gate {input.gate} --wildcard round={wildcards.round}"
+        "sophron agent run judge_screen --gate {input.gate} --wildcard round={wildcards.round}"
         " --wildcard case={wildcards.case} --answer {output.answer} --log {log} --digest {params.digest}"
 
 
-rule score_case:
+rule judge_score:
     input:
         gate=ancient(CAMPAIGN.gate),
         answer="<results>/build/try_case/{round}/{case}/answer.json",
@@ -149,9 +149,9 @@ rule score_case:
         runtime=30,
         llm_calls=1,
     params:
-        digest=CAMPAIGN.agent_digest("score_case"),
+        digest=CAMPAIGN.agent_digest("judge_score"),
     shell:
-        "sophron agent run score_case --gate {input.gate} --wildcard round={wildcards.round}"
+        "sophron agent run judge_score --gate {input.gate} --wildcard round={wildcards.round}"
         " --wildcard case={wildcards.case} --wildcard repeat={wildcards.repeat} --answer {output.answer}"
         " --log {log} --digest {params.digest}"
 
@@ -211,7 +211,7 @@ checkpoint conclude:
         " --digest {params.digest}"
 
 
-rule improve:
+rule optimize:
     input:
         gate=ancient(CAMPAIGN.gate),
         concluded="<results>/build/conclude/{round}/outcome.json",
@@ -225,9 +225,9 @@ rule improve:
         runtime=30,
         llm_calls=1,
     params:
-        digest=CAMPAIGN.agent_digest("improve"),
+        digest=CAMPAIGN.agent_digest("optimize"),
     shell:
-        "sophron agent run improve --gate {input.gate} --wildcard round={wildcards.round} --answer {output.answer}"
+        "sophron agent run optimize --gate {input.gate} --wildcard round={wildcards.round} --answer {output.answer}"
         " --log {log} --digest {params.digest}"
 
 

@@ -4,11 +4,11 @@
 
 
 def votes(stage, stem, turns=("1", "2")):
-    """Input function: all votes of a panel in these rounds. stem: what the names of their rules begin with."""
+    """Input function: all votes of a panel in these rounds. stem: what the names of their folders begin with."""
     place = {"design": [], "single": ["{trial}", "{guest}"]}.get(stem, ["{trial}"])
     paths = [
         "/".join(["<results>", stage, f"{stem}_{one}", *place, turn, "answer.json"])
-        for one in CAMPAIGN.values("experts")
+        for one in CAMPAIGN.values("expert")
         for turn in turns
     ]
     return lambda wildcards: expand(paths, **dict(wildcards.items()))
@@ -22,15 +22,15 @@ def earlier_votes(stage, stem):
 
 if CAMPAIGN.has("discussion"):
 
-    rule design_force_field:
+    rule vote_design:
         input:
             gate=ancient(CAMPAIGN.gate),
             accepted=ancient("<results>/tasks/accepted.json"),
             votes=earlier_votes("discussion", "design"),
         output:
-            answer="<results>/discussion/design_force_field/{turn}/answer.json",
+            answer="<results>/discussion/design_{expert}/{turn}/answer.json",
         log:
-            "<logs>/discussion/design_force_field/{turn}.log",
+            "<logs>/discussion/design_{expert}/{turn}.log",
         localrule: True
         conda:
             "../../envs/sophron.yaml"
@@ -39,53 +39,9 @@ if CAMPAIGN.has("discussion"):
             runtime=30,
             llm_calls=1,
         params:
-            digest=CAMPAIGN.agent_digest("design_force_field"),
+            digest=CAMPAIGN.agent_digest("vote_design"),
         shell:
-            "sophron agent run design_force_field --gate {input.gate} --wildcard turn={wildcards.turn} --answer {output.answer}"
-            " --log {log} --digest {params.digest}"
-
-    rule design_sampling:
-        input:
-            gate=ancient(CAMPAIGN.gate),
-            accepted=ancient("<results>/tasks/accepted.json"),
-            votes=earlier_votes("discussion", "design"),
-        output:
-            answer="<results>/discussion/design_sampling/{turn}/answer.json",
-        log:
-            "<logs>/discussion/design_sampling/{turn}.log",
-        localrule: True
-        conda:
-            "../../envs/sophron.yaml"
-        resources:
-            mem_mb=1000,
-            runtime=30,
-            llm_calls=1,
-        params:
-            digest=CAMPAIGN.agent_digest("design_sampling"),
-        shell:
-            "sophron agent run design_sampling --gate {input.gate} --wildcard turn={wildcards.turn} --answer {output.answer}"
-            " --log {log} --digest {params.digest}"
-
-    rule design_analysis:
-        input:
-            gate=ancient(CAMPAIGN.gate),
-            accepted=ancient("<results>/tasks/accepted.json"),
-            votes=earlier_votes("discussion", "design"),
-        output:
-            answer="<results>/discussion/design_analysis/{turn}/answer.json",
-        log:
-            "<logs>/discussion/design_analysis/{turn}.log",
-        localrule: True
-        conda:
-            "../../envs/sophron.yaml"
-        resources:
-            mem_mb=1000,
-            runtime=30,
-            llm_calls=1,
-        params:
-            digest=CAMPAIGN.agent_digest("design_analysis"),
-        shell:
-            "sophron agent run design_analysis --gate {input.gate} --wildcard turn={wildcards.turn} --answer {output.answer}"
+            "sophron agent run vote_design --gate {input.gate} --wildcard expert={wildcards.expert} --wildcard turn={wildcards.turn} --answer {output.answer}"
             " --log {log} --digest {params.digest}"
 
     rule discussion:
@@ -116,15 +72,15 @@ if CAMPAIGN.has("discussion"):
 
 if CAMPAIGN.has("screen"):
 
-    rule pre_force_field:
+    rule vote_pre:
         input:
             gate=ancient(CAMPAIGN.gate),
             ready=ready,
             votes=earlier_votes("trials", "pre"),
         output:
-            answer="<results>/trials/pre_force_field/{trial}/{turn}/answer.json",
+            answer="<results>/trials/pre_{expert}/{trial}/{turn}/answer.json",
         log:
-            "<logs>/trials/pre_force_field/{trial}-{turn}.log",
+            "<logs>/trials/pre_{expert}/{trial}-{turn}.log",
         localrule: True
         conda:
             "../../envs/sophron.yaml"
@@ -133,53 +89,9 @@ if CAMPAIGN.has("screen"):
             runtime=30,
             llm_calls=1,
         params:
-            digest=CAMPAIGN.agent_digest("pre_force_field"),
+            digest=CAMPAIGN.agent_digest("vote_pre"),
         shell:
-            "sophron agent run pre_force_field --gate {input.gate} --wildcard trial={wildcards.trial} --wildcard turn={wildcards.turn} --answer {output.answer}"
-            " --log {log} --digest {params.digest}"
-
-    rule pre_sampling:
-        input:
-            gate=ancient(CAMPAIGN.gate),
-            ready=ready,
-            votes=earlier_votes("trials", "pre"),
-        output:
-            answer="<results>/trials/pre_sampling/{trial}/{turn}/answer.json",
-        log:
-            "<logs>/trials/pre_sampling/{trial}-{turn}.log",
-        localrule: True
-        conda:
-            "../../envs/sophron.yaml"
-        resources:
-            mem_mb=1000,
-            runtime=30,
-            llm_calls=1,
-        params:
-            digest=CAMPAIGN.agent_digest("pre_sampling"),
-        shell:
-            "sophron agent run pre_sampling --gate {input.gate} --wildcard trial={wildcards.trial} --wildcard turn={wildcards.turn} --answer {output.answer}"
-            " --log {log} --digest {params.digest}"
-
-    rule pre_analysis:
-        input:
-            gate=ancient(CAMPAIGN.gate),
-            ready=ready,
-            votes=earlier_votes("trials", "pre"),
-        output:
-            answer="<results>/trials/pre_analysis/{trial}/{turn}/answer.json",
-        log:
-            "<logs>/trials/pre_analysis/{trial}-{turn}.log",
-        localrule: True
-        conda:
-            "../../envs/sophron.yaml"
-        resources:
-            mem_mb=1000,
-            runtime=30,
-            llm_calls=1,
-        params:
-            digest=CAMPAIGN.agent_digest("pre_analysis"),
-        shell:
-            "sophron agent run pre_analysis --gate {input.gate} --wildcard trial={wildcards.trial} --wildcard turn={wildcards.turn} --answer {output.answer}"
+            "sophron agent run vote_pre --gate {input.gate} --wildcard expert={wildcards.expert} --wildcard trial={wildcards.trial} --wildcard turn={wildcards.turn} --answer {output.answer}"
             " --log {log} --digest {params.digest}"
 
     rule screen:
@@ -209,15 +121,15 @@ if CAMPAIGN.has("screen"):
 
 if CAMPAIGN.has("examine"):
 
-    rule single_force_field:
+    rule vote_single:
         input:
             gate=ancient(CAMPAIGN.gate),
             analysed="<results>/trials/analyse/{trial}/{guest}/outcome.json",
             votes=earlier_votes("trials", "single"),
         output:
-            answer="<results>/trials/single_force_field/{trial}/{guest}/{turn}/answer.json",
+            answer="<results>/trials/single_{expert}/{trial}/{guest}/{turn}/answer.json",
         log:
-            "<logs>/trials/single_force_field/{trial}-{guest}-{turn}.log",
+            "<logs>/trials/single_{expert}/{trial}-{guest}-{turn}.log",
         localrule: True
         conda:
             "../../envs/sophron.yaml"
@@ -226,53 +138,9 @@ if CAMPAIGN.has("examine"):
             runtime=30,
             llm_calls=1,
         params:
-            digest=CAMPAIGN.agent_digest("single_force_field"),
+            digest=CAMPAIGN.agent_digest("vote_single"),
         shell:
-            "sophron agent run single_force_field --gate {input.gate} --wildcard trial={wildcards.trial} --wildcard guest={wildcards.guest} --wildcard turn={wildcards.turn} --answer {output.answer}"
-            " --log {log} --digest {params.digest}"
-
-    rule single_sampling:
-        input:
-            gate=ancient(CAMPAIGN.gate),
-            analysed="<results>/trials/analyse/{trial}/{guest}/outcome.json",
-            votes=earlier_votes("trials", "single"),
-        output:
-            answer="<results>/trials/single_sampling/{trial}/{guest}/{turn}/answer.json",
-        log:
-            "<logs>/trials/single_sampling/{trial}-{guest}-{turn}.log",
-        localrule: True
-        conda:
-            "../../envs/sophron.yaml"
-        resources:
-            mem_mb=1000,
-            runtime=30,
-            llm_calls=1,
-        params:
-            digest=CAMPAIGN.agent_digest("single_sampling"),
-        shell:
-            "sophron agent run single_sampling --gate {input.gate} --wildcard trial={wildcards.trial} --wildcard guest={wildcards.guest} --wildcard turn={wildcards.turn} --answer {output.answer}"
-            " --log {log} --digest {params.digest}"
-
-    rule single_analysis:
-        input:
-            gate=ancient(CAMPAIGN.gate),
-            analysed="<results>/trials/analyse/{trial}/{guest}/outcome.json",
-            votes=earlier_votes("trials", "single"),
-        output:
-            answer="<results>/trials/single_analysis/{trial}/{guest}/{turn}/answer.json",
-        log:
-            "<logs>/trials/single_analysis/{trial}-{guest}-{turn}.log",
-        localrule: True
-        conda:
-            "../../envs/sophron.yaml"
-        resources:
-            mem_mb=1000,
-            runtime=30,
-            llm_calls=1,
-        params:
-            digest=CAMPAIGN.agent_digest("single_analysis"),
-        shell:
-            "sophron agent run single_analysis --gate {input.gate} --wildcard trial={wildcards.trial} --wildcard guest={wildcards.guest} --wildcard turn={wildcards.turn} --answer {output.answer}"
+            "sophron agent run vote_single --gate {input.gate} --wildcard expert={wildcards.expert} --wildcard trial={wildcards.trial} --wildcard guest={wildcards.guest} --wildcard turn={wildcards.turn} --answer {output.answer}"
             " --log {log} --digest {params.digest}"
 
     rule examine:
@@ -302,15 +170,15 @@ if CAMPAIGN.has("examine"):
 
 if CAMPAIGN.has("review"):
 
-    rule post_force_field:
+    rule vote_post:
         input:
             gate=ancient(CAMPAIGN.gate),
             benchmark="<results>/trials/benchmark/{trial}/outcome.json",
             votes=earlier_votes("trials", "post"),
         output:
-            answer="<results>/trials/post_force_field/{trial}/{turn}/answer.json",
+            answer="<results>/trials/post_{expert}/{trial}/{turn}/answer.json",
         log:
-            "<logs>/trials/post_force_field/{trial}-{turn}.log",
+            "<logs>/trials/post_{expert}/{trial}-{turn}.log",
         localrule: True
         conda:
             "../../envs/sophron.yaml"
@@ -319,53 +187,9 @@ if CAMPAIGN.has("review"):
             runtime=30,
             llm_calls=1,
         params:
-            digest=CAMPAIGN.agent_digest("post_force_field"),
+            digest=CAMPAIGN.agent_digest("vote_post"),
         shell:
-            "sophron agent run post_force_field --gate {input.gate} --wildcard trial={wildcards.trial} --wildcard turn={wildcards.turn} --answer {output.answer}"
-            " --log {log} --digest {params.digest}"
-
-    rule post_sampling:
-        input:
-            gate=ancient(CAMPAIGN.gate),
-            benchmark="<results>/trials/benchmark/{trial}/outcome.json",
-            votes=earlier_votes("trials", "post"),
-        output:
-            answer="<results>/trials/post_sampling/{trial}/{turn}/answer.json",
-        log:
-            "<logs>/trials/post_sampling/{trial}-{turn}.log",
-        localrule: True
-        conda:
-            "../../envs/sophron.yaml"
-        resources:
-            mem_mb=1000,
-            runtime=30,
-            llm_calls=1,
-        params:
-            digest=CAMPAIGN.agent_digest("post_sampling"),
-        shell:
-            "sophron agent run post_sampling --gate {input.gate} --wildcard trial={wildcards.trial} --wildcard turn={wildcards.turn} --answer {output.answer}"
-            " --log {log} --digest {params.digest}"
-
-    rule post_analysis:
-        input:
-            gate=ancient(CAMPAIGN.gate),
-            benchmark="<results>/trials/benchmark/{trial}/outcome.json",
-            votes=earlier_votes("trials", "post"),
-        output:
-            answer="<results>/trials/post_analysis/{trial}/{turn}/answer.json",
-        log:
-            "<logs>/trials/post_analysis/{trial}-{turn}.log",
-        localrule: True
-        conda:
-            "../../envs/sophron.yaml"
-        resources:
-            mem_mb=1000,
-            runtime=30,
-            llm_calls=1,
-        params:
-            digest=CAMPAIGN.agent_digest("post_analysis"),
-        shell:
-            "sophron agent run post_analysis --gate {input.gate} --wildcard trial={wildcards.trial} --wildcard turn={wildcards.turn} --answer {output.answer}"
+            "sophron agent run vote_post --gate {input.gate} --wildcard expert={wildcards.expert} --wildcard trial={wildcards.trial} --wildcard turn={wildcards.turn} --answer {output.answer}"
             " --log {log} --digest {params.digest}"
 
     rule review:

@@ -8,6 +8,7 @@ wildcard_constraints:
     window=r"\d+",
     fix=r"\d+",
     turn=r"[12]",
+    expert="|".join(CAMPAIGN.values("expert")),
 
 
 include: "trials.smk"

@@ -89,7 +89,7 @@ def held_out(wildcards):
     )
 
 
-rule write:
+rule pipeline_author:
     input:
         gate=ancient(CAMPAIGN.gate),
         tasks=ancient("<results>/tasks/accepted.json"),
@@ -111,15 +111,15 @@ rule write:
         runtime=60,
         llm_calls=1,
     params:
-        digest=CAMPAIGN.agent_digest("write"),
+        digest=CAMPAIGN.agent_digest("pipeline_author"),
     shell:
-        "sophron agent run write --gate {input.gate} --wildcard trial={wildcards.trial} --answer {output.answer}"
+        "sophron agent run pipeline_author --gate {input.gate} --wildcard trial={wildcards.trial} --answer {output.answer}"
         " --log {log} --digest {params.digest}"
 
 
-if CAMPAIGN.has("criticise"):
+if CAMPAIGN.has("pipeline_critic"):
 
-    rule criticise:
+    rule pipeline_critic:
         input:
             gate=ancient(CAMPAIGN.gate),
             written="<results>/trials/write/{trial}/answer.json",
@@ -135,9 +135,9 @@ if CAMPAIGN.has("criticise"):
             runtime=60,
             llm_calls=1,
         params:
-            digest=CAMPAIGN.agent_digest("criticise"),
+            digest=CAMPAIGN.agent_digest("pipeline_critic"),
         shell:
-            "sophron agent run criticise --gate {input.gate} --wildcard trial={wildcards.trial} --answer {output.answer}"
+            "sophron agent run pipeline_critic --gate {input.gate} --wildcard trial={wildcards.trial} --answer {output.answer}"
             " --log {log} --digest {params.digest}"
 
 
@@ -145,7 +145,7 @@ rule layer1:
     input:
         gate=ancient(CAMPAIGN.gate),
         written="<results>/trials/{by}/{{trial}}/answer.json".format(
-            by="criticise" if CAMPAIGN.has("criticise") else "write"
+            by="criticise" if CAMPAIGN.has("pipeline_critic") else "write"
         ),
     output:
         pipeline="<results>/trials/layer1/{trial}/pipeline.txt",
@@ -195,9 +195,9 @@ checkpoint rehearse:
         " --digest {params.digest}"
 
 
-if CAMPAIGN.has("engineer"):
+if CAMPAIGN.has("pipeline_engineer"):
 
-    rule engineer:
+    rule pipeline_engineer:
         input:
             gate=ancient(CAMPAIGN.gate),
             rehearsal="<results>/trials/rehearse/{trial}/{fix}/outcome.json",
@@ -213,9 +213,9 @@ if CAMPAIGN.has("engineer"):
             runtime=60,
             llm_calls=1,
         params:
-            digest=CAMPAIGN.agent_digest("engineer"),
+            digest=CAMPAIGN.agent_digest("pipeline_engineer"),
         shell:
-            "sophron agent run engineer --gate {input.gate} --wildcard trial={wildcards.trial} --wildcard fix={wildcards.fix} --answer {output.answer}"
+            "sophron agent run pipeline_engineer --gate {input.gate} --wildcard trial={wildcards.trial} --wildcard fix={wildcards.fix} --answer {output.answer}"
             " --log {log} --digest {params.digest}"
 
 

@@ -16,7 +16,7 @@ EXAMPLES = """\
 examples:
   sophron agent list my-melt                the agents of a campaign, and who answers for each
   sophron agent show debug my-melt          its front matter, prompt, schema and digest
-  sophron agent adopt report my-melt        copy its definition into the campaign, to edit it there
+  sophron agent adopt caveats my-melt       copy its definition into the campaign, to edit it there
   sophron agent check my-melt               are all definitions sound, and can their models be reached
   sophron agent reask caveats my-melt       set its answer aside; the next snakemake asks again
 """
@@ -141,9 +141,10 @@ def _check(args: argparse.Namespace) -> int:
 def _reask(args: argparse.Namespace) -> int:
     from sophron.agents.step import agent_step
     from sophron.campaign.state.projector import project
+    from sophron.records import renames
 
     root = args.campaign.absolute()
-    number = agent_step.reask(root, args.name)
+    number = agent_step.reask(root, renames.step_now(args.name))
     project(root)
     print(f"The answer of {args.name} is kept as number {number}; run snakemake to ask again.")
     return 0
@@ -182,7 +183,7 @@ def _run(args: argparse.Namespace) -> int:
         events.append(root, "sophron", "refused", step=name, reason=str(error))
         raise
     spec = load_signed(approval)
-    agent = agent_definitions.find(root, agent_rules.agent_of(spec, args.rule))
+    agent = agent_definitions.find(root, agent_rules.agent_of(spec, args.rule, wildcards))
     if agent.digest(agent_definitions.chosen(spec.data, agent.name)) != args.digest:
         raise Refused(f"{name}: the agent {agent.name} is not the one that the rule names; use the rule as it is")
     override = step_wiring.allowed_override(args.agents or os.environ.get(BACKEND_VARIABLE))

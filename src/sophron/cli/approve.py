@@ -36,6 +36,7 @@ def run(args: argparse.Namespace) -> int:
     """Sign what `sophron review` shows."""
     from sophron.campaign.approval import amendment_journal, approve, renewal
     from sophron.campaign.execution import campaign_lock
+    from sophron.campaign.planning import plan
     from sophron.campaign.review import review, review_text
     from sophron.campaign.snakefile import onstart
     from sophron.cli import _probes
@@ -59,6 +60,7 @@ def run(args: argparse.Namespace) -> int:
             return 0
         summary = renewal.summary(looked.proposal) if args.renew else ""
         _confirm(looked.proposal, args.digest, summary)
+        renewal.carry_over(plan.workdir(root, snakefile))
         record = approve.sign(looked.proposal, args.key, args.approver)
         onstart.tell(root, looked.proposal.plan)
     said = f"Version {record.version} of {record.campaign} is approved by {record.approver}."

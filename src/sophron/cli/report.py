@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     if spec.report_digest() != args.digest:
         raise Refused("report: campaign.yaml has another question or method; use the rule as it is")
     gathered = report.collect(root, spec, approval)
-    caveats = _caveats(args.caveats, approval.record.agents["caveats"])
+    caveats = _caveats(args.caveats, str(approval.record.agents["caveats"]))
     sections = _step.function(spec.kind.report)(gathered) if spec.kind.report else ()
     write_text(args.html, report_page.render(gathered, caveats, sections, spending.spent(root)))
     write_json(args.crate, crate.metadata(gathered, args.crate.absolute().parent, args.html.absolute()))

@@ -131,17 +131,27 @@ class EnvironmentFailure(EngineFailure):
 class AgentRule:
     """A rule of a stage that asks an agent; who answers is part of what the stage means.
 
-    rule: its name; agent: name of the definition; wildcards: names, in path order; bounded: whether its steps come
+    rule: its name; wildcards: names, in path order; bounded: whether its steps come
     behind a checkpoint; may_fail: whether an agent that was reached and gave nothing usable is a fact that the loop
     goes on with, as a failed part is. What the agent is told is gathered by the function that the entry points
-    `sophron.gatherers` have under the rule's name.
+    `sophron.agent_inputs` have under the rule's name. asks: the agent, if it is not called as the rule;
+    `{name}` for the one that the wildcard `name` names, with underscores.
     """
 
     rule: str
-    agent: str
     wildcards: tuple[str, ...] = ()
     bounded: bool = False
     may_fail: bool = False
+    asks: str = ""
+
+    @property
+    def by(self) -> str:
+        """The wildcard that names the agent; empty if it is one and the same."""
+        return self.asks[1:-1] if self.asks.startswith("{") else ""
+
+    def agent(self, wildcards: Wildcards) -> str:
+        """Name of the agent of a step: as its rule or its wildcard is called, with hyphens."""
+        return (wildcards[self.by] if self.by else self.asks or self.rule).replace("_", "-")
 
 
 @dataclass(frozen=True)

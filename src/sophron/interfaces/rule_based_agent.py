@@ -11,7 +11,7 @@ from sophron.interfaces.model import ToolAnswer
 
 
 class RuleOfThumb(Protocol):
-    """function(inputs) -> answer. Found by the agent's name through the entry points `sophron.heuristics`.
+    """function(inputs) -> answer. Found by the agent's name through the entry points `sophron.rule_based_agents`.
 
     inputs: the agent step's inputs by role, as plain data (parsed JSON or text). answer: plain data that fits the
     agent's output schema. It reads nothing else, has no state, and its docstring says what the rule is and where it

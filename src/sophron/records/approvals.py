@@ -49,7 +49,7 @@ class SignedTemplate:
     """What is signed of a rule whose steps are bounded. ranges: wildcard -> its values; bound: most steps."""
 
     shell: str
-    digest: str
+    digest: Mapping[str, str] | str
     ranges: Mapping[str, Sequence[str]]
     bound: int
 
@@ -72,7 +72,8 @@ class ApprovalRecord:
 
     spec, plan: digests; spec_file, steps, files, signers: hex sha256 of campaign.yaml, of the list of step identities,
     of the list of the code's files, of the list of signers; code: digest of each part of the code; rules: rule ->
-    unformatted shell line; agents: rule -> digest; ceilings: by stage, of one try; shell: what stands around every
+    unformatted shell line; agents: rule -> digest, or digests by
+    `wildcard=value`; names: `renames.GENERATION`; ceilings: by stage, of one try; shell: what stands around every
     shell line; shown: digest of the statement that was looked at; previous: hash of the record before.
     """
 
@@ -96,7 +97,8 @@ class ApprovalRecord:
     kind_folder: str | None = None
     loaded: Sequence[str] = ()
     shell: Sequence[str] = ("", "")
-    agents: Mapping[str, str] = field(default_factory=dict)
+    names: int = 1
+    agents: Mapping[str, Mapping[str, str] | str] = field(default_factory=dict)
     service_ceilings: Mapping[str, int] = field(default_factory=dict)
     resources: Sequence[str] = ()
     trusted: Sequence[str] = ()
@@ -362,7 +364,7 @@ def require_approved(claim: Claim, root: Path) -> Approval:
 
 def _check_agent(claim: Claim, record: ApprovalRecord, root: Path) -> None:
     """An agent step whose agent is another one says so: its prompt, a skill, its schema, tools or model."""
-    if claim.digest == record.agents.get(claim.rule, claim.digest):
+    if claim.digest == step_identity.digest_for(record.agents.get(claim.rule, claim.digest), claim.wildcards):
         return
     files = code_digest.read(root, record.kind_folder, record.loaded)
     names = code_digest.changed(signed_files(root, record), files, [code_digest.PROMPTS])
@@ -380,7 +382,7 @@ def another_agent(rule: str, names: Sequence[str]) -> str:
 
 def _check_template(claim: Claim, name: str, template: SignedTemplate) -> None:
     """A step that was bounded, not listed: its agent or stage is the signed one, its wildcards are in their ranges."""
-    if claim.digest != template.digest:
+    if claim.digest != step_identity.digest_for(template.digest, claim.wildcards):
         raise Refused(
             f"the step {name} has another digest than the signed one; what it stands for changed: sophron amend"
         )

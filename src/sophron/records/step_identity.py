@@ -29,6 +29,13 @@ def step_name(rule: str, wildcards: Mapping[str, str]) -> str:
     return "-".join([rule, *wildcards.values()])
 
 
+def digest_for(signed: str | Mapping[str, str], wildcards: Mapping[str, str]) -> str:
+    """The digest that a step has to have. signed: one, or those by `wildcard=value`, if a wildcard names the agent."""
+    if isinstance(signed, str):
+        return signed
+    return next((signed[key] for key in (f"{name}={value}" for name, value in wildcards.items()) if key in signed), "")
+
+
 def contains(steps_file: Path, wanted: str) -> bool:
     """Whether the sorted list of identities holds `wanted`, by bisection (18 reads for 200,000 steps)."""
     record = IDENTITY_LENGTH + 1

@@ -44,7 +44,7 @@ INPUTS = {
     "analysis": EXPERT,
     "force-field": EXPERT,
     "sampling": EXPERT,
-    "pipeline-writer": {"task": {"form": "particles"}, "pipeline": "FILE 04_analysis.py\nx\n", "critiques": CRITIQUES},
+    "pipeline-author": {"task": {"form": "particles"}, "pipeline": "FILE 04_analysis.py\nx\n", "critiques": CRITIQUES},
     "pipeline-critic": {"task": {"form": "particles"}, "contract": "four files", "draft": "FILE 04_analysis.py\nx\n"},
     "pipeline-engineer": {
         "pipeline": "FILE 01_prep.py\nfrom pathlib import Path\n",
@@ -72,7 +72,7 @@ INPUTS = {
             "excess": [],
         },
     },
-    "report": {
+    "caveats": {
         "spec": LIQUID,
         "verdicts": [MISSED],
         "result": {"green_kubo": {"viscosity": 3.2, "viscosity_standard_error": 0.1}},
@@ -89,11 +89,11 @@ INPUTS = {
         "progress": "",
         "init": "",
     },
-    "verify": {"verdict": MISSED, "outcome": [{"result": {"refusal": "noise: x"}}], "criteria": [{"id": "error"}]},
+    "explain": {"verdict": MISSED, "outcome": [{"result": {"refusal": "noise: x"}}], "criteria": [{"id": "error"}]},
 }
-OUTPUTS = {"analysis": "vote", "force-field": "vote", "sampling": "vote", "pipeline-writer": "pipeline"} | {
-    "pipeline-critic": "pipeline",
-    "pipeline-engineer": "engineer",
+OUTPUTS = {"analysis": "vote", "force-field": "vote", "sampling": "vote", "pipeline-author": "pipeline-author"} | {
+    "pipeline-critic": "pipeline-critic",
+    "pipeline-engineer": "pipeline-engineer",
 }
 MODEL = Model("heuristic", "heuristic", "rules", 1)
 JUNK = st.one_of(
@@ -186,9 +186,15 @@ def test_rules_do_not_change_their_inputs():
 
 
 def test_every_registered_rule_is_tried_here_or_in_a_file_of_its_own():
-    elsewhere = {"aud", "refine", "optimize", "score", "screen"}  # test_refine, test_optimize, test_screen_and_score
+    elsewhere = {
+        "aud",
+        "refinement",
+        "optimize",
+        "judge-score",
+        "judge-screen",
+    }  # test_refinement, test_optimize, test_judges
     of_tests = {"adder"}
-    assert set(entry_points.names("sophron.heuristics")) - of_tests == elsewhere | set(INPUTS)
+    assert set(entry_points.names("sophron.rule_based_agents")) - of_tests == elsewhere | set(INPUTS)
 
 
 def test_an_agent_without_a_rule_is_a_typed_failure():

@@ -31,7 +31,7 @@ def card(case, counts=None, **missed):
 
 def proposed(cards, recipe=EMPTY, history=()):
     told = {"agent": {"recipe.yaml": recipe}, "scorecards": cards, "history": list(history)}
-    return fitting(optimize.answer(told), "optimization")
+    return fitting(optimize.answer(told), "optimize")
 
 
 def after(recipe, codes, counts=None):

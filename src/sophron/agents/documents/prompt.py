@@ -13,6 +13,7 @@ from sophron.interfaces.model import Image, Message, Part, Request, Text, Tool
 from sophron.records.errors import UserError
 
 MOST_BYTES = 40_000
+INTRODUCTION = 'You are the agent "{}".'
 MEDIA = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp"}
 
 
@@ -43,7 +44,7 @@ def request(agent: AgentFile, step: str, inputs: JsonObject, tools: Sequence[Too
 
 
 def _system(agent: AgentFile) -> str:
-    return "\n".join([f'You are the agent "{agent.name}".\n', *agent.skills.values()])
+    return "\n".join([f"{INTRODUCTION.format(agent.name)}\n", *agent.skills.values()])
 
 
 def _parts(agent: AgentFile, inputs: JsonObject) -> Iterator[Part]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from sophron.agents.documents.redact import Redactor
 from sophron.agents.documents.request_json import by_digest, request_digest, response_data
+from sophron.campaign.execution import outcome_store
 from sophron.interfaces.json_object import JsonObject
 from sophron.interfaces.model import Model, ModelError, Request, Response
 from sophron.records import atomic, clock, jsonl
@@ -22,7 +23,7 @@ NAME, PICTURES = "audit.jsonl", "pictures"
 
 def path_of(root: Path, step: str) -> Path:
     """The audit of one step of the campaign at `root`."""
-    return root / "records" / step / NAME
+    return outcome_store.record_folder(root, step) / NAME
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sophron.agents.documents.answers import Change
+from sophron.agents.rule_based.explain import comparisons
 from sophron.agents.rule_based.input_checks import (
     count,
     mapping,
@@ -22,7 +23,6 @@ from sophron.agents.rule_based.input_checks import (
     strings,
     text,
 )
-from sophron.agents.rule_based.verify import comparisons
 from sophron.interfaces.json_object import UncheckedObject
 
 ERROR_WORDS = re.compile(r"error|uncertainty", re.IGNORECASE)

@@ -6,7 +6,7 @@ work: if they differ in one place, that place is put back. Of a pipeline that is
 
 from difflib import SequenceMatcher
 
-from sophron.agents.rule_based.pipeline_writer import GROUP
+from sophron.agents.rule_based.pipeline_author import GROUP
 from sophron.records import entry_points
 
 ALIKE = 0.9

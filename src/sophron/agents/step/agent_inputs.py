@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sophron.campaign.report.report import Answer, Report
 
 Inputs = JsonObject
-REGISTRY = "sophron.gatherers"
+REGISTRY = "sophron.agent_inputs"
 LOG_TAIL = 20_000
 FOLDERS = ("results", "records", "logs")
 """What an agent may ask to read with its tools. The gate, the keys' configuration and other campaigns are not there."""
@@ -66,7 +66,7 @@ def for_rule(root: Path, spec: Spec, rule: str, wildcards: Wildcards) -> Inputs:
 
 
 def caveats(root: Path, spec: Spec, _: Wildcards) -> Inputs:
-    """What the report agent is told: spec, verdicts, results, tries, amendments."""
+    """What the caveats agent is told: spec, verdicts, results, tries, amendments."""
     from sophron.campaign.report import report
 
     gathered = report.collect(root, spec, approvals.valid_approval(root))
@@ -96,7 +96,7 @@ def _finals(gathered: "Report") -> JsonObject:
 
 
 def explain(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
-    """What the verify agent is told of a stage: its verdict, outcomes and criteria."""
+    """What the explain agent is told of a stage: its verdict, outcomes and criteria."""
     stage = wildcards["stage"]
     outcomes = [to_json(one.outcome) for one in outcome_store.all_finished(root, spec, stage)]
     return {
@@ -141,7 +141,7 @@ def earlier(root: Path, rule: str, wildcards: Wildcards) -> list[Any]:
     return found
 
 
-def propose(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
+def amend(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     """What the amend agent is told of a failure: spec, diagnosis, pitfalls, schemas."""
     from sophron.campaign.scaffold import kind_catalogue
 
@@ -167,7 +167,7 @@ def resume(root: Path, _: Spec, __: Wildcards) -> Inputs:
     }
 
 
-def restart_files(root: Path, _: Spec, __: Wildcards) -> Inputs:
+def checkpoint_management(root: Path, _: Spec, __: Wildcards) -> Inputs:
     """What the agent that looks after restart files is told: those that there are, and how many are kept."""
     from sophron.agents.memory import restart_files as restarts
 

@@ -62,7 +62,7 @@ class AgentStep:
     @property
     def scratch(self) -> Path:
         """Where its tools may write."""
-        return self.root / "scratch" / "agents" / self.step
+        return outcome_store.named(self.root / "scratch" / "agents", self.step)
 
     @property
     def input_digests(self) -> dict[str, str]:

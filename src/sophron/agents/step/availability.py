@@ -36,7 +36,7 @@ def require(root: Path) -> None:
 def lacking(root: Path, spec: Spec) -> list[str]:
     """One sentence for each thing that agents of this campaign lack here; none if all can be asked."""
     rules = [*agent_rules.planned(spec), *agent_rules.TEMPLATES, *spec.agent_rules]
-    names = {agent_rules.agent_of(spec, rule) for rule in rules}
+    names = {agent for rule in rules for agent in agent_rules.agents_of(spec, rule)}
     about: dict[str, list[str]] = {}  # what lacks -> the models that lack it
     for sentence in dict.fromkeys(_lacking(root, spec, sorted(names))):
         handle, _, lack = sentence.partition(": ")

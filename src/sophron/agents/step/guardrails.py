@@ -25,7 +25,7 @@ def summary(answer: JsonObject) -> str:
     return line if len(line) <= LONGEST_SUMMARY else line[: LONGEST_SUMMARY - 1] + "…"
 
 
-def _verify(inputs: JsonObject, answer: JsonObject) -> list[str]:
+def _explain(inputs: JsonObject, answer: JsonObject) -> list[str]:
     explained = from_json(VerifyAnswer, answer)
     given = {"stage": explained.stage, "verdict": explained.verdict}
     return [
@@ -87,7 +87,7 @@ def _design(_: JsonObject, answer: JsonObject) -> list[str]:
 
 
 _GUARDS: dict[str, Callable[[JsonObject, JsonObject], list[str]]] = {
-    "verify": _verify,
+    "explain": _explain,
     "debug": _debug,
     "design": _design,
     "resume": _resume,

@@ -10,7 +10,7 @@ from sophron.campaign.approval import amendment_journal
 from sophron.campaign.planning import agent_rules
 from sophron.campaign.spec.amendment_draft import CANDIDATE_NAME, Draft, read
 from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
-from sophron.records import approvals, documents, typed_json
+from sophron.records import approvals, documents, renames, typed_json
 from sophron.records.atomic import write_text
 from sophron.records.errors import UserError
 from sophron.records.files import read_text
@@ -125,12 +125,13 @@ def _changes(old: Spec, new: Spec, version: int) -> list[str]:
     return list(differences(old.data, new.data))
 
 
-def agents_changed(root: Path, spec: Spec, signed: Mapping[str, str]) -> list[str]:
+def agents_changed(root: Path, spec: Spec, agents: Mapping[str, Mapping[str, str] | str]) -> list[str]:
     """Rules whose agent is not what was signed: an edited prompt, skill, schema, or another model.
 
-    signed: rule -> digest; an approval from before agents were signed has none.
+    agents: as an approval has them; one from before agents were signed has none.
     """
-    now = {rule: agent_rules.digest_of(root, spec, rule) for rule in signed}
+    signed = renames.agents_now(agents)
+    now = {rule: agent_rules.digests_of(root, spec, rule) for rule in signed}
     return [rule for rule in sorted(signed) if now[rule] != signed[rule]]
 
 

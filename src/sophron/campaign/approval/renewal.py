@@ -1,10 +1,14 @@
 """Renewing an approval after an upgrade: the plan is the same to the letter, and only the harness is another one."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
 
 from sophron.campaign.approval.approve import Proposal
-from sophron.records import approvals, code_digest
+from sophron.campaign.planning.agent_rules import Digests, Template
+from sophron.campaign.planning.plan import Plan, PlannedStep
+from sophron.records import approvals, atomic, code_digest, documents, renames
 from sophron.records.errors import UserError
 from sophron.records.typed_json import to_json
 
@@ -40,15 +44,71 @@ def summary(proposal: Proposal) -> str:
     in_force = approvals.newest(proposal.root)
     if in_force is None or proposal.amendment is not None:
         raise UserError(f"--renew: there is no approval that says the same; {REMEDY}")
-    changed = changed_code(proposal)
-    other = _others(to_json(in_force.record), json.loads(proposal.statement)) + [
-        part for part in changed if part != "harness"
-    ]
+    changed, renamed = changed_code(proposal), is_renamed(in_force.record)
+    now = json.loads(proposal.statement) | (_before(proposal.plan) if renamed else {})
+    other = _others(to_json(in_force.record), now) + [part for part in changed if part != "harness" and not renamed]
     if other:
         raise UserError(f"--renew: more than the harness changed ({', '.join(other)}); {REMEDY}")
     head = f"The same as in version {in_force.record.version}, signed by {in_force.record.approver}:"
-    names = changed.get("harness") or ["nothing"]
-    return "\n  ".join([head, *SAME.values()]) + "\n" + "\n  ".join(["Changed in the harness:", *names])
+    said = "\n  ".join([head, *SAME.values()]) + "\n"
+    if renamed:
+        counts = ", ".join(f"{len(names)} in {part}" for part, names in changed.items())
+        return f"{said}Agents, their rules and the modules were renamed since, with the files of the code: {counts}."
+    return said + "\n  ".join(["Changed in the harness:", *(changed.get("harness") or ["nothing"])])
+
+
+def is_renewal(proposal: Proposal) -> bool:
+    """Whether an upgrade is all that the proposal signs: of the harness alone, or one that renamed what is signed."""
+    in_force = approvals.newest(proposal.root)
+    if in_force is None or proposal.amendment is not None:
+        return False
+    return is_renamed(in_force.record) or list(changed_code(proposal)) == ["harness"]
+
+
+def is_renamed(record: approvals.ApprovalRecord) -> bool:
+    """Whether what an approval signs had other names then."""
+    return record.names < renames.GENERATION
+
+
+def carry_over(workdir: Path) -> None:
+    """Have Snakemake's records of what renamed rules made name their present shell lines, or it would make it again."""
+    for path in (workdir / ".snakemake" / "metadata").rglob("*"):
+        record = documents.load_record(path) if path.is_file() else {}
+        line = record.get("code")
+        if isinstance(line, str) and (now := renames.shell_now(line)) != line:
+            atomic.write_json(path, {**record, "code": now})
+
+
+def _before(plan: Plan) -> dict[str, object]:
+    """What a plan says in the names of the first generation, in which each expert had rules of its own."""
+    steps = tuple(sorted(map(_step_before, plan.steps), key=lambda step: step.identity))
+    old = replace(plan, steps=steps, templates=tuple(one for template in plan.templates for one in _apart(template)))
+    agents = {name: digest for rule, signed in plan.agents.items() for name, _, digest in _each(rule, signed)}
+    return {"plan": old.hash, "rules": old.rules, "agents": agents}
+
+
+def _step_before(step: PlannedStep) -> PlannedStep:
+    wildcards = dict(step.wildcards)
+    expert = wildcards.pop("expert", "")
+    name = renames.STEPS.get(f"{step.rule}-{expert}" if expert else step.rule, step.rule)
+    return replace(step, rule=name, shell=renames.shell_before(step.shell, expert), wildcards=wildcards)
+
+
+def _apart(template: Template) -> Iterator[Template]:
+    ranges = {name: values for name, values in template.ranges.items() if name != "expert"}
+    for name, expert, digest in _each(template.rule, template.digest):
+        shell = renames.shell_before(template.shell, expert)
+        yield replace(template, rule=name, shell=shell, digest=digest, ranges=ranges)
+
+
+def _each(rule: str, signed: Digests) -> Iterator[tuple[str, str, str]]:
+    """(rule of before, expert, digest) of each agent of a rule."""
+    if isinstance(signed, str):
+        yield renames.STEPS.get(rule, rule), "", signed
+    else:
+        for key, digest in signed.items():
+            expert = key.partition("=")[2]
+            yield renames.STEPS[f"{rule}-{expert}"], expert, digest
 
 
 def _others(before: Mapping[str, object], now: Mapping[str, object]) -> list[str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sophron.interfaces.json_object import JsonObject
 from sophron.interfaces.kind import StageKind, UpstreamStep, Wildcards
-from sophron.records import typed_json
+from sophron.records import renames, typed_json
 from sophron.records.atomic import write_json
 from sophron.records.canonical_json import file_digest
 from sophron.records.errors import Refused, UserError
@@ -107,7 +107,15 @@ class Finished:
 
 def record_folder(root: Path, step: str) -> Path:
     """The folder of a step below `records/`."""
-    return root / "records" / step
+    return named(root / "records", step)
+
+
+def named(parent: Path, step: str) -> Path:
+    """The folder of a step below `parent`: the one that it has from when its rule had another name, if it ran then."""
+    folder = parent / step
+    if folder.is_dir():
+        return folder
+    return next((other for name in renames.steps(step) if (other := parent / name).is_dir()), folder)
 
 
 def publish(root: Path, step: str, outcome: Path) -> None:
@@ -195,7 +203,7 @@ def answered(root: Path, spec: "Spec", rule: str, wildcards: Wildcards) -> Finis
     if path is None:
         raise UserError(f"{step}: there is no answer yet; run it first: snakemake")
     answer = typed_json.load(path, AgentAnswer)
-    if answer.agent_digest != agent_rules.digest_of(root, spec, rule):
+    if answer.agent_digest != agent_rules.digest_of(root, spec, rule, wildcards):
         raise Refused(f"{path}: is the answer of another agent than the signed one; move it away: snakemake")
     status, reason = ("failed", answer.failure.reason) if answer.failure else (DONE, None)
     outcome = Outcome(status, reason, answer.answer or {}, answer.files, inputs={})

@@ -49,11 +49,13 @@ class AgentCost:
 
 def of_rules(root: Path | None, spec: Spec, bounds: Mapping[str, int]) -> list[AgentCost]:
     """The costs of agent rules, by rule; none of rules of thumb. bounds: rule -> most steps."""
-    asked = {rule: agent_rules.agent_of(spec, rule) for rule in sorted(bounds)}
-    backends = {agent: agent_definitions.chosen(spec.data, agent)["backend"] for agent in set(asked.values())}
+    asked = {rule: agent_rules.agents_of(spec, rule) for rule in sorted(bounds)}
+    named = {agent for agents in asked.values() for agent in agents}
+    backends = {agent: agent_definitions.chosen(spec.data, agent)["backend"] for agent in named}
     return [
-        _cost(root, rule, agent, bounds[rule], priced=backends[agent] != UNPRICED)
-        for rule, agent in asked.items()
+        _cost(root, rule, agent, bounds[rule] // len(agents), priced=backends[agent] != UNPRICED)
+        for rule, agents in asked.items()
+        for agent in agents
         if backends[agent] != agent_definitions.DEFAULT_BACKEND
     ]
 

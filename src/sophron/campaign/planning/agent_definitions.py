@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sophron.interfaces.json_object import JsonObject
-from sophron.records import documents
+from sophron.records import documents, renames
 from sophron.records.canonical_json import digest
 from sophron.records.errors import UserError
 from sophron.records.files import read_text
@@ -42,13 +42,15 @@ class AgentFile:
     @property
     def name(self) -> str:
         """Name of the agent."""
-        return str(self.front["name"])
+        return renames.agent_now(str(self.front["name"]))
 
     @property
     def schema_name(self) -> str:
         """What answers are validated against: `schemas/<output>` beside the definition, else the installed schema."""
         own = self.path.absolute().parent / "schemas" / self.front["output"]
-        return str(own) if Path(f"{own}.schema.yaml").is_file() else f"agents/{self.front['output']}"
+        if Path(f"{own}.schema.yaml").is_file():
+            return str(own)
+        return f"agents/{renames.answer_now(self.front['output'], self.name)}"
 
     @cached_property
     def schema(self) -> JsonObject:
@@ -57,8 +59,13 @@ class AgentFile:
         return content
 
     def digest(self, models: Mapping[str, Any]) -> str:
-        """Digest of everything that makes the agent what it is. models: its entry of the spec (`chosen`)."""
+        """Digest of everything that makes the agent what it is. models: its entry of the spec (`chosen`).
+
+        A name that changed counts as what it was, so that a renamed agent is the agent that was signed.
+        """
         front = {key: value for key, value in self.front.items() if key != "usual"}  # an estimate for the review
+        front["name"] = renames.AGENTS.get(front["name"], front["name"])
+        front["output"] = renames.ANSWERS.get(front["output"], front["output"])
         parts = {"prompt": self.prompt, "front": front, "skills": self.skills, "schema": self.schema}
         return digest(parts | {"models": models})
 
@@ -66,7 +73,8 @@ class AgentFile:
 def chosen(spec: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Who answers for an agent, as the spec says: `{backend, model?, rank?}`. spec: parsed `campaign.yaml`."""
     block = dict(spec.get("agents", {}))
-    own = dict(block.pop("by_name", {}).get(name, {}))
+    by_name = block.pop("by_name", {})
+    own = dict(by_name.get(name, by_name.get(renames.AGENTS.get(name), {})))
     return {"backend": DEFAULT_BACKEND} | block | own
 
 
@@ -78,14 +86,16 @@ def folders(root: Path | None) -> list[Path]:
 
 def names(root: Path | None) -> list[str]:
     """Sorted names of all agents that a campaign has."""
-    return sorted({path.stem for folder in folders(root) for path in folder.glob("*.md")})
+    return sorted({renames.agent_now(path.stem) for folder in folders(root) for path in folder.glob("*.md")})
 
 
 def find(root: Path | None, name: str) -> AgentFile:
     """The definition called `name`; UserError where there is none or where it is not valid."""
-    for folder in folders(root):
-        if (folder / f"{name}.md").is_file():
-            return load(folder / f"{name}.md", root)
+    now = renames.agent_now(name)
+    called = [now, *([renames.AGENTS[now]] if now in renames.AGENTS else [])]
+    for path in (folder / f"{one}.md" for folder in folders(root) for one in called):
+        if path.is_file():
+            return load(path, root)
     raise UserError(f'there is no agent "{name}"; known are {", ".join(names(root))}')
 
 

@@ -24,7 +24,7 @@ from sophron.campaign.planning.agent_costs import AgentCost
 from sophron.campaign.planning.agent_rules import SERVICE_RULES, Template
 from sophron.campaign.spec import amendment_draft, question, stage_resources
 from sophron.campaign.spec.spec import SPEC_NAME, Spec
-from sophron.records import approvals, code_digest
+from sophron.records import approvals, code_digest, renames
 from sophron.records.atomic import write_text
 from sophron.records.canonical_json import digest
 from sophron.records.errors import UserError
@@ -104,10 +104,17 @@ class Plan:
         return {template.rule: template.statement for template in self.templates}
 
     @cached_property
-    def agents(self) -> dict[str, str]:
-        """Rule -> digest of the agent behind it, for every agent step, planned or template."""
+    def agents(self) -> dict[str, agent_rules.Digests]:
+        """Rule -> digest of the agent behind it, as `agent_rules.digests_of` has it, of planned steps and templates."""
         rules = agent_rules.planned(self.spec)
-        planned = {step.rule: step.digest for step in self.steps if step.rule in rules}
+        planned: dict[str, agent_rules.Digests] = {}
+        for step in self.steps:
+            if step.rule in rules:
+                asked = self.spec.agent_rules.get(step.rule)
+                by = asked.by if asked else ""
+                known = planned.get(step.rule, {})
+                new = {f"{by}={step.wildcards[by]}": step.digest} if by else step.digest
+                planned[step.rule] = {**known, **new} if isinstance(known, dict) and isinstance(new, dict) else new
         return planned | {template.rule: template.digest for template in self.templates if template.asks}
 
     @cached_property
@@ -207,6 +214,7 @@ class Plan:
         """What an approval says, apart from who signed when: equal plans give equal statements."""
         return {
             "campaign": self.spec.campaign,
+            "names": renames.GENERATION,
             "version": self.spec.version,
             "spec": self.spec.digest,
             "spec_file": hashlib.sha256(read_bytes(self.spec.document.path)).hexdigest(),
@@ -300,13 +308,18 @@ def dry_run(root: Path, snakefile: Path, *, forced: bool, drafted: str = "") -> 
     command = [sys.executable, "-P", "-m", "sophron.campaign.snakefile.dry_run", str(snakefile)] + (
         ["--forced"] if forced else []
     )
-    workdir = root if snakefile.parent == root else snakefile.parent
-    if workdir.name == "workflow":
-        workdir = workdir.parent
-    done = subprocess.run(command, cwd=workdir, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=workdir(root, snakefile), env=environment, capture_output=True, text=True, check=False
+    )
     if done.returncode != 0:
         raise UserError(f"{snakefile}: the dry run failed: {_cause(done.stderr)}")
     return DryRun(**json.loads(done.stdout.splitlines()[-1]))
+
+
+def workdir(root: Path, snakefile: Path | None) -> Path:
+    """Where Snakemake runs. snakefile: the host's, where the campaign is part of another pipeline."""
+    folder = root if snakefile is None else snakefile.parent
+    return folder.parent if folder != root and folder.name == "workflow" else folder
 
 
 def _cause(said: str) -> str:

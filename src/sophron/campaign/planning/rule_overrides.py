@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from sophron.campaign.planning import agent_rules
-from sophron.campaign.planning.agent_rules import SERVICE_RULES
+from sophron.campaign.planning.agent_rules import SERVICE_RULES, Digests
 from sophron.campaign.spec.spec import Spec
 from sophron.records.errors import UserError
+from sophron.records.step_identity import digest_for
 
 
 class Shown(Protocol):
@@ -30,6 +31,10 @@ class Shown(Protocol):
     def stage(self) -> str:
         """The stage it belongs to."""
 
+    @property
+    def wildcards(self) -> Mapping[str, str]:
+        """Its wildcards."""
+
 
 def refuse(steps: Iterable[Shown], root: Path, spec: Spec) -> None:
     """A host may move outputs and lower resources; params, shell lines and inputs of our rules stay ours."""
@@ -42,7 +47,7 @@ def refuse(steps: Iterable[Shown], root: Path, spec: Spec) -> None:
             )
         if not step.shell.endswith("--digest {params.digest}"):
             raise UserError(f"the rule {step.rule} does not end in its digest; use it without overriding shell")
-        if step.digest != digests.get((step.rule, step.stage)):
+        if step.digest != digest_for(digests.get((step.rule, step.stage), ""), step.wildcards):
             raise UserError(f"the rule {step.rule} has another digest than its stage; use it without overriding params")
 
 
@@ -72,13 +77,13 @@ def _outcomes(spec: Spec, rule: str, wildcards: Mapping[str, str]) -> int:
     return wanted
 
 
-def _own_digests(root: Path, spec: Spec) -> dict[tuple[str, str], str]:
+def _own_digests(root: Path, spec: Spec) -> dict[tuple[str, str], Digests]:
     """(rule, stage) -> the digest that the spec has for it."""
-    digests = {("report", "report"): spec.report_digest()}
+    digests: dict[tuple[str, str], Digests] = {("report", "report"): spec.report_digest()}
     digests |= {(rule, "report"): agent_rules.digest_of(root, spec, rule) for rule in agent_rules.PLANNED}
     for stage in (one.name for one in spec.stages):
         digests[stage, stage] = digests["accept", stage] = spec.definition_digest(stage)
         digests["verify", stage] = spec.criteria_digest(stage)
     for rule in spec.agent_rules:
-        digests[rule, spec.owner(rule)] = agent_rules.digest_of(root, spec, rule)
+        digests[rule, spec.owner(rule)] = agent_rules.digests_of(root, spec, rule)
     return digests

@@ -14,6 +14,7 @@ from sophron.campaign.execution import history
 from sophron.campaign.execution.history import Try
 from sophron.campaign.spec.spec import Spec
 from sophron.interfaces.kind import AgentRule, StageKind
+from sophron.records import renames
 from sophron.records.events import Event
 from sophron.records.step_identity import step_name
 
@@ -143,10 +144,11 @@ def _asked(spec: Spec, stage: StageKind, recorded: Iterable[Event]) -> Iterator[
     users = {rule: _user(stage, asked) for rule, asked in rules.items()}
     answered: set[str] = set()
     for event in recorded:
-        if event.event == "agent_answered" and event.step in steps:
-            rule, where = steps[event.step]
-            ended, first = _seconds(event.time), event.step not in answered
-            answered.add(event.step)
+        step = renames.step_now(event.step) if event.event == "agent_answered" and event.step else ""
+        if step in steps:
+            rule, where = steps[step]
+            ended, first = _seconds(event.time), step not in answered
+            answered.add(step)
             spans = [] if event.wall_s is None else [(ended - event.wall_s, ended)]
             yield where[rules[rule].wildcards[0]], agents(users[rule]), Ran(int(first), spans=spans)
 

@@ -256,7 +256,8 @@ class Review:
         """The agents of the planned steps and of the templates, by name."""
         rules: dict[str, list[str]] = {}
         for rule in self.proposal.plan.agents:
-            rules.setdefault(agent_rules.agent_of(self.spec, rule), []).append(rule)
+            for agent in agent_rules.agents_of(self.spec, rule):
+                rules.setdefault(agent, []).append(rule)
         return [self._agent(name, sorted(by)) for name, by in sorted(rules.items())]
 
     def _agent(self, name: str, rules: Sequence[str]) -> AgentPlan:
@@ -283,7 +284,7 @@ class Review:
             return "sophron review (again, when this is resolved)"
         if self.in_force:
             return "snakemake" if self.waiting else "sophron status"
-        renew = " --renew" if list(self.changed_code) == ["harness"] and not self.proposal.amendment else ""
+        renew = " --renew" if renewal.is_renewal(self.proposal) else ""
         return f"sophron approve{renew} --key ~/.ssh/id_ed25519 --digest {self.proposal.digest}"
 
     @cached_property

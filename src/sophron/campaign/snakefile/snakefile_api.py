@@ -17,6 +17,7 @@ from sophron.interfaces.json_object import JsonObject
 from sophron.records import code_digest, typed_json
 from sophron.records.approvals import gate_path
 from sophron.records.errors import Refused, UserError
+from sophron.records.step_identity import digest_for
 
 RESULTS = "<results>"
 
@@ -110,9 +111,10 @@ class RuleView:
         """Digest in the param of the report rule."""
         return self.spec.report_digest()
 
-    def agent_digest(self, rule: str) -> str:
-        """Digest in the param of an agent rule: what its agent is."""
-        return agent_rules.digest_of(self.root, self.spec, rule)
+    def agent_digest(self, rule: str) -> str | Callable[[Any], str]:
+        """Digest in the param of an agent rule: what its agent is; a params function if a wildcard names the agent."""
+        digests = agent_rules.digests_of(self.root, self.spec, rule)
+        return digests if isinstance(digests, str) else lambda wildcards: digest_for(digests, dict(wildcards.items()))
 
     @property
     def spec_file(self) -> str:

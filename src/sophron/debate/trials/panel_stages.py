@@ -55,9 +55,9 @@ def _weighed(ctx: StepContext, mode: Mode, entries: Sequence[Mapping[str, reputa
 
 def _votes(ctx: StepContext, stem: str, turn: str) -> Iterator[tuple[str, Vote]]:
     for rule, agent in EXPERTS.items():
-        for one in ctx.upstream[f"{stem}_{rule}"]:
-            if one.wildcards["turn"] == turn:
-                yield agent, Vote.read(one.result, Path(f"{stem}_{rule}"))
+        for one in ctx.upstream[f"vote_{stem}"]:
+            if (one.wildcards["expert"], one.wildcards["turn"]) == (rule, turn):
+                yield agent, Vote.read(one.result, Path(f"vote_{stem}-{rule}"))
 
 
 def _entries(ctx: StepContext) -> list[dict[str, reputation.Reputation]]:

@@ -65,7 +65,7 @@ def looked_at(ctx: StepContext) -> StepResult:
 
     It asks no network: what may be cited beyond the bibliography lies beside the answer, with its digest in it.
     """
-    (written,) = ctx.upstream["criticise"] or ctx.upstream["write"]
+    (written,) = ctx.upstream["pipeline_critic"] or ctx.upstream["pipeline_author"]
     verdict = layer1.verify(written.result["reply"], _names(ctx), literature.load(), cited_works.read(written.files))
     path = ctx.workdir / PIPELINE_NAME
     atomic.write_text(path, verdict.pipeline.reply if verdict.pipeline else "")
@@ -83,7 +83,9 @@ def rehearse(ctx: StepContext) -> StepResult:
         return _rehearsed(ctx, "rejected", "", "the mechanical check refused it")
     number = int(ctx.wildcards["attempt"])
     pipeline = Pipeline.parse(looked.files["pipeline"].read_text(encoding="utf-8"))
-    answers = [step for step in _in_order(ctx.upstream["engineer"], "fix") if int(step.wildcards["fix"]) < number]
+    answers = [
+        step for step in _in_order(ctx.upstream["pipeline_engineer"], "fix") if int(step.wildcards["fix"]) < number
+    ]
     fixes = [from_json(mechanical_edits.Fix, step.result) for step in answers]
     made: list[mechanical_edits.Edit] = []
     for fix in fixes:

@@ -8,7 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from sophron.agentbuild import aud, iteration, judge
+from sophron.agentbuild import aud as contract_agent
+from sophron.agentbuild import iteration, judge
 from sophron.agentbuild.case_run import CaseRun
 from sophron.agentbuild.contract import Contract
 from sophron.agentbuild.iteration import Iteration
@@ -32,7 +33,7 @@ SESSION = "session"
 LAST_CALLS = 5
 
 
-def try_case(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
+def aud(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     """The agent under development: its prompt, wiring and recipe of this round, and the sample of the case."""
     packed = _one(root, spec, "candidate", wildcards).files["agent"]
     sample = outcome_store.finished(root, spec, "sample", {"case": wildcards["case"]}).files
@@ -42,11 +43,11 @@ def try_case(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
 def tried(asked: Mapping[str, Inputs], packed: Path, task: Path, sample: Path) -> Inputs:
     """Those inputs that a definition asks for; its own files are one file for its helpers."""
     files = load_json(packed)
-    _, prompt = aud.prompt_and_front(files[aud.DEFINITION])
+    _, prompt = contract_agent.prompt_and_front(files[contract_agent.DEFINITION])
     told = {
         "instructions": prompt,
-        "tools_wired": _yaml(files, aud.WIRING),
-        "recipe": _yaml(files, aud.RECIPE),
+        "tools_wired": _yaml(files, contract_agent.WIRING),
+        "recipe": _yaml(files, contract_agent.RECIPE),
         "task": load_json(task),
         "sample": sample if asked.get("sample", {}).get("kind") == "file" else load_json(sample),
         "agent": packed,
@@ -54,7 +55,7 @@ def tried(asked: Mapping[str, Inputs], packed: Path, task: Path, sample: Path) -
     return {role: value for role, value in told.items() if role in asked}
 
 
-def screen_case(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
+def judge_screen(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     """The screening judge: how the run ended, and its report."""
     _, run = _run(root, spec, wildcards)
     return screening(run)
@@ -67,10 +68,11 @@ def screening(run: CaseRun) -> Inputs:
     return {"run": told, "report": dict(run.report or {})}
 
 
-def score_case(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
+def judge_score(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     """The scoring judge: report, calls, what programs find, and the picture that the agent saw."""
     found, run = _run(root, spec, wildcards)
-    session = root / "scratch" / "agents" / step_name("try_case", _of(wildcards, "round", "case")) / SESSION
+    step = step_name(AGENT, _of(wildcards, "round", "case"))
+    session = outcome_store.named(root / "scratch" / "agents", step) / SESSION
     return scoring(run, found, int(wildcards["repeat"]), picture(run, session))
 
 
@@ -103,7 +105,7 @@ def picture(run: CaseRun, folder: Path) -> Path | None:
     return None
 
 
-def improve(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
+def optimize(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     """The meta-optimizer: the best agent with its scorecards, what was tried, what may change, the knowledge base."""
     concluded = _one(root, spec, "conclude", wildcards)
     return improving(stages.signed_contract(spec.definition("build")), concluded.files)
@@ -156,9 +158,9 @@ def _one(root: Path, spec: Spec, part: str, wildcards: Wildcards) -> Finished:
 
 def _run(root: Path, spec: Spec, wildcards: Wildcards) -> tuple[Contract, CaseRun]:
     found = stages.signed_contract(spec.definition("build"))
-    done = outcome_store.answered(root, spec, "try_case", _of(wildcards, "round", "case"))
+    done = outcome_store.answered(root, spec, AGENT, _of(wildcards, "round", "case"))
     outcome = done.outcome
-    step = UpstreamStep("try_case", done.wildcards, outcome.result, done.files, outcome.reason)
+    step = UpstreamStep(AGENT, done.wildcards, outcome.result, done.files, outcome.reason)
     return found, stages.run_of(wildcards["case"], step, found)
 
 

@@ -21,7 +21,7 @@ from sophron.records.errors import UserError
 from sophron.records.step_identity import step_name
 from sophron.records.typed_json import to_json
 
-STEPS = {"try_case": "attempt", "screen_case": "screen", "score_case": "score", "improve": "optimize"}
+STEPS = {"aud": "attempt", "judge_screen": "screen", "judge_score": "score", "optimize": "optimize"}
 """Rule of the campaign -> what a trail calls its steps."""
 
 
@@ -80,7 +80,7 @@ def _iteration(root: Path, spec: Spec, place: Path, entry: Iteration) -> None:
     atomic.write_json(place / trail_entry.VERDICT, to_json(entry.verdict))
     for card in outcome_store.of_loop(root, spec, "card", at):
         atomic.write_json(place / "judge" / f"{card.wildcards['case']}.json", load_json(card.files["card"]))
-    for tried in outcome_store.of_loop(root, spec, "try_case", at):
+    for tried in outcome_store.of_loop(root, spec, "aud", at):
         if tried.outcome.done:
             report = place / "cases" / tried.wildcards["case"] / "report.json"
             atomic.write_json(report, tried.outcome.result)
@@ -106,7 +106,7 @@ def _copy_records(root: Path, spec: Spec, target: Path) -> None:
 def _asked(root: Path, spec: Spec) -> Iterator[tuple[str, str, Json]]:
     """(step, its name in a trail, who the spec says answers) of every agent step that has an answer."""
     for rule, name in STEPS.items():
-        who = agent_definitions.chosen(spec.data, spec.agent_rules[rule].agent)
+        who = agent_definitions.chosen(spec.data, spec.agent_rules[rule].agent({}))
         for wildcards in spec.steps(rule):
             step = step_name(rule, wildcards)
             if outcome_store.published(root, step) is not None:

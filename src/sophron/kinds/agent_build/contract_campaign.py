@@ -15,7 +15,7 @@ from sophron.records.atomic import write_text
 from sophron.records.package_data import resource
 
 KIND = "agent_build"
-AGENTS = {"agent": "aud", "screen": "screen", "score": "score", "optimize": "optimize"}
+AGENTS = {"agent": "aud", "screen": "judge-screen", "score": "judge-score", "optimize": "optimize"}
 """Part of a contract -> agent of the campaign that plays it."""
 
 

@@ -28,7 +28,7 @@ BUILD = StageKind(
             "agent_build/candidate",
             ("round",),
             outputs={"agent": "agent.json", "change": "change.json"},
-            carried=("conclude", "improve"),
+            carried=("conclude", "optimize"),
         ),
         Part(
             "card",
@@ -36,7 +36,7 @@ BUILD = StageKind(
             "agent_build/card",
             ("round", "case"),
             outputs={"card": "card.json"},
-            builds_on=("try_case", "screen_case", "score_case"),
+            builds_on=("aud", "judge_screen", "judge_score"),
         ),
         Part(
             "conclude",
@@ -49,10 +49,10 @@ BUILD = StageKind(
         ),
     ),
     agents=(
-        AgentRule("try_case", "aud", ("round", "case"), bounded=True, may_fail=True),
-        AgentRule("screen_case", "screen", ("round", "case"), bounded=True),
-        AgentRule("score_case", "score", ("round", "case", "repeat"), bounded=True),
-        AgentRule("improve", "optimize", ("round",), bounded=True),
+        AgentRule("aud", ("round", "case"), bounded=True, may_fail=True),
+        AgentRule("judge_screen", ("round", "case"), bounded=True),
+        AgentRule("judge_score", ("round", "case", "repeat"), bounded=True),
+        AgentRule("optimize", ("round",), bounded=True),
     ),
     builds_on=("conclude",),
 )

@@ -83,7 +83,7 @@ def _blank(found: Contract, target: Path) -> tuple[Change, Sequence[str]]:
 def _changed(ctx: StepContext, before: UpstreamStep, found: Contract, target: Path) -> tuple[Change, Sequence[str]]:
     """The best agent so far, with the diff that was proposed if it stands, and the cases that it is tried on."""
     parent = unpacked(before.files["best"], ctx.workdir / "parent")
-    change, proposals = Change(parent=before.result["best"]), ctx.previous.get("improve", [])
+    change, proposals = Change(parent=before.result["best"]), ctx.previous.get("optimize", [])
     if before.result["improve"] and proposals:
         change = _carried_out(change, proposals[0].result, parent, target, found)
     if not target.exists():
@@ -111,9 +111,9 @@ def run_of(case: str, answered: UpstreamStep, found: Contract) -> CaseRun:
 def card(ctx: StepContext) -> StepResult:
     """The scorecard of one run, from what programs find and what both judges said."""
     found, case = signed_contract(ctx.definition), ctx.wildcards["case"]
-    run = run_of(case, ctx.one("try_case"), found)
-    screening = from_json(judge.Screening, ctx.one("screen_case").result)
-    repeats = {int(step.wildcards["repeat"]): step for step in ctx.upstream["score_case"]}
+    run = run_of(case, ctx.one("aud"), found)
+    screening = from_json(judge.Screening, ctx.one("judge_screen").result)
+    repeats = {int(step.wildcards["repeat"]): step for step in ctx.upstream["judge_score"]}
     made = judge.judge(run, found.rubric, lambda _: screening, lambda number: _scoring(repeats[number], found))
     path = _kept(ctx.workdir / "card.json", made)
     return StepResult({"passed": made.passed, "met": sum(one.passed for one in made.dimensions)}, {"card": path})

@@ -23,17 +23,17 @@ Inputs = dict[str, object]
 PER_WINDOW = ("dwell_within_target", "statistical_inefficiency", "sampled_ns", "planned_ns", "distance_mean_a")
 
 
-def design(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
+def vote_design(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     """An expert before there is a pipeline."""
     return _expert(root, spec, "design", wildcards) | {"pipeline": "", "results": {}}
 
 
-def pre(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
+def vote_pre(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     """An expert before the run."""
     return _expert(root, spec, "pre", wildcards) | {"pipeline": ready(root, spec, wildcards), "results": {}}
 
 
-def single(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
+def vote_single(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     """An expert after one guest, of which alone it is told."""
     (*_, rehearsal) = rehearsals(root, spec, wildcards)
     shown = _method(spec).diagnostics
@@ -42,13 +42,13 @@ def single(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     return _expert(root, spec, "post_single", wildcards) | {"pipeline": pipeline_text(rehearsal), "results": found}
 
 
-def post(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
+def vote_post(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     """An expert after the benchmark."""
     about = {"pipeline": ready(root, spec, wildcards), "results": _results(root, spec, wildcards)}
     return _expert(root, spec, "post_benchmark", wildcards) | about
 
 
-def write(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
+def pipeline_author(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     """The author: the context bundle of equation 5, as far as the method lets it see."""
     number, method = int(wildcards["trial"]), _method(spec)
     discussed = outcome_store.all_finished(root, spec, "discussion") if "discussion" in _stages(spec) else []
@@ -58,15 +58,15 @@ def write(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
         "contract": pipeline.__doc__ or "",
         "recommendations": recommendations,
     }
-    design = [f"design_{expert}" for expert in EXPERTS] if discussed else []
+    design = ["vote_design"] if discussed else []
     if number == 0 or not method.memory:
         inputs |= _found(root, spec, design, {})
         return inputs | {"pipeline": "", "critiques": {}, "history": []}
     before = {"trial": str(number - 1)}
     (closed,) = outcome_store.of_loop(root, spec, "close", before)
     trials = [from_json(Trial, each) for each in closed.outcome.result["trials"]]
-    panels = [f"{stem}_{expert}" for stem in ("pre", "single", "post") for expert in EXPERTS]
-    inputs |= _found(root, spec, [*design, "write", "criticise", *panels], before)
+    panels = ("vote_pre", "vote_single", "vote_post")
+    inputs |= _found(root, spec, [*design, "pipeline_author", "pipeline_critic", *panels], before)
     return inputs | {
         "pipeline": _last_reply(root, spec, before),
         "critiques": _critiques(root, spec, before, method),
@@ -74,11 +74,11 @@ def write(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     }
 
 
-def criticise(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
+def pipeline_critic(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     """The critic: the author's draft, of which nothing has run."""
-    (written,) = outcome_store.of_loop(root, spec, "write", wildcards)
+    (written,) = outcome_store.of_loop(root, spec, "pipeline_author", wildcards)
     about: Inputs = {"task": _task(root, spec), "contract": pipeline.__doc__ or ""}
-    about |= _found(root, spec, ["write"], wildcards)
+    about |= _found(root, spec, ["pipeline_author"], wildcards)
     return about | {"draft": written.outcome.result["reply"]}
 
 
@@ -92,10 +92,10 @@ def _found(root: Path, spec: Spec, rules: Sequence[str], wildcards: Wildcards) -
     return {cited_works.ROLE: to_json(works)} if works else {}
 
 
-def engineer(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
+def pipeline_engineer(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     """The Engineer: what the last rehearsal said, and what it tried before."""
     (last,) = outcome_store.of_loop(root, spec, "rehearse", {"trial": wildcards["trial"], "attempt": wildcards["fix"]})
-    made = outcome_store.of_loop(root, spec, "engineer", {"trial": wildcards["trial"]})
+    made = outcome_store.of_loop(root, spec, "pipeline_engineer", {"trial": wildcards["trial"]})
     rehearsed = outcome_store.of_loop(root, spec, "rehearse", {"trial": wildcards["trial"]})
     attempts = [
         {"answer": fix.outcome.result, "came_of_it": _after(rehearsed, fix)}
@@ -124,7 +124,7 @@ def _expert(root: Path, spec: Spec, mode: str, wildcards: Wildcards) -> Inputs:
     votes = {}
     if wildcards["turn"] != "1":
         for rule, agent in EXPERTS.items():
-            (vote,) = outcome_store.of_loop(root, spec, f"{stem}_{rule}", {**wildcards, "turn": "1"})
+            (vote,) = outcome_store.of_loop(root, spec, f"vote_{stem}", {**wildcards, "expert": rule, "turn": "1"})
             votes[agent] = vote.outcome.result
     return {"mode": mode, "task": _task(root, spec), "votes": votes}
 
@@ -150,7 +150,7 @@ def _last_reply(root: Path, spec: Spec, before: Wildcards) -> str:
     text = ready(root, spec, before)
     if text:
         return text
-    (written,) = outcome_store.of_loop(root, spec, "write", before)
+    (written,) = outcome_store.of_loop(root, spec, "pipeline_author", before)
     reply: str = written.outcome.result["reply"]
     return reply
 

@@ -18,7 +18,7 @@ _PIPELINE = {"pipeline": "pipeline.txt"}
 
 
 def ranges(definitions: Mapping[str, Definition]) -> dict[str, Sequence[str]]:
-    """Values of the wildcards. `training`, `held_out` and `experts` are none: rules ask for them as lists."""
+    """Values of the wildcards. `training` and `held_out` are none: rules ask for them as lists."""
     trials, settings = definitions["trials"], definitions["tasks"]
     training, held_out = list(trials["training"]), list(trials["held_out"])
     return {
@@ -30,7 +30,7 @@ def ranges(definitions: Mapping[str, Definition]) -> dict[str, Sequence[str]]:
         "turn": list(TURNS),
         "training": training,
         "held_out": held_out,
-        "experts": list(EXPERTS),
+        "expert": list(EXPERTS),
     }
 
 
@@ -56,8 +56,8 @@ def left_out(definitions: Mapping[str, Definition]) -> list[str]:
             "depends_on of trials"
         )
     without = {
-        "engineer": method.engineer,
-        "criticise": method.critic,
+        "pipeline_engineer": method.engineer,
+        "pipeline_critic": method.critic,
         **dict.fromkeys((*(asked.rule for asked in (*_PRE, *_POST)), "screen", "review"), method.panel),
         **dict.fromkeys((*(asked.rule for asked in _SINGLE), "examine"), method.each_guest),
     }
@@ -65,8 +65,7 @@ def left_out(definitions: Mapping[str, Definition]) -> list[str]:
 
 
 def _votes(stem: str, *wildcards: str, bounded: bool) -> tuple[AgentRule, ...]:
-    names = (*wildcards, "turn")
-    return tuple(AgentRule(f"{stem}_{rule}", agent, names, bounded=bounded) for rule, agent in EXPERTS.items())
+    return (AgentRule(f"vote_{stem}", ("expert", *wildcards, "turn"), bounded=bounded, asks="{expert}"),)
 
 
 def _part(
@@ -117,11 +116,17 @@ TRIALS = StageKind(
     schema="host_guest/trials",
     outputs={**_PIPELINE, "reputation": "reputation.json", "trials_plot": "trials.svg"},
     parts=(
-        _part("layer1", ("trial",), ("tasks", "write", "criticise"), run="trial_setup:looked_at", outputs=_PIPELINE),
+        _part(
+            "layer1",
+            ("trial",),
+            ("tasks", "pipeline_author", "pipeline_critic"),
+            run="trial_setup:looked_at",
+            outputs=_PIPELINE,
+        ),
         _part(
             "rehearse",
             ("trial", "attempt"),
-            ("tasks", "layer1", "engineer"),
+            ("tasks", "layer1", "pipeline_engineer"),
             run="trial_setup:rehearse",
             outputs=_PIPELINE,
         ),
@@ -168,9 +173,9 @@ TRIALS = StageKind(
         ),
     ),
     agents=(
-        AgentRule("write", "pipeline-writer", ("trial",), bounded=True),
-        AgentRule("criticise", "pipeline-critic", ("trial",), bounded=True),
-        AgentRule("engineer", "pipeline-engineer", ("trial", "fix"), bounded=True),
+        AgentRule("pipeline_author", ("trial",), bounded=True),
+        AgentRule("pipeline_critic", ("trial",), bounded=True),
+        AgentRule("pipeline_engineer", ("trial", "fix"), bounded=True),
         *_PRE,
         *_SINGLE,
         *_POST,

@@ -78,7 +78,7 @@ KIND = Kind(
                 "report": "report.json",
                 "trajectory": "trajectory.json",
             },
-            agents=(AgentRule("refinement", "refine", _PATTERN),),
+            agents=(AgentRule("refinement", _PATTERN),),
             builds_on=("refinement",),
             engine=_ENGINE,
         ),

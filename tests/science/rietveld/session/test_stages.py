@@ -102,7 +102,7 @@ def answered(left, report=None):
 
 def test_the_kind_has_its_stages_schemas_and_agent():
     assert [stage.name for stage in KIND.stages] == ["data", "refine", "series", "compare"]
-    assert KIND.stage("refine").agents[0].agent == "refine"
+    assert KIND.stage("refine").agents[0].agent({}) == "refinement"
     for stage in KIND.stages:
         document = documents.schema(stage.schema)
         Draft202012Validator.check_schema(document)

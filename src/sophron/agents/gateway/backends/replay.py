@@ -2,14 +2,17 @@
 
 import os
 from collections import deque
+from dataclasses import replace
 from difflib import SequenceMatcher, unified_diff
 from pathlib import Path
 
+from sophron.agents.documents.prompt import INTRODUCTION
 from sophron.agents.documents.request_json import by_digest, readable, request_digest, response_of
 from sophron.agents.gateway import audit
 from sophron.agents.gateway.audit import path_of
 from sophron.interfaces.json_object import JsonObject
 from sophron.interfaces.model import CampaignBackend, Model, ModelError, Request, Response
+from sophron.records import renames
 
 LONGEST_DIFFERENCE = 12  # lines
 LONGEST_LINE = 160
@@ -39,13 +42,21 @@ class Replay(CampaignBackend):
     def complete(self, request: Request, model: Model) -> Response:
         """The recorded answer; ModelError `absent` shows the nearest recorded request and the difference."""
         source = source_of(self.root, model)
+        path = path_of(source, request.step)
         if request.step not in self._answers:
-            self._answers[request.step] = _answers(path_of(source, request.step))
-        waiting = self._answers[request.step].get(request_digest(request))
+            self._answers[request.step] = _answers(path)
+        recorded = self._answers[request.step]
+        waiting = recorded.get(request_digest(request), recorded.get(request_digest(_before(request, path))))
         if not waiting:
-            path = path_of(source, request.step)
             raise ModelError("absent", _miss(path, request, used=waiting is not None), outcome="none")
         return response_of(waiting.popleft())
+
+
+def _before(request: Request, path: Path) -> Request:
+    """The request as it was recorded, if its step or its agent had another name then. path: of the recorded audit."""
+    agent = renames.AGENTS.get(request.agent, request.agent)
+    system = request.system.replace(INTRODUCTION.format(request.agent), INTRODUCTION.format(agent), 1)
+    return replace(request, step=path.parent.name, agent=agent, system=system)
 
 
 def source_of(root: Path, model: Model) -> Path:

@@ -20,11 +20,11 @@ from sophron.interfaces.rule_based_agent import Exchange, RuleOfThumb, ToolUser,
 from sophron.records import entry_points
 from sophron.records.errors import UserError
 
-GROUP = "sophron.heuristics"
+GROUP = "sophron.rule_based_agents"
 
 
 class Heuristic(ModelBackend):
-    """Answers by the rule that the registry `sophron.heuristics` has under the agent's name."""
+    """Answers by the rule that the registry `sophron.rule_based_agents` has under the agent's name."""
 
     name = "heuristic"
 

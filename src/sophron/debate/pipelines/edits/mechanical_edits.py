@@ -94,7 +94,7 @@ def repeated(fixes: Sequence[Edit]) -> bool:
 
 @dataclass(frozen=True)
 class Fix:
-    """An answer of the Engineer (`agents/engineer.schema.yaml`). edits: none if it gave up."""
+    """An answer of the Engineer (`agents/pipeline-engineer.schema.yaml`). edits: none if it gave up."""
 
     diagnosis: str
     action: Literal["edit", "give_up"]

@@ -3,11 +3,11 @@
 import pytest
 from agent_inputs import fitting, judged, verdict
 
-from sophron.agents.rule_based.verify import answer
+from sophron.agents.rule_based.explain import answer
 
 
 def verify(given, outcomes=(), criteria=()):
-    return fitting(answer({"verdict": given, "outcome": list(outcomes), "criteria": list(criteria)}), "verify")
+    return fitting(answer({"verdict": given, "outcome": list(outcomes), "criteria": list(criteria)}), "explain")
 
 
 @pytest.mark.parametrize(

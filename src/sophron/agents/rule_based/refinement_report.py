@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from sophron.agents.rule_based.input_checks import objects, read
-from sophron.agents.rule_based.refine_state import Climb
+from sophron.agents.rule_based.refinement_state import Climb
 from sophron.interfaces.json_object import UncheckedObject
 
 FEW_COUNTS_R_EXPECTED = 10.0

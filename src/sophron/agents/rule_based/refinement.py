@@ -7,9 +7,9 @@ The order (scale and background, cell, profile, atoms) and the caution are those
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
-from sophron.agents.rule_based import refine_report
+from sophron.agents.rule_based import refinement_report
 from sophron.agents.rule_based.input_checks import given, mapping, read
-from sophron.agents.rule_based.refine_state import Climb, Recipe, Rung, ToolResult, Turns, used
+from sophron.agents.rule_based.refinement_state import Climb, Recipe, Rung, ToolResult, Turns, used
 from sophron.interfaces.json_object import UncheckedObject
 from sophron.interfaces.model import ToolAnswer
 from sophron.interfaces.rule_based_agent import ToolUser, Use
@@ -44,7 +44,7 @@ def script(inputs: UncheckedObject) -> Generator[Sequence[Use], Sequence[ToolAns
     (told,) = yield from used(("report", {}))
     if not told.ok:
         raise ValueError(f"no cycle came to a fit ({told.hint})")
-    return refine_report.answer(told.report, climb)
+    return refinement_report.answer(told.report, climb)
 
 
 def _recipe(inputs: UncheckedObject) -> Recipe:

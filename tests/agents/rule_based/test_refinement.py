@@ -9,8 +9,8 @@ import pytest
 from crystals import CIF, SALT, SILICON
 
 from sophron.agents.gateway.backends.rule_based_backend import _exchanges
-from sophron.agents.rule_based.refine import script
-from sophron.agents.rule_based.refine_state import ToolResult, result_of
+from sophron.agents.rule_based.refinement import script
+from sophron.agents.rule_based.refinement_state import ToolResult, result_of
 from sophron.agents.step.conversation import converse
 from sophron.interfaces.model import Message, Request, Response, Text, ToolAnswer, ToolCall, Usage
 from sophron.interfaces.rietveld import Background, Instrument, Pattern, Phase, Setup
@@ -95,7 +95,7 @@ def refined(engine, tmp_path):
                 return Response(calls, "tool", Usage(), "test", "rule")
             return Response((Text(json.dumps(told)),), "end", Usage(), "test", "rule")
 
-        request = Request("refinement", "refine", 1, "", (Message("user", (Text(""),)),), {}, inputs)
+        request = Request("refinement", "refinement", 1, "", (Message("user", (Text(""),)),), {}, inputs)
         answered = converse(request, ask, lambda _: [], tools=DirectTools(session), most_calls=60)
         documents.validate(documents.Document(answered.answer, tmp_path), "agents/refinement")
         return answered.answer, session

@@ -5,7 +5,7 @@ import copy
 import pytest
 from agent_inputs import LIQUID, fitting, judged, verdict
 
-from sophron.agents.rule_based.report import answer
+from sophron.agents.rule_based.caveats import answer
 
 ETA = {
     "name": "viscosity",
@@ -25,7 +25,7 @@ def report(result, *, spec=LIQUID, verdicts=(), amendments=(), tries=(), unverif
         "tries": list(tries),
         "unverified": list(unverified),
     }
-    return fitting(answer(inputs), "report")
+    return fitting(answer(inputs), "caveats")
 
 
 def about(said, what):
