@@ -67,7 +67,7 @@ def test_scores_that_are_not_those_that_were_asked_for_are_asked_for_again(made,
         def score(self, run):
             return {"scores": super().score(run)["scores"][1:]}
 
-    with pytest.raises(UserError, match=r"score_case-1-one-1: scores must be .*; ask again: sophron agent reask"):
+    with pytest.raises(UserError, match=r"judge_score-1-one-1: scores must be .*; ask again: sophron agent reask"):
         Rounds(tmp_path, made, Forgetful([2]), 2).round(1)
 
 

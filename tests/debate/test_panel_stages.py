@@ -180,7 +180,9 @@ def test_by_option_reputations_are_drawn_and_the_draw_can_be_repeated(context, t
 
 def test_the_discussion_is_weighed_equally(context):
     found = [
-        upstream(f"design_{rule}", to_json(vote("uncertain", 0.3)), turn=turn) for rule in EXPERTS for turn in (1, 2)
+        upstream("vote_design", to_json(vote("uncertain", 0.3)), expert=expert, turn=turn)
+        for expert in EXPERTS
+        for turn in (1, 2)
     ]
     critique = fits(panel_stages.discussion(context(found)), "discussion")["critique"]
     assert (critique["label"], set(critique["reputations"].values())) == ("uncertain", {0.5})

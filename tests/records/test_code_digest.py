@@ -95,7 +95,7 @@ def test_a_file_in_another_folder_of_the_same_name_is_another_one(library):
 
 def test_prompts_are_listed_and_in_no_digest(library):
     before = code_digest.read_library()
-    (library / "workflow" / "agents" / "report.md").write_text("signed as the agent's own digest")
+    (library / "workflow" / "agents" / "caveats.md").write_text("signed as the agent's own digest")
     after = code_digest.read_library()
     assert code_digest.digests(after) == code_digest.digests(before)
     assert code_digest.changed(before, after, [code_digest.PROMPTS]) == ["sophron/workflow/agents/caveats.md"]
