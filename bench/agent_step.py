@@ -26,7 +26,7 @@ LIMIT_CPU_S = 0.35
 LIBRARIES = "import argparse, importlib.metadata, jsonschema, subprocess, yaml"
 FORBIDDEN = ("anthropic", "openai", "mcp", "numpy")
 STEP = (
-    "sophron agent run restart_files --gate approvals/gate.json --wildcard attempt=1 --answer {answer} --log l"
+    "sophron agent run checkpoint_management --gate approvals/gate.json --wildcard attempt=1 --answer {answer} --log l"
     " --digest {digest}"
 )
 
@@ -68,11 +68,11 @@ def main() -> int:
         if code:
             print(said)
             return 1
-        digest = digest_of(root, load(root / "campaign.yaml"), "restart_files")
+        digest = digest_of(root, load(root / "campaign.yaml"), "checkpoint_management")
         command = shlex.split(STEP.format(answer="results/restart-files-1.json", digest=digest))
         times: dict[str, list[tuple[float, float]]] = {"heuristic": [], "replay": [], "libraries": [], "python": []}
         for _ in range(args.rounds):
-            for kept in (root / "records" / "restart_files-1").glob("answer*.json"):
+            for kept in (root / "records" / "checkpoint_management-1").glob("answer*.json"):
                 kept.unlink()  # else it is not asked at all
             times["heuristic"].append(cpu_of(command, root))
             times["replay"].append(cpu_of(command, root, SOPHRON_AGENTS="replay"))

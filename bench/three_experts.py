@@ -36,7 +36,7 @@ AGENTS = "agents: {by_name: {checkpoint-management: {backend: anthropic}}}\n"
 def round_of(root: Path) -> float:
     """Wall seconds of one round; what an earlier one left is gone first."""
     for number in (1, 2, 3):
-        shutil.rmtree(root / "records" / f"restart_files-{number}", ignore_errors=True)
+        shutil.rmtree(root / "records" / f"checkpoint_management-{number}", ignore_errors=True)
         (root / TARGETS[number - 1]).unlink(missing_ok=True)
     begun = time.perf_counter()
     subprocess.run([*RUN, "--", *TARGETS], cwd=root, check=True, capture_output=True)

@@ -25,11 +25,11 @@ from loopback_peer import Turn
 from mutations import FAMILIES, mutate
 from record import record
 
-from sophron.agents.rule_based import pipeline_writer
+from sophron.agents.rule_based import pipeline_author
 from sophron.debate.pipelines.pipeline import Pipeline
 from sophron.science.host_guest.pipelines import dimer_pipeline
 
-AGENTS = "agents: {backend: heuristic, by_name: {pipeline-writer: {backend: anthropic}}}\n"
+AGENTS = "agents: {backend: heuristic, by_name: {pipeline-author: {backend: anthropic}}}\n"
 LIMITS = "limits: # signed with the plan: the ceilings of all steps must fit in\n"
 TIMEOUT_S = 3000.0
 
@@ -47,7 +47,7 @@ class ScriptedAuthor:
             path = self.root / "results" / "trials" / "review" / str(self.asked - 1) / "outcome.json"
             critique = json.loads(path.read_text())["result"]["critique"] if path.is_file() else {}
             told = {"pipeline": self.last, "critiques": {"post": critique}, "task": {}}
-            self.last = pipeline_writer.answer(told)["reply"]
+            self.last = pipeline_author.answer(told)["reply"]
         self.asked += 1
         return Turn(json.dumps({"reply": self.last, "summary": f"Reply {self.asked} of the transcript."}))
 

@@ -16,7 +16,7 @@ KEEPER = """\
 name: keeper
 role: work
 rank: 2
-output: screening
+output: judge-screen
 inputs:
   sample: {kind: json, about: "What it is about."}
 tools: [write_file]

@@ -20,7 +20,7 @@ DEFINITION = """\
 name: reader
 role: work
 rank: 2
-output: verify
+output: explain
 inputs:
   results: {{kind: folder, about: "What the steps left."}}
 tools: [read_file, run_command, toy__add]

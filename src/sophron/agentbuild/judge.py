@@ -43,7 +43,7 @@ class Opinion(Evidence):
 
 @dataclass(frozen=True)
 class Scoring:
-    """An answer of the scoring judge, `agents/scoring`."""
+    """An answer of the scoring judge, `agents/judge-score`."""
 
     scores: tuple[Opinion, ...]
 

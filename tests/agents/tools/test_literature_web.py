@@ -26,7 +26,7 @@ DEFINITION = """\
 name: reader
 role: work
 rank: 2
-output: verify
+output: explain
 inputs: {verdict: {kind: text, about: A verdict.}}
 tools: [literature, literature_web]
 grants: {hosts: [127.0.0.1]}
