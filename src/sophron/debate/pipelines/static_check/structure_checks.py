@@ -37,7 +37,7 @@ def structure(source: Source) -> Found:
 
 
 def own_result(source: Source) -> Found:
-    """Check that it writes its own result, by name or through `stage_file.reporting`."""
+    """Check that it writes its own result, by name or through `pipeline_api.reporting`."""
     named = any(text == source.stage.result for _, text in source.literals)
     reported = any(
         isinstance(node, ast.Call)

@@ -53,7 +53,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class DecouplingShape:
-    """The same for double decoupling. strengths, electrostatics, sterics: as in `legs.Lambdas`."""
+    """The same for double decoupling. strengths, electrostatics, sterics: as in `lambda_schedule.Lambdas`."""
 
     windows: int = 44
     charges: str = "shipped"
