@@ -113,7 +113,7 @@ def test_who_is_asked_and_what_its_programs_get(campaign):
     looked = review.collect(campaign.root, None, lambda _: [])
     words, page = review_text.render(looked), Page(review_page.render(looked)).words
     assert re.search(r"debug +heuristic +debug\n", words)
-    assert re.search(r"verify +ranked of rank 2 +explain\n", words)
+    assert re.search(r"explain +ranked of rank 2 +explain\n", words)
     assert "debug may use run_command; it and its programs get:" in words
     for line in (
         "network: YES, whatever this machine reaches",

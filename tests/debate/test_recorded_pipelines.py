@@ -45,10 +45,10 @@ def test_what_a_recorded_pipeline_takes_of_ours_is_there(name):
 
 def test_a_recorded_pipeline_of_the_dimer_runs(tmp_path):
     made = Pipeline.parse(recorded("lj_dimer"))
-    assert dimers.stage(made, 1, tmp_path)[1].result["status"] == "completed"
-    assert dimers.stage(made, 2, tmp_path, earlier=["stage_01"])[1].result["status"] == "completed"
+    assert dimers.stage(made, 1, tmp_path)[1].result.status == "completed"
+    assert dimers.stage(made, 2, tmp_path, earlier=["stage_01"])[1].result.status == "completed"
     window = dimers.stage(made, 3, tmp_path, window=0, earlier=["stage_01", "stage_02"])[1]
-    assert window.result["status"] == "completed"
+    assert window.result.status == "completed"
 
 
 def test_a_former_name_is_the_module_itself():

@@ -148,9 +148,9 @@ def test_what_the_campaign_found_may_be_cited_and_what_a_text_says_may_not(campa
     assert write(campaign) == (0, 1)
     loaded = spec.load(campaign.spec)
     # The author was told what the expert found, and both are beside its answer, which has the digest of the file.
-    assert [one["doi"] for one in agent_inputs.write(campaign.root, loaded, {"trial": "0"})["found_works"]] == [
-        BY_EXPERT
-    ]
+    assert [
+        one["doi"] for one in agent_inputs.pipeline_author(campaign.root, loaded, {"trial": "0"})["found_works"]
+    ] == [BY_EXPERT]
     (written,) = outcome_store.of_loop(campaign.root, loaded, "pipeline_author", {"trial": "0"})
     kept = written.files["found_works"]
     assert kept.parent == written.path.parent

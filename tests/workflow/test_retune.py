@@ -147,8 +147,8 @@ def test_the_campaign_of_a_retune_asks_what_the_trail_asked_but_for_one_model(ag
     found = spec.load(tmp_path / "rerun" / "campaign.yaml")
     assert found.data["agents"]["by_name"]["aud"] == NEW
     assert {name: one["backend"] for name, one in found.data["agents"]["by_name"].items() if name != "aud"} == {
-        "screen": "heuristic",
-        "score": "heuristic",
+        "judge-screen": "heuristic",
+        "judge-score": "heuristic",
         "optimize": "heuristic",
     }
     assert found.definition("sample")["cases"] == ["one", "kept"]

@@ -191,17 +191,19 @@ def _check_looked_up(root):
 def _check_told(root, method):
     """What the author of the next trial is told, and what an expert is shown of this one."""
     loaded = spec.load(root / "campaign.yaml")
-    told = agent_inputs.write(root, loaded, {"trial": "1"})
+    told = agent_inputs.pipeline_author(root, loaded, {"trial": "1"})
     assert bool(told["pipeline"]) == bool(told["history"]) == method.memory
     critiques = told["critiques"]
     assert bool(critiques.get("post")) == bool(critiques.get("pre")) == method.panel
     assert set(critiques.get("single", {})) == ({"weak", "strong"} if method.each_guest else set())
-    seen = agent_inputs.post(root, loaded, {"trial": "0", "turn": "1"})["results"]
+    seen = agent_inputs.vote_post(root, loaded, {"trial": "0", "turn": "1", "expert": "sampling"})["results"]
     assert ("diagnostics" in seen["guests"]["weak"]["stages"]["4"]) == method.diagnostics
     if method.memory and not method.panel:
         assert ("overlap" in json.dumps(critiques["executed"])) == method.diagnostics
     if method.each_guest:
-        alone = agent_inputs.single(root, loaded, {"trial": "0", "guest": "weak", "turn": "2"})
+        alone = agent_inputs.vote_single(
+            root, loaded, {"trial": "0", "guest": "weak", "turn": "2", "expert": "sampling"}
+        )
         assert (set(alone["results"]["guests"]), alone["results"]["scores"]) == ({"weak"}, None)
         assert len(alone["votes"]) == len(EXPERTS)
 

@@ -17,7 +17,7 @@ from sophron.records import SPEC_NAME, code_digest, core_hours, process_identity
 from sophron.records.canonical_json import digest, file_digest
 from sophron.records.errors import Refused
 from sophron.records.files import read_bytes, read_json
-from sophron.records.typed_json import from_json
+from sophron.records.typed_json import from_json, left_out
 
 FOLDER = "approvals"
 LOG = "log"
@@ -97,7 +97,7 @@ class ApprovalRecord:
     kind_folder: str | None = None
     loaded: Sequence[str] = ()
     shell: Sequence[str] = ("", "")
-    names: int = 1
+    names: int = left_out(1)
     agents: Mapping[str, Mapping[str, str] | str] = field(default_factory=dict)
     service_ceilings: Mapping[str, int] = field(default_factory=dict)
     resources: Sequence[str] = ()

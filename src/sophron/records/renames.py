@@ -51,7 +51,9 @@ def agent_now(name: str) -> str:
 
 def answer_now(schema: str, agent: str) -> str:
     """What the schema `schema` of the answers of `agent` is called now."""
-    return agent if ANSWERS.get(agent) == schema else schema
+    if ANSWERS.get(agent) == schema:
+        return agent
+    return next((now for now, before in ANSWERS.items() if before == schema), schema)
 
 
 def steps(step: str) -> Iterator[str]:

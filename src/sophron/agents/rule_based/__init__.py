@@ -1,8 +1,8 @@
 """Rules of thumb, one module an agent: deterministic answers from the inputs alone, with no language model."""
 
 __all__ = [
-    "amend", "checkpoint_management", "debug", "design", "design_draft", "example_specs", "experts", "failure_table",
-    "input_checks", "longer_sampling", "omissions", "optimize", "optimize_recipe", "pipeline_critic",
-    "pipeline_engineer", "pipeline_writer", "plan", "reference_diff", "refine", "refine_report", "refine_state",
-    "report", "request_parsing", "resume", "score", "screen", "verify", "vote_rules",
+    "amend", "caveats", "checkpoint_management", "debug", "design", "design_draft", "example_specs", "experts",
+    "explain", "failure_table", "input_checks", "judge_score", "judge_screen", "longer_sampling", "omissions",
+    "optimize", "optimize_recipe", "pipeline_author", "pipeline_critic", "pipeline_engineer", "plan", "reference_diff",
+    "refinement", "refinement_report", "refinement_state", "request_parsing", "resume", "vote_rules",
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -40,6 +41,15 @@ class Interaction:
     epsilon_kcal_per_mol: float
     sigma_a: float
     bound_within_a: float
+
+
+@dataclass(frozen=True)
+class Corrections:
+    """What corrections of a binding free energy read of a task; a pipeline may hand on no more than this."""
+
+    symmetry: Symmetry
+    ph: float = math.nan
+    protonation: Protonation | None = None
 
 
 @dataclass(frozen=True)

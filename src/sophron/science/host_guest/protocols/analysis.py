@@ -18,7 +18,7 @@ from sophron.science.estimators.thermodynamic_cycle import Term, total
 from sophron.science.host_guest.protocols.apr_setup import Experiment
 from sophron.science.host_guest.protocols.restrained_system import Site
 from sophron.science.host_guest.sampling.samples import Sampled
-from sophron.science.host_guest.task_metadata import Protonation, Symmetry, TaskMetadata
+from sophron.science.host_guest.task_metadata import Corrections, Protonation, Symmetry
 
 F = TypeVar("F")
 
@@ -89,7 +89,7 @@ def corrected(
 
     sampled, found: of the chain that has the unrestrained guest in its first window.
     """
-    given = from_json(TaskMetadata, task)
+    given = from_json(Corrections, task)
     symmetry = _symmetry(bound, sampled, found, given.symmetry)
     if isinstance(symmetry, Refusal):
         return symmetry
