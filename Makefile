@@ -57,10 +57,10 @@ demo: $(VENV)/.installed-md ## Run campaigns/lj-liquid-viscosity to a verified v
 	@sophron answer $(DEMO)
 
 test: $(VENV)/.installed-dev ## Run the tests
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) $(PYTEST_ARGS)
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
 test-slow: $(VENV)/.installed-dev ## Run the tests that take minutes each: whole loops, kills, the wheel
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) -m 'slow and not queues' $(PYTEST_ARGS)
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal -m 'slow and not queues' $(PYTEST_ARGS)
 
 test-queues: $(VENV)/.installed-hpc ## Run the tests of executors and queues, on a private Slurm (as root; Debian: slurm-wlm munge openssh-server)
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) -m 'queues or not queues' tests/cross_backend tests/warm_workers \

@@ -19,6 +19,7 @@ from sophron.science.host_guest.systems import systems
 from . import dimers
 
 pytest.importorskip("openmm", reason="OpenMM is not installed: pip install 'sophron[chem]'")
+pytestmark = pytest.mark.slow
 EPSILON = {"faint": 0.3, "fair": 1.4, "sticky": 12.0}
 """The last one does not leave in so short a run."""
 LIBRARY = screen_campaign.Library(

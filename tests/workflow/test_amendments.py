@@ -28,6 +28,7 @@ ADDED = [
 ]
 
 
+@pytest.mark.slow
 def test_exactly_the_amended_stages_and_their_descendants_run_again(tmp_path, monkeypatch):
     toy.plan_here(monkeypatch)
     monkeypatch.setattr(toy, "BASICS", [*toy.BASICS, "--quiet", "all"])

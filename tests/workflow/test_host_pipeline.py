@@ -94,6 +94,7 @@ def test_overridden_resources_do_not_change_the_plan(host):
     assert plan_with(host, RESOURCES.replace("600", "900")).hash == before.hash
 
 
+@pytest.mark.slow
 def test_it_runs_to_its_table_and_then_has_nothing_to_do(host, capsys):
     approve(host, capsys)
     done = snakemake("--cores", "2")

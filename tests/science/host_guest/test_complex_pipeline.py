@@ -76,7 +76,7 @@ GONE = complex_pipeline.DecouplingShape(
     [
         pytest.param(SHORT, 5, 4, id="pulled"),
         pytest.param(replace(SHORT, together=2), 3, 4, id="exchanged"),
-        pytest.param(GONE, 11, 11, id="decoupled"),
+        pytest.param(GONE, 11, 11, id="decoupled", marks=pytest.mark.slow),
         pytest.param(replace(GONE, together=4), 3, 11, id="decoupled-exchanged", marks=pytest.mark.slow),
     ],
 )
