@@ -77,11 +77,12 @@ def test_the_seed_is_that_of_the_campaign_and_not_of_the_trial(context):
 
 def test_the_same_of_the_trial_before_is_taken_over(context):
     first = execute_stage_file.execute(context("one"))
-    before = UpstreamStep("prepare", {"trial": "0", "guest": "a"}, first.result, first.files)
+    before = UpstreamStep("prepare", {"trial": "0", "guest": "a"}, first.result, first.files, tools={"openmm": "7.7"})
     folder = context("two", previous={"prepare": [before]})
     second = execute_stage_file.execute(folder)
     assert second.result == first.result
     assert second.files["left"].read_bytes() == first.files["left"].read_bytes()
+    assert second.tools == {"openmm": "7.7"}  # what the reused result was computed with, not what is installed
     assert not (folder.workdir / "stage_01").exists()  # nothing ran
     failed = replace(before, result={**first.result, "status": "failed"})
     execute_stage_file.execute(replace(context("three"), previous={"prepare": [failed]}))

@@ -6,7 +6,7 @@ import pytest
 
 from sophron.debate.pipelines.edits import mechanical_edits
 from sophron.debate.pipelines.pipeline import Pipeline
-from sophron.debate.trials import trial_setup
+from sophron.debate.trials import execute_stage_file, trial_setup
 from sophron.interfaces.kind import StepContext, UpstreamStep
 from sophron.records.documents import Document, validate
 
@@ -71,6 +71,7 @@ def test_a_crash_is_told_and_the_fix_of_it_comes_through(rehearsed):
     assert "name 'Path' is not defined" in crashed.result["said"]
     ready = rehearsed(broken(*NO_PATH), [fix(0, IMPORT), fix(1, action="give_up")], attempt=1)
     assert ready.result == {"state": "ready", "file": "", "said": "", "windows": 12}
+    assert crashed.tools == ready.tools == execute_stage_file.versions() != {}
     mended = Pipeline.parse(ready.files["pipeline"].read_text())
     assert mended.files["01_prep.py"] == broken(*NO_PATH).files["01_prep.py"].replace(*IMPORT[1:])
 
@@ -114,6 +115,7 @@ def test_what_layer1_rejected_is_not_rehearsed(rehearsed):
 
 def test_more_windows_than_were_signed_end_the_trial(rehearsed):
     step = rehearsed(dimers.pipeline(), most_windows=11)
+    assert step.tools == {}  # nothing ran
     assert (step.result["state"], step.result["said"]) == ("stuck", "12 windows are more than the signed 11")
 
 

@@ -40,7 +40,7 @@ class UpstreamStep:
 
     stage: its stage, or the part or agent rule of this step's own stage; result: the validated typed result of its
     outcome, or the agent's answer; files: output name -> absolute path; failed: why it failed, for a part or
-    an agent rule whose failures are the loop's to judge; result is empty then.
+    an agent rule whose failures are the loop's to judge; result is empty then; tools: program -> version.
     """
 
     stage: str
@@ -48,6 +48,7 @@ class UpstreamStep:
     result: JsonObject
     files: Mapping[str, Path]
     failed: str | None = None
+    tools: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

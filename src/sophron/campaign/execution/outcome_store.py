@@ -260,7 +260,9 @@ def stands(path: Path, entry: OutputFile) -> bool:
 
 def as_upstream(steps: Mapping[str, list[Finished]]) -> dict[str, list[UpstreamStep]]:
     """The same as stage functions see it."""
-    return {
-        name: [UpstreamStep(name, one.wildcards, one.outcome.result, one.files, one.outcome.reason) for one in found]
-        for name, found in steps.items()
-    }
+
+    def upstream(name: str, step: Finished) -> UpstreamStep:
+        made = step.outcome
+        return UpstreamStep(name, step.wildcards, made.result, step.files, made.reason, made.tools)
+
+    return {name: [upstream(name, step) for step in found] for name, found in steps.items()}

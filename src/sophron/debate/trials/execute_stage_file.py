@@ -45,7 +45,7 @@ def execute(ctx: StepContext) -> StepResult:
     same = [one for one in ctx.previous.get(ctx.stage, []) if one.result["key"] == key]
     if same and same[0].result["status"] == "completed":
         files = {name: _copied(path, ctx.workdir / path.name) for name, path in same[0].files.items()}
-        return StepResult(same[0].result, files)
+        return StepResult(same[0].result, files, same[0].tools)
     made = work(
         ctx,
         pipeline,
@@ -136,11 +136,11 @@ def _left(
     failure = executed.said.get("failure") if executed else None
     seed = made.seed if made else None
     about = {"status": status, "key": key, "seed": seed, "delta_g_kcal_per_mol": number, "failure": failure}
-    return StepResult(about, {"left": archive, "executed": path}, _versions() if executed else {})
+    return StepResult(about, {"left": archive, "executed": path}, versions() if executed else {})
 
 
-def _versions() -> dict[str, str]:
-    """Name -> version of what a stage file may compute with."""
+def versions() -> dict[str, str]:
+    """Return name -> version of what a stage file may compute with."""
     found = {}
     for name in LIBRARIES:
         with contextlib.suppress(metadata.PackageNotFoundError):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -129,6 +129,7 @@ def _run_through(ctx: StepContext, pipeline: Pipeline, number: int) -> StepResul
         most = ctx.definition["most_windows"]
         return _rehearsed(ctx, "stuck", pipeline.reply, f"{pipeline.windows} windows are more than the signed {most}")
     earlier: dict[str, Path] = {}
+    tools = execute_stage_file.versions()
     # The attempts share the session; the three stages share what one attempt has.
     until = time.monotonic() + mechanical_edits.SESSION_S / (ctx.definition["attempts"] + 1)
     for stage in STAGES[:3]:
@@ -140,9 +141,11 @@ def _run_through(ctx: StepContext, pipeline: Pipeline, number: int) -> StepResul
         work = replace(work, ns_per_window=min(work.ns_per_window, REHEARSED_NS))
         executed = stage_sandbox.run(work, choose())
         if not executed.completed:
-            return _rehearsed(ctx, "stuck" if last else "crashed", pipeline.reply, _said(executed), stage.file)
+            return _rehearsed(
+                ctx, "stuck" if last else "crashed", pipeline.reply, _said(executed), file=stage.file, tools=tools
+            )
         earlier[stage.folder] = work.workdir
-    return _rehearsed(ctx, execute_stage_file.READY, pipeline.reply, "")
+    return _rehearsed(ctx, execute_stage_file.READY, pipeline.reply, "", tools=tools)
 
 
 def _said(executed: stage_sandbox.Executed) -> str:
@@ -151,11 +154,14 @@ def _said(executed: stage_sandbox.Executed) -> str:
     return f"{why}\n{executed.measured.stderr_tail}"[-4000:]
 
 
-def _rehearsed(ctx: StepContext, state: str, reply: str, said: str, file: str = "") -> StepResult:
+def _rehearsed(
+    ctx: StepContext, state: str, reply: str, said: str, *, file: str = "", tools: Mapping[str, str] | None = None
+) -> StepResult:
     path = ctx.workdir / PIPELINE_NAME
     atomic.write_text(path, reply)
     windows = Pipeline.parse(reply).windows if reply else 0
-    return StepResult({"state": state, "file": file, "said": said, "windows": windows}, {"pipeline": path})
+    about = {"state": state, "file": file, "said": said, "windows": windows}
+    return StepResult(about, {"pipeline": path}, tools or {})
 
 
 def _in_order(steps: Sequence[UpstreamStep], wildcard: str) -> list[UpstreamStep]:
