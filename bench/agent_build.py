@@ -15,7 +15,7 @@ from sophron.agentbuild.iteration import Iteration
 from sophron.cli import _probes
 from sophron.kinds.agent_build import campaign_adapter, rehearsal
 from sophron.records.documents import load_json
-from sophron.records.package_data import resource
+from sophron.records.paths import resource
 
 ITERATIONS = 12
 

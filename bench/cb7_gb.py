@@ -15,7 +15,7 @@ from typing import Any
 from record import record
 
 from sophron.records import documents
-from sophron.records.atomic import write_json
+from sophron.records.files import write_json
 from sophron.science.estimators.refusal import Refusal
 from sophron.science.host_guest.preparation.complex_builder import build, read_task
 from sophron.science.host_guest.protocols import analysis, apr_setup, seeding

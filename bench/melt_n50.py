@@ -19,7 +19,7 @@ from kills import campaign
 from record import record
 
 from sophron.records.documents import load_yaml
-from sophron.records.package_data import resource
+from sophron.records.paths import resource
 
 RATES, REPLICAS = ("0.005", "0.01"), 2
 LEFT_OUT = ("too-few-replicas", "error-out-of-reach")

@@ -23,7 +23,7 @@ from large_campaign import REPLICAS, spec, steps
 from record import record
 
 from sophron.campaign.spec.spec import load
-from sophron.records.step_identity import FIELD
+from sophron.records.digests import SHELL_FIELD
 
 MOST_MS = 50
 IMPORTS = "from pathlib import Path; import sophron.cli.stage; import sophron.campaign.execution.run_step"
@@ -37,7 +37,7 @@ require_approved(Claim("produce", {digest!r}, "produce", {{"replica": "7"}}, {ar
 def call(root: Path) -> str:
     """The program that asks for one step of production."""
     signed = json.loads(json.loads((root / "approvals" / "gate.json").read_bytes())["record"])
-    argv = [FIELD.sub("1", word) for word in shlex.split(signed["rules"]["produce"])[1:]]
+    argv = [SHELL_FIELD.sub("1", word) for word in shlex.split(signed["rules"]["produce"])[1:]]
     digest = load(root / "campaign.yaml").definition_digest("produce")
     return CALL.format(digest=digest, argv=argv, root=str(root))
 

@@ -23,7 +23,7 @@ from record import record
 from sophron.campaign.approval import approve
 from sophron.campaign.execution import campaign_lock
 from sophron.cli import _probes
-from sophron.records.package_data import resource
+from sophron.records.paths import resource
 
 REPLICAS = "01"
 

@@ -19,7 +19,7 @@ from kills import campaign, finish
 from melt import result
 from record import record
 
-from sophron.records.package_data import resource
+from sophron.records.paths import resource
 
 
 def spec() -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sophron.records.package_data import resource
+from sophron.records.paths import resource
 
 RULES = sorted((resource("workflow") / "rules").glob("*.smk"))
 NEEDED = {

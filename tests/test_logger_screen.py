@@ -22,7 +22,7 @@ from snakemake_logger_plugin_sophron import LogHandler, LogHandlerSettings
 from sophron.campaign.snakefile import onstart
 from sophron.cli import _live, _status
 from sophron.records import documents
-from sophron.records.package_data import resource
+from sophron.records.paths import resource
 
 
 @pytest.fixture(name="campaign")

@@ -15,7 +15,7 @@ from typing import Any
 
 from snakemake_executor_plugin_dpdispatcher.identity import Step
 from snakemake_executor_plugin_dpdispatcher.site import Site, load
-from sophron.records import clock, jsonl
+from sophron.records import clock, files
 
 FORM = 1
 MARKER = "DPDISP_DONE"  # Superscientist, appendix B.4: written when a job has ended; here it holds the exit code
@@ -64,13 +64,13 @@ class Batch:
 
     def submitted(self, job: Any) -> None:
         """Note the scheduler's id of a job."""
-        jsonl.append(self.path, {"job": job.job_hash, "id": str(job.job_id)}, sync=True)
+        files.append_json_line(self.path, {"job": job.job_hash, "id": str(job.job_id)}, sync=True)
 
     def settle(self, task: Task, how: str) -> None:
         """Note that Snakemake knows how `task` ended: no driver has to look for it again."""
         if not task.settled:
             task.settled = how
-            jsonl.append(self.path, {"task": task.ident, "settled": how, "time": clock.isoformat()})
+            files.append_json_line(self.path, {"task": task.ident, "settled": how, "time": clock.isoformat()})
 
     def close(self) -> None:
         """Put the record away: all its tasks are settled."""
@@ -106,7 +106,7 @@ def create(folder: Path, site: Site, tasks: Sequence[Task], made: Sequence[Any],
         "submission": {key: value for key, value in submission.serialize().items() if key != "machine"},
         "tasks": [{"ident": task.ident, "steps": task.steps, "attempt": task.attempt} for task in tasks],
     }
-    jsonl.append(path, record, sync=True)
+    files.append_json_line(path, record, sync=True)
     return Batch(path, submission, list(tasks), created, root, jobs=submission.belonging_jobs)
 
 
@@ -119,7 +119,7 @@ def open_batches(folder: Path, site: Site) -> list[Batch]:
 
 
 def _read(path: Path, site: Site) -> Batch | None:
-    records, _ = jsonl.read(path)
+    records, _ = files.read_json_lines(path)
     if not records or records[0].get("form") != FORM:
         return None  # torn before anything was submitted
     first, *later = records

@@ -20,7 +20,7 @@ from snakemake_executor_plugin_dpdispatcher.requests import Request
 from snakemake_executor_plugin_dpdispatcher.site import Site, configuration, load
 from sophron.records import SPEC_NAME, retry
 from sophron.records.retry import Pauses
-from sophron.records.secret_filter import is_secret
+from sophron.records.secret_keys import is_secret
 
 SUBMIT_PAUSES = Pauses(attempts=5, first_s=1, longest_s=8)
 MOST_IN_ARRAY = 1000  # Slurm's default MaxArraySize is 1001

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from sophron.records.secret_filter import is_secret
+from sophron.records.secret_keys import is_secret
 
 # sbatch inside a Slurm job would inherit that job's shape.
 OUTER_JOB = re.compile(r"SLURM_(?!CONF$)|SLURMD_")

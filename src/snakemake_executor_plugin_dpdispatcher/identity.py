@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sophron.records.canonical_json import digest
+from sophron.records.digests import digest
 
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 

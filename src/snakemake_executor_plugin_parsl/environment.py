@@ -5,7 +5,7 @@ import re
 import shlex
 from collections.abc import Mapping
 
-from sophron.records.secret_filter import WORDS
+from sophron.records.secret_keys import WORDS
 
 # Where programs, libraries and modules are, who and if one is, how text is written, and what the clients of the
 # schedulers read. Everything else stays with the driver: keys and tokens have any name.

@@ -10,7 +10,7 @@ from typing import Any
 from parsl.jobs.states import JobState, JobStatus
 from parsl.providers.base import ExecutionProvider
 
-from sophron.records import jsonl, process_identity
+from sophron.records import files, process_identity
 from sophron.records.file_lock import FileLock, LockHeldError
 
 GONE_S = 60.0  # a scheduler takes its time to end a job: KillWait of Slurm is 30 s
@@ -32,7 +32,7 @@ class Blocks:
             if provider == "local"
             else {}
         )
-        jsonl.append(self.path, {"provider": provider, "block": block, **here})
+        files.append_json_line(self.path, {"provider": provider, "block": block, **here})
 
     def close(self) -> None:
         """Note that all blocks were given back."""
@@ -53,7 +53,7 @@ def give_back(folder: Path, providers: Mapping[str, ExecutionProvider]) -> list[
         except LockHeldError:
             continue  # that driver lives
         with lock:
-            records, _ = jsonl.read(path)
+            records, _ = files.read_json_lines(path)
             mine = [one for one in records if one["provider"] in providers]
             for name in {one["provider"] for one in mine}:
                 these = [one for one in mine if one["provider"] == name]

@@ -11,7 +11,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 
 from sophron.campaign.state import projector
 from sophron.records import events, process_identity
-from sophron.records.step_identity import step_name
+from sophron.records.digests import step_name
 
 ACTOR = "snakemake"
 # The shell lines of our rules. A host pipeline may call a rule as it likes, but its line is a part of the plan.

@@ -9,7 +9,7 @@ from sophron.interfaces.kind import StepContext, UpstreamStep
 from sophron.kinds.agent_build import agent_inputs, stages
 from sophron.kinds.agent_build.kind import BUILD, ranges
 from sophron.records import documents
-from sophron.records.atomic import write_json, write_text
+from sophron.records.files import write_json, write_text
 from sophron.records.typed_json import to_json
 
 RUBRIC = """\

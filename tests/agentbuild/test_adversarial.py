@@ -10,7 +10,7 @@ from sophron.agentbuild import judge, rubric
 from sophron.agentbuild.case_run import CaseRun
 from sophron.agentbuild.curriculum import p_strict
 from sophron.records.documents import load_yaml
-from sophron.records.package_data import resource
+from sophron.records.paths import resource
 
 RUBRIC = rubric.read(load_yaml(resource("contracts", "rietveld-snr", "rubric.yaml")))
 

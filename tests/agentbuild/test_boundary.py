@@ -5,7 +5,7 @@ import difflib
 import pytest
 
 from sophron.agentbuild import aud, contract, mutation, word_overlap
-from sophron.records.package_data import resource
+from sophron.records.paths import resource
 
 KNOWLEDGE = """# How it is done
 

@@ -8,8 +8,8 @@ from sophron.agentbuild import aud, contract, helper_server
 from sophron.agents.tools.mcp_client import Server
 from sophron.agents.tools.toolbox import Toolbox
 from sophron.interfaces.model import ToolCall
-from sophron.records.atomic import write_json
-from sophron.records.package_data import resource
+from sophron.records.files import write_json
+from sophron.records.paths import resource
 from sophron.sandbox import self_mount
 from sophron.sandbox.choose import choose
 

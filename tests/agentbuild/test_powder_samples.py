@@ -5,7 +5,7 @@ import json
 import pytest
 
 from sophron.agentbuild import contract, samples
-from sophron.records.package_data import resource
+from sophron.records.paths import resource
 
 MADE = contract.load(resource("contracts", "rietveld-snr"))
 

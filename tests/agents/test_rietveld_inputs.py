@@ -18,8 +18,8 @@ from sophron.campaign.approval import amendment_journal
 from sophron.campaign.planning import agent_definitions
 from sophron.interfaces.rietveld import Background, Instrument, Pattern, Phase, Setup
 from sophron.records import documents, events
-from sophron.records.atomic import write_json
-from sophron.records.canonical_json import file_digest
+from sophron.records.digests import file_digest
+from sophron.records.files import write_json
 from sophron.science.rietveld.rietx_engine import Rietx
 from sophron.science.rietveld.session import sample as samples
 

@@ -17,7 +17,7 @@ from sophron.campaign.review import review, review_page
 from sophron.campaign.spec import amendment_draft
 from sophron.campaign.spec.spec import load
 from sophron.records import approvals
-from sophron.records.atomic import write_text
+from sophron.records.files import write_text
 
 pytestmark = pytest.mark.skipif(browser.PROGRAM is None, reason="chromium is not installed")
 

@@ -13,7 +13,7 @@ from sophron.campaign.report import crate
 from sophron.campaign.report.crate_graph import Graph
 from sophron.campaign.report.report import Answer
 from sophron.campaign.spec.spec import load
-from sophron.records.canonical_json import file_digest
+from sophron.records.digests import file_digest
 
 
 @pytest.fixture(scope="module")

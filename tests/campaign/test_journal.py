@@ -10,7 +10,7 @@ import toy
 from sophron.campaign.approval import amend, amendment_journal, approve, known_signers
 from sophron.campaign.execution import campaign_lock
 from sophron.campaign.spec import amendment_draft
-from sophron.records import approvals, atomic
+from sophron.records import approvals, files
 from sophron.records.errors import UserError
 
 DURABLE = ("move", "write_json", "write_text", "create_bytes")
@@ -44,7 +44,7 @@ def die_at(monkeypatch, number):
     """Die before durable write `number` of the journal; the number of writes seen is left in the list."""
     seen = []
     for name in DURABLE:
-        whole = getattr(atomic, name)
+        whole = getattr(files, name)
 
         def write(*arguments, whole=whole):
             seen.append(arguments)

@@ -12,8 +12,8 @@ import toy
 from sophron.campaign.approval import amend
 from sophron.campaign.planning import plan
 from sophron.campaign.spec import amendment_draft, spec
+from sophron.records.digests import step_identity
 from sophron.records.errors import UserError
-from sophron.records.step_identity import identity
 
 PROFILE = """\
 cores: 7
@@ -77,7 +77,7 @@ def test_every_step_is_in_the_plan_once_and_sorted(tmp_path, monkeypatch):
     assert names == sorted(["a", "b-0", "b-1", "c", "caveats", "d", "e", "f", "report", *services])
     lines = made.listing.splitlines()
     assert lines == sorted(lines)
-    assert lines == sorted(identity(step.rule, step.shell, step.digest, step.wildcards) for step in made.steps)
+    assert lines == sorted(step_identity(step.rule, step.shell, step.digest, step.wildcards) for step in made.steps)
     assert made.counts()["b", "b"] == 2
     assert next(iter(made.counts())) == ("a", "a")
     assert list(made.counts())[-1] == ("report", "report")

@@ -10,8 +10,8 @@ import toy
 from sophron.campaign.planning import plan
 from sophron.campaign.spec import spec
 from sophron.records import approvals
+from sophron.records.digests import SHELL_FIELD, is_listed, step_identity
 from sophron.records.errors import Refused
-from sophron.records.step_identity import FIELD, contains, identity
 from sophron.records.typed_json import to_json
 
 REPLICAS = 60
@@ -45,10 +45,10 @@ def test_each_step_of_a_long_plan_is_found_and_one_beyond_it_is_refused(tmp_path
     assert made.excess() == []
     signed = here.sign()
     listing = approvals.gate_path(here.root).parent / "plans" / f"{signed['steps']}.steps"
-    assert all(contains(listing, step.identity) for step in made.steps)
+    assert all(is_listed(listing, step.identity) for step in made.steps)
     shell, digest = signed["rules"]["produce"], spec.load(here.spec).definition_digest("produce")
-    assert not contains(listing, identity("produce", shell, digest, {"replica": str(REPLICAS)}))
-    argv = [FIELD.sub("1", word) for word in shlex.split(shell)[1:]]
+    assert not is_listed(listing, step_identity("produce", shell, digest, {"replica": str(REPLICAS)}))
+    argv = [SHELL_FIELD.sub("1", word) for word in shlex.split(shell)[1:]]
     last = approvals.Claim("produce", digest, "produce", {"replica": str(REPLICAS - 1)}, argv)
     assert to_json(approvals.require_approved(last, here.root).record) == signed
     with pytest.raises(Refused, match=f"the step produce-{REPLICAS} is not in the signed plan"):

@@ -17,7 +17,7 @@ from sophron.campaign.spec.criteria import Comparison
 from sophron.campaign.spec.spec import load
 from sophron.interfaces.kind import StageKind
 from sophron.records import approvals
-from sophron.records.canonical_json import file_digest
+from sophron.records.digests import file_digest
 from sophron.records.typed_json import from_json
 
 EVIL_SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script><circle r="5"/></svg>'

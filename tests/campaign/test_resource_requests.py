@@ -10,9 +10,9 @@ from sophron.campaign.snakefile import snakefile_api
 from sophron.campaign.spec import spec
 from sophron.campaign.spec.stage_resources import Mechanical
 from sophron.cli import main
-from sophron.records.canonical_json import canonical_bytes
+from sophron.records.digests import canonical_bytes
 from sophron.records.errors import UserError
-from sophron.records.package_data import resource
+from sophron.records.paths import resource
 
 ONE = "results/a/outcome.json"
 SHIPPED = profiles.names()

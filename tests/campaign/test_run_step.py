@@ -13,7 +13,7 @@ import toy
 from sophron.campaign.execution import environment_faults, outcome_store, run_step
 from sophron.campaign.spec import spec, stage_resources
 from sophron.records import approvals, core_hours
-from sophron.records.canonical_json import file_digest
+from sophron.records.digests import file_digest
 
 
 @pytest.fixture

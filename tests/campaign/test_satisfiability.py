@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from sophron.campaign.scaffold import campaign_folder
 from sophron.campaign.spec import criteria, criteria_review, published_value, satisfiability, spec
-from sophron.records.package_data import resource
+from sophron.records.paths import resource
 
 SCHEMAS = {
     "x": {"type": "number"},

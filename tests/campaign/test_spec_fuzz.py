@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from sophron.campaign.spec import spec
-from sophron.records.canonical_json import canonical_bytes
+from sophron.records.digests import canonical_bytes
 from sophron.records.errors import UserError
 
 SMOKE = (Path(__file__).parent.parent / "data" / "smoke" / "campaign.yaml").read_bytes()

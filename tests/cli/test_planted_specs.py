@@ -7,7 +7,7 @@ from sophron.campaign.planning.plan import Plan
 from sophron.campaign.spec.spec import load
 from sophron.cli import _probes
 from sophron.records.errors import UserError
-from sophron.records.package_data import resource
+from sophron.records.paths import resource
 
 LIQUID, MELT, SIC = "lj-liquid-viscosity", "kg-melt-viscosity", "sic-conductivity"
 PLACE = '      - id: error\n        expression: "viscosity_relative_error < 0.02"'

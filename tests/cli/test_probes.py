@@ -13,7 +13,7 @@ from sophron.campaign.spec.spec import load
 from sophron.cli import _probes, main
 from sophron.interfaces.probe import Finding
 from sophron.records import entry_points
-from sophron.records.package_data import resource
+from sophron.records.paths import resource
 
 PITFALL = """\
 id: {id}

@@ -18,9 +18,10 @@ from sophron.debate.pipelines.pipeline import Pipeline
 from sophron.debate.trials import panel_stages
 from sophron.debate.trials.scores import compare
 from sophron.debate.trials.trial_loop import Bounds, Guest, Trial, standing
-from sophron.records import atomic, documents, jsonl
-from sophron.records.package_data import resource
-from sophron.records.step_identity import step_name
+from sophron.records import documents
+from sophron.records.digests import step_name
+from sophron.records.files import append_json_line, write_bytes, write_json
+from sophron.records.paths import resource
 from sophron.records.typed_json import to_json
 
 TRAINING = ("weak", "middle", "strong")
@@ -53,12 +54,12 @@ def put(root, loaded, name, wildcards, /, result, **files):
     entries = {}
     for output, file in unit.outputs.items():
         content = files.get(output, "").encode()
-        atomic.write_bytes(folder / file, content)
+        write_bytes(folder / file, content)
         entries[output] = {"file": file, "sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
     about = {"stage": name, "wildcards": wildcards, "status": "done", "reason": None, "inputs": {}, "seed": 1}
     digest = {"definition_digest": loaded.definition_digest(name)}
     outcome = {**about, **digest, "result": result, "files": entries, "tools": {"sophron": "0"}}
-    atomic.write_json(folder / "outcome.json", outcome)
+    write_json(folder / "outcome.json", outcome)
     outcome_store.publish(root, step_name(name, wildcards), folder / "outcome.json")
 
 
@@ -149,4 +150,4 @@ def spend(root, *amounts):
     for number, (step, tokens, dollars) in enumerate(amounts):
         amount = {"calls": 1, "tokens": tokens, "dollars": dollars}
         reserved = {"event": "reserve", "id": str(number), "step": step, **amount}
-        jsonl.append(root / ledger.FILE, reserved, sync=False)
+        append_json_line(root / ledger.FILE, reserved, sync=False)

@@ -9,9 +9,9 @@ from sophron.campaign.spec import spec
 from sophron.debate.trials import ablation_campaigns, trial_figures
 from sophron.debate.trials.scores import Scores
 from sophron.debate.trials.trial_loop import Failure, Guest, Trial, TrialsResult
-from sophron.records import jsonl
+from sophron.records import files
 from sophron.records.documents import load_yaml
-from sophron.records.package_data import resource
+from sophron.records.paths import resource
 from sophron.records.typed_json import from_json
 
 SCORES = {
@@ -67,7 +67,7 @@ def test_spend_is_counted_up_to_the_end_of_each_trial(tmp_path):
         ["vote_design-sampling-1", "pipeline_author-0", "pipeline_author-1", "vote_post-analysis-1-2", "caveats"]
     ):
         amount = {"calls": 1, "tokens": 10**number, "dollars": 1.0}
-        jsonl.append(path, {"event": "reserve", "id": str(number), "step": step, **amount}, sync=False)
+        files.append_json_line(path, {"event": "reserve", "id": str(number), "step": step, **amount}, sync=False)
     loaded = spec.load(tmp_path / "campaign.yaml")
     assert [each["tokens"] for each in ablation_campaigns._spent(tmp_path, loaded, 3)] == [11, 1111, 1111]
 

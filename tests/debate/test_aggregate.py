@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sophron.debate.panel.aggregate import NO_CONFIDENCE, SCORES, Mode, aggregate, panel_label
 from sophron.debate.panel.votes import Focus, Label
-from sophron.records.canonical_json import canonical_bytes
+from sophron.records.digests import canonical_bytes
 from sophron.records.documents import Document, schema, validate
 from sophron.records.typed_json import to_json
 

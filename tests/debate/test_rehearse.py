@@ -23,7 +23,7 @@ DEFINITION = {
     "platform": "Reference",
 }
 NO_PATH = ("01_prep.py", "from pathlib import Path\n", "")
-IMPORT = ("01_prep.py", "from sophron.records import atomic\n", "from pathlib import Path\nfrom sophron.records import atomic\n")  # fmt: skip
+IMPORT = ("01_prep.py", "from sophron.records import files\n", "from pathlib import Path\nfrom sophron.records import files\n")  # fmt: skip
 AWAY = ("01_prep.py", 'Path("chain.json")', 'Path("out/chain.json")')
 BACK = (AWAY[0], AWAY[2], AWAY[1])
 AGAIN = ("01_prep.py", 'Path("chain.json")', "Path( 'out/chain.json' )")

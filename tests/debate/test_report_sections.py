@@ -15,7 +15,7 @@ from sophron.debate.trials.trial_loop import Failure, Trial
 from sophron.interfaces.kind import StageKind
 from sophron.kinds.host_guest import report_sections
 from sophron.kinds.screen import report_sections as screen_sections
-from sophron.records.canonical_json import file_digest
+from sophron.records.digests import file_digest
 from sophron.records.errors import Refused
 
 from . import recorded

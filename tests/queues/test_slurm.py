@@ -16,7 +16,7 @@ import pytest
 from conftest import FAST, PATIENCE_S, wait_until
 from toy import DATA
 
-from sophron.records.package_data import resource
+from sophron.records.paths import resource
 
 pytestmark = pytest.mark.queues
 

@@ -6,7 +6,7 @@ import random
 import pytest
 import yaml
 
-from sophron.records.canonical_json import canonical_bytes
+from sophron.records.digests import canonical_bytes
 from sophron.records.errors import UserError
 from sophron.records.strict_yaml import MAX_DEPTH, parse
 

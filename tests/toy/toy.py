@@ -20,7 +20,7 @@ from sophron.campaign.planning import plan
 from sophron.campaign.snakefile import dry_run
 from sophron.campaign.spec import amendment_draft, spec
 from sophron.records import code_digest, events
-from sophron.records.step_identity import FIELD
+from sophron.records.digests import SHELL_FIELD
 from sophron.records.typed_json import to_json
 
 HERE = Path(__file__).parent
@@ -142,7 +142,7 @@ def _words(step: plan.PlannedStep) -> list[str]:
         "resources.runtime": "5",
         "params.digest": step.digest,
     } | {f"wildcards.{key}": value for key, value in step.wildcards.items()}
-    return [FIELD.sub(lambda found: fields[found[0][1:-1]], word) for word in shlex.split(step.shell)[1:]]
+    return [SHELL_FIELD.sub(lambda found: fields[found[0][1:-1]], word) for word in shlex.split(step.shell)[1:]]
 
 
 def plan_here(monkeypatch) -> None:

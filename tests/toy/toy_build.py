@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sophron.agentbuild.release import packaged_agent, trail_entry
 from sophron.agentbuild.release.trail_entry import Source
-from sophron.records.canonical_json import digest, file_digest
+from sophron.records.digests import digest, file_digest
 
 AGENT = """\
 ---

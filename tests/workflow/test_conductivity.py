@@ -14,7 +14,7 @@ from sophron.campaign.spec import amendment_draft
 from sophron.campaign.spec.pitfalls import catalogue, hits
 from sophron.campaign.spec.spec import load
 from sophron.cli import _probes, main
-from sophron.records.package_data import resource
+from sophron.records.paths import resource
 
 PITFALL = "many-body-heat-flux"
 SMALL = {

@@ -19,9 +19,9 @@ from sophron.campaign.spec import spec
 from sophron.debate.pipelines.pipeline import Pipeline
 from sophron.debate.trials.methods import EXPERTS
 from sophron.kinds.host_guest import agent_inputs
+from sophron.records.digests import signed_digest
 from sophron.records.errors import Refused
-from sophron.records.package_data import resource
-from sophron.records.step_identity import digest_for
+from sophron.records.paths import resource
 from sophron.science.host_guest.pipelines import dimer_pipeline
 
 pytest.importorskip("anthropic", reason="anthropic is not installed: pip install 'sophron[agents]'")
@@ -64,7 +64,7 @@ class Campaign(toy.Campaign):
         rules = {one.rule: (one.shell, one.digest) for one in (*made.steps, *made.templates)}
         shell, digest = rules[rule]
         if rule in made.agents:
-            digest = digest_for(made.agents[rule], wildcards)
+            digest = signed_digest(made.agents[rule], wildcards)
         folder = "/".join(["results", "steps", rule, *wildcards.values()])
         fields = {
             "input.gate": "approvals/gate.json",

@@ -19,9 +19,9 @@ from sophron.campaign.snakefile import onstart
 from sophron.campaign.spec import spec, stage_resources
 from sophron.cli import gate
 from sophron.records import approvals, code_digest, signatures
-from sophron.records.canonical_json import file_digest
+from sophron.records.digests import file_digest
 from sophron.records.errors import UserError
-from sophron.records.package_data import resource
+from sophron.records.paths import resource
 from sophron.science.lammps import input_checker
 
 NEW_SNAKEFILE = resource("campaign", "templates", "new", "Snakefile")

@@ -13,8 +13,8 @@ from sophron.campaign.planning import agent_definitions, plan
 from sophron.campaign.report import report
 from sophron.campaign.spec import spec
 from sophron.records import approvals
+from sophron.records.digests import SHELL_FIELD
 from sophron.records.errors import Refused, UserError
-from sophron.records.step_identity import FIELD
 
 
 @pytest.fixture
@@ -137,7 +137,7 @@ def test_a_step_beyond_its_range_or_with_another_digest_is_refused(finished):
     def claim(digest, number):
         fields = {"wildcards.round": number, "wildcards.item": "0", "params.digest": digest}
         words = shlex.split(template.shell)[1:]
-        argv = [FIELD.sub(lambda found: fields.get(found[0][1:-1], "any"), word) for word in words]
+        argv = [SHELL_FIELD.sub(lambda found: fields.get(found[0][1:-1], "any"), word) for word in words]
         return approvals.Claim("guess", digest, "guess", {"round": number, "item": "0"}, argv)
 
     assert approvals.require_approved(claim(template.digest, "2"), finished.root)

@@ -14,9 +14,10 @@ from scripted import toy_contract
 from sophron.agentbuild.release import trail
 from sophron.cli import main
 from sophron.kinds.agent_build import rehearsal
-from sophron.records import approvals, jsonl
+from sophron.records import approvals
 from sophron.records.documents import load_json
 from sophron.records.errors import Refused
+from sophron.records.files import read_json_lines
 
 
 @pytest.fixture
@@ -58,7 +59,7 @@ def test_a_killed_rehearsal_goes_on_and_is_no_approved_campaign(numbers, tmp_pat
     assert said.count("the meta-optimizer had nothing to change") == 1
     assert campaign.tries()["sample-one"] == 1  # what was finished was not done again
     assert load_json(results / "outcome.json")["result"]["iterations"] == 2
-    audit, _ = jsonl.read(campaign.root / "records" / "judge_screen-1-one" / "audit.jsonl")
+    audit, _ = read_json_lines(campaign.root / "records" / "judge_screen-1-one" / "audit.jsonl")
     assert {line["provider"] for line in audit} == {"heuristic"}
     # Nobody can make an approved campaign of it: its plan says what it is, and its only key is gone.
     record = approvals.valid_approval(campaign.root).record

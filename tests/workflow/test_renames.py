@@ -19,7 +19,7 @@ from sophron.campaign.execution import outcome_store
 from sophron.campaign.planning import agent_definitions, agent_rules
 from sophron.campaign.spec import spec
 from sophron.interfaces.model import Message, Request, Text
-from sophron.records import approvals, jsonl, renames
+from sophron.records import approvals, files, old_names
 
 STEPS = {"amend-a-1": "propose-a-1", "checkpoint_management-1": "restart_files-1", "explain-a": "explain-a"}
 
@@ -108,9 +108,9 @@ def test_an_edited_prompt_is_an_amendment_also_after_the_rename(opened, capsys):
 @pytest.mark.parametrize("step", [*STEPS, "caveats", "debug-a-1"])
 def test_answers_are_replayed_under_the_names_of_now(opened, step):
     campaign = opened("arithmetic")
-    (line,) = jsonl.read(outcome_store.record_folder(campaign.root, step) / "audit.jsonl")[0]
+    (line,) = files.read_json_lines(outcome_store.record_folder(campaign.root, step) / "audit.jsonl")[0]
     asked = line["request"]
-    agent = renames.agent_now(asked["agent"])
+    agent = old_names.agent_now(asked["agent"])
     request = Request(
         step=step,
         agent=agent,
@@ -130,10 +130,10 @@ def test_answers_are_replayed_under_the_names_of_now(opened, step):
 
 
 def test_the_map_leads_there_and_back():
-    for now, before in renames.STEPS.items():
-        assert renames.step_now(f"{before}-1") == f"{now}-1"
-        assert f"{before}-1" in renames.steps(f"{now}-1")
+    for now, before in old_names.STEPS.items():
+        assert old_names.step_now(f"{before}-1") == f"{now}-1"
+        assert f"{before}-1" in old_names.steps(f"{now}-1")
         expert = now.partition("-")[2]
         old = f"sophron agent run {before} --gate {{input.gate}} --wildcard turn={{wildcards.turn}} --digest {{params.digest}}"
-        assert renames.shell_before(renames.shell_now(old), expert) == old
-    assert renames.step_now("produce-3") == "produce-3"
+        assert old_names.shell_before(old_names.shell_now(old), expert) == old
+    assert old_names.step_now("produce-3") == "produce-3"

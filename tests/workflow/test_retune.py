@@ -14,9 +14,9 @@ from sophron.agentbuild.release import package, trail, trail_entry
 from sophron.campaign.spec import spec
 from sophron.cli import main
 from sophron.kinds.agent_build import campaign_adapter, retune
-from sophron.records import approvals, jsonl
+from sophron.records import approvals, files
 from sophron.records.errors import UserError
-from sophron.records.package_data import resource
+from sophron.records.paths import resource
 
 NEW = {"backend": "openai", "model": "toy-new"}
 MODELS = """\
@@ -123,7 +123,7 @@ def test_a_retune_is_proposed_signed_run_and_one_entry(agent, made, tmp_path, mo
     assert ran.returncode != 0  # accept: what was held out did not pass
     built = json.loads((campaign.root / "results/build/outcome.json").read_text())["result"]
     assert (built["saturated"], built["held_out"]) == (True, {"kept": False})
-    tried = jsonl.read(campaign.root / "records/aud-1-one/audit.jsonl")[0]
+    tried = files.read_json_lines(campaign.root / "records/aud-1-one/audit.jsonl")[0]
     assert 'there is no tool \\"read_file\\"' in json.dumps(tried[-1]["request"]["messages"])
     card = json.loads((campaign.root / "results/build/card/2/kept/card.json").read_text())
     assert "gave no valid answer" in card["screening"]["reasons"][0]
@@ -171,10 +171,10 @@ def test_another_contract_is_no_retune(agent, made, tmp_path):
 
 def test_a_stand_in_on_the_command_line_is_not_the_model_that_was_named(tmp_path):
     path = tmp_path / "audit.jsonl"
-    jsonl.append(path, {"response": {}, "provider": "openai", "handle": "toy-new"})
+    files.append_json_line(path, {"response": {}, "provider": "openai", "handle": "toy-new"})
     campaign_adapter._check_answered(path, NEW)
     campaign_adapter._check_answered(path, {"backend": "ranked"})
-    jsonl.append(path, {"response": {}, "provider": "heuristic", "handle": "heuristic"})
+    files.append_json_line(path, {"response": {}, "provider": "heuristic", "handle": "heuristic"})
     with pytest.raises(UserError, match="heuristic heuristic answered, and the campaign names openai toy-new"):
         campaign_adapter._check_answered(path, NEW)
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from sophron.agentbuild.case_run import Json
 from sophron.campaign.planning import agent_definitions
-from sophron.records.canonical_json import digest, file_digest
+from sophron.records.digests import digest, file_digest
 from sophron.records.documents import Document, load_yaml, validate
 from sophron.records.errors import UserError, shown
 

@@ -14,11 +14,11 @@ from pathlib import Path
 from sophron.agentbuild import boundary, curriculum, rubric
 from sophron.agentbuild.case_run import Json
 from sophron.records import entry_points, templates
-from sophron.records.atomic import write_text
-from sophron.records.canonical_json import digest, file_digest
+from sophron.records.digests import digest, file_digest
 from sophron.records.documents import Document, load_yaml, validate
 from sophron.records.errors import UserError, shown
-from sophron.records.package_data import resource
+from sophron.records.files import write_text
+from sophron.records.paths import resource
 
 SHIPPED = "contracts"
 SAMPLES = "sophron.samples"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sophron.agentbuild import aud, sandboxed_apply, word_overlap
 from sophron.agentbuild.contract import Contract
-from sophron.records.canonical_json import file_digest
+from sophron.records.digests import file_digest
 from sophron.records.errors import UserError, shown
 
 

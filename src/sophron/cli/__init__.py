@@ -125,8 +125,8 @@ def _run(verb: str, module: ModuleType, args: argparse.Namespace) -> int:
 def _refused(who: str, args: argparse.Namespace, error: Exception) -> int:
     """Say why, on standard error and in the step's log, if it can be written; exit code 2."""
     from sophron.records import terminal
-    from sophron.records.atomic import write_text
     from sophron.records.errors import of_system
+    from sophron.records.files import write_text
 
     reason = of_system(error) if isinstance(error, OSError) else str(error)
     if isinstance(error, RecursionError):

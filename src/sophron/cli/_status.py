@@ -14,7 +14,7 @@ from sophron.campaign.state import projector as states
 from sophron.campaign.state import time_left
 from sophron.campaign.state.model import Record, fresh
 from sophron.records import SPEC_NAME, approvals, events, process_identity, typed_json
-from sophron.records.canonical_json import file_digest
+from sophron.records.digests import file_digest
 from sophron.records.errors import UserError
 from sophron.records.terminal import next_line
 from sophron.records.typed_json import from_json
@@ -207,7 +207,7 @@ def _loaded(path: Path, mtime_ns: int, size: int) -> "spec.Spec":
 
 def _stale(root: Path, current: "spec.Spec") -> dict[str, int]:
     from sophron.campaign.execution import outcome_store
-    from sophron.records.step_identity import step_name
+    from sophron.records.digests import step_name
 
     stale: dict[str, int] = {}
     for stage in current.stages:

@@ -65,7 +65,7 @@ def wildcards(pairs: list[str]) -> dict[str, str]:
 def finish_log(args: argparse.Namespace, text: str) -> None:
     """Leave one line in the step's log."""
     if args.log:
-        from sophron.records.atomic import write_text
+        from sophron.records.files import write_text
 
         with contextlib.suppress(OSError):  # a step that is finished does not fail for its log
             write_text(args.log, text + "\n")

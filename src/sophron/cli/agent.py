@@ -53,9 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Do it. A step that a driver started is given the keys that the driver keeps from jobs."""
-    from sophron.records import secret_environment
+    from sophron.records import secret_keys
 
-    secret_environment.recall()
+    secret_keys.recall()
     actions = {"list": _list, "show": _show, "adopt": _adopt, "check": _check}
     steps = {"ask": _ask, "run": _run, "reask": _reask}
     return (actions | steps)[args.action](args)
@@ -107,8 +107,8 @@ def _show(args: argparse.Namespace) -> int:
 
 def _adopt(args: argparse.Namespace) -> int:
     from sophron.campaign.planning import agent_definitions
-    from sophron.records.atomic import write_bytes
     from sophron.records.errors import UserError
+    from sophron.records.files import write_bytes
 
     root = args.campaign.absolute()
     target = root / agent_definitions.FOLDER / f"{args.name}.md"
@@ -141,10 +141,10 @@ def _check(args: argparse.Namespace) -> int:
 def _reask(args: argparse.Namespace) -> int:
     from sophron.agents.step import agent_step
     from sophron.campaign.state.projector import project
-    from sophron.records import renames
+    from sophron.records import old_names
 
     root = args.campaign.absolute()
-    number = agent_step.reask(root, renames.step_now(args.name))
+    number = agent_step.reask(root, old_names.step_now(args.name))
     project(root)
     print(f"The answer of {args.name} is kept as number {number}; run snakemake to ask again.")
     return 0
@@ -172,8 +172,8 @@ def _run(args: argparse.Namespace) -> int:
     from sophron.campaign.spec.spec import load_signed
     from sophron.campaign.state.projector import project
     from sophron.records import approvals, events
+    from sophron.records.digests import step_name
     from sophron.records.errors import Refused, UserError
-    from sophron.records.step_identity import step_name
 
     wildcards = _step.wildcards(args.wildcard)
     root, name = approvals.campaign_root(args.gate), step_name(args.rule, wildcards)

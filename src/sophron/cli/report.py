@@ -35,8 +35,8 @@ def run(args: argparse.Namespace) -> int:
     from sophron.campaign.report import crate, report, report_page
     from sophron.campaign.spec.spec import load_signed
     from sophron.records import approvals
-    from sophron.records.atomic import write_json, write_text
     from sophron.records.errors import Refused
+    from sophron.records.files import write_json, write_text
 
     root = approvals.campaign_root(args.gate)
     approval = approvals.require_approved(_step.claim(args, "report", "report", {}), root)

@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     from sophron.agents.step import availability
     from sophron.campaign.review import review, review_page, review_text
     from sophron.cli import _probes
-    from sophron.records.atomic import write_text
+    from sophron.records.files import write_text
 
     looked = review.collect(root, snakefile, (lambda _: []) if args.no_probes else _probes.of(root))
     looked = replace(looked, lacking=availability.lacking(root, looked.spec))

@@ -27,9 +27,8 @@ def run(args: argparse.Namespace) -> int:
     from sophron.campaign.execution import campaign_lock
     from sophron.campaign.spec.spec import SPEC_NAME, load
     from sophron.records.approvals import FOLDER
-    from sophron.records.atomic import write_text
     from sophron.records.errors import UserError
-    from sophron.records.files import read_text
+    from sophron.records.files import read_text, write_text
     from sophron.records.signatures import REVOKED_NAME, SIGNERS_NAME, public_key
 
     root = args.campaign.absolute()

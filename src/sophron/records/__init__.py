@@ -1,11 +1,9 @@
-"""Everything that lies on disk: canonical JSON, digests, documents, atomic files, locks, events, approvals."""
+"""Everything that lies on disk: files, digests, documents, locks, events, approvals."""
 
 __all__ = [
-    "approvals", "atomic", "canonical_json", "clock", "code_digest", "core_hours", "documents", "entry_points",
-    "errors", "events", "file_lock", "files", "import_path", "job_environment", "jsonl", "package_data",
-    "process_identity", "renamed_modules", "renames", "retry", "sanitize", "secret_environment", "secret_filter",
-    "signatures", "step_identity", "step_progress", "strict_yaml", "templates", "terminal", "typed_json", "units",
-    "user_folders",
+    "approvals", "atomic", "clock", "code_digest", "core_hours", "digests", "documents", "entry_points", "errors",
+    "events", "file_lock", "files", "import_path", "old_names", "paths", "process_identity", "retry", "sanitize",
+    "secret_keys", "signatures", "step_progress", "strict_yaml", "templates", "terminal", "typed_json", "units",
 ]  # fmt: skip
 
 SPEC_NAME = "campaign.yaml"

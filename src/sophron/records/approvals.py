@@ -13,8 +13,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from sophron.records import SPEC_NAME, code_digest, core_hours, process_identity, signatures, step_identity
-from sophron.records.canonical_json import digest, file_digest
+from sophron.records import SPEC_NAME, code_digest, core_hours, digests, process_identity, signatures
+from sophron.records.digests import digest, file_digest
 from sophron.records.errors import Refused
 from sophron.records.files import read_bytes, read_json
 from sophron.records.typed_json import from_json, left_out
@@ -73,7 +73,7 @@ class ApprovalRecord:
     spec, plan: digests; spec_file, steps, files, signers: hex sha256 of campaign.yaml, of the list of step identities,
     of the list of the code's files, of the list of signers; code: digest of each part of the code; rules: rule ->
     unformatted shell line; agents: rule -> digest, or digests by
-    `wildcard=value`; names: `renames.GENERATION`; ceilings: by stage, of one try; shell: what stands around every
+    `wildcard=value`; names: `old_names.GENERATION`; ceilings: by stage, of one try; shell: what stands around every
     shell line; shown: digest of the statement that was looked at; previous: hash of the record before.
     """
 
@@ -345,12 +345,12 @@ def require_approved(claim: Claim, root: Path) -> Approval:
     else:
         _check_spec(root, approval.record)
     record = approval.record
-    name = step_identity.step_name(claim.rule, claim.wildcards)
+    name = digests.step_name(claim.rule, claim.wildcards)
     template = record.templates.get(claim.rule)
     shell = template.shell if template else record.rules.get(claim.rule)
     if shell is None:
         raise Refused(f"the rule {claim.rule} is not in the signed plan: sophron review, sophron approve")
-    if not step_identity.matches(shell, claim.argv):
+    if not digests.fits_shell_line(shell, claim.argv):
         raise Refused(f"the step {name} was called with another shell line than the signed one; use the rule as it is")
     _check_agent(claim, record, root)
     if template:
@@ -364,7 +364,7 @@ def require_approved(claim: Claim, root: Path) -> Approval:
 
 def _check_agent(claim: Claim, record: ApprovalRecord, root: Path) -> None:
     """An agent step whose agent is another one says so: its prompt, a skill, its schema, tools or model."""
-    if claim.digest == step_identity.digest_for(record.agents.get(claim.rule, claim.digest), claim.wildcards):
+    if claim.digest == digests.signed_digest(record.agents.get(claim.rule, claim.digest), claim.wildcards):
         return
     files = code_digest.read(root, record.kind_folder, record.loaded)
     names = code_digest.changed(signed_files(root, record), files, [code_digest.PROMPTS])
@@ -382,7 +382,7 @@ def another_agent(rule: str, names: Sequence[str]) -> str:
 
 def _check_template(claim: Claim, name: str, template: SignedTemplate) -> None:
     """A step that was bounded, not listed: its agent or stage is the signed one, its wildcards are in their ranges."""
-    if claim.digest != step_identity.digest_for(template.digest, claim.wildcards):
+    if claim.digest != digests.signed_digest(template.digest, claim.wildcards):
         raise Refused(
             f"the step {name} has another digest than the signed one; what it stands for changed: sophron amend"
         )
@@ -395,7 +395,7 @@ def _check_listed(claim: Claim, name: str, shell: str, record: ApprovalRecord, r
     listing = root / FOLDER / PLANS / f"{record.steps}.steps"
     if file_digest(listing, missing_ok=True) != record.steps:
         raise Refused(f"{listing}: the signed list of steps is missing or changed; sign again: sophron approve")
-    if not step_identity.contains(listing, step_identity.identity(claim.rule, shell, claim.digest, claim.wildcards)):
+    if not digests.is_listed(listing, digests.step_identity(claim.rule, shell, claim.digest, claim.wildcards)):
         raise Refused(f"the step {name} is not in the signed plan: sophron review, sophron amend")
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sophron.records import files
 from sophron.records.errors import UserError, shown
 from sophron.records.files import MAX_BYTES, read_bytes
-from sophron.records.package_data import resource
+from sophron.records.paths import resource
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError

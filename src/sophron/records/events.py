@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sophron.interfaces.json_object import JsonObject
-from sophron.records import clock, jsonl
+from sophron.records import clock, files
 from sophron.records.file_lock import FileLock
 from sophron.records.typed_json import RecordError, from_json
 
@@ -99,7 +99,7 @@ def append(root: Path, actor: str, event: str, **fields: Any) -> None:
     with FileLock(root / LOCK):
         # The clock is read under the lock, so that lines are in the order of their times.
         record = {"time": clock.isoformat(), "actor": actor, "event": event, **fields}
-        jsonl.append(path, record, sync=event in _SYNCED)
+        files.append_json_line(path, record, sync=event in _SYNCED)
 
 
 def read(root: Path, offset: int = 0) -> tuple[list[dict[str, Any]], int]:
@@ -107,7 +107,7 @@ def read(root: Path, offset: int = 0) -> tuple[list[dict[str, Any]], int]:
 
     A last line without an end is left for the next call: its writer may still be at it.
     """
-    records, end = jsonl.read(root / FILE, offset)
+    records, end = files.read_json_lines(root / FILE, offset)
     return [event for event in records if _is_whole(event)], end
 
 

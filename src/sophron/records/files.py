@@ -1,13 +1,15 @@
-"""Reading files that a person, a model or a broken disk may have left: only where they are regular, and never waiting.
+"""Files: read within bounds and only if regular, written whole or not at all, extended by whole lines of JSON.
 
+A person, a model or a broken disk may have left what is read, so nothing here waits for a FIFO. What is written has a
+temporary name, is synced and renamed; a kill during an append leaves whole lines, or one torn line that readers skip.
 Standard library only: the gate reads through it.
 """
 
+import contextlib
 import json
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -17,7 +19,7 @@ MAX_BYTES = 4_000_000
 """Largest document that is read."""
 
 
-@contextmanager
+@contextlib.contextmanager
 def opened(path: Path, most: int | None = None) -> Iterator[BinaryIO]:
     """Open a regular file for reading. UserError if it is not one (a FIFO would wait), or above `most` bytes."""
     try:
@@ -81,3 +83,138 @@ def read_json(path: Path) -> Any:
         return json.loads(read_bytes(path))
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Put `data` at `path` in one step; a reader sees the old content or the new one, never a part."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        _replace(path, path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp"), data)
+    except OSError as error:
+        error.filename = str(path)  # the temporary name says nothing to anybody
+        raise
+
+
+def _replace(path: Path, temporary: Path, data: bytes) -> None:
+    # The mode is the umask's, and in a shared folder the group is the folder's: several people may work there.
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+    _sync_folder(path.parent)
+
+
+def create_bytes(path: Path, data: bytes) -> None:
+    """`write_bytes` for a file that must not be there yet (FileExistsError)."""
+    whole = path.with_name(f".{path.name}.{os.getpid()}.new")
+    write_bytes(whole, data)
+    try:
+        os.link(whole, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system that cannot link
+        if path.exists():
+            raise FileExistsError(path) from None
+        whole.replace(path)
+    finally:
+        whole.unlink(missing_ok=True)
+    _sync_folder(path.parent)
+
+
+def write_text(path: Path, text: str) -> None:
+    """`write_bytes` for text (UTF-8)."""
+    write_bytes(path, text.encode())
+
+
+def write_json(path: Path, value: Any) -> None:
+    """`value` as indented JSON with sorted keys: equal values give equal bytes."""
+    write_text(path, json.dumps(value, indent=2, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n")
+
+
+def place(source: Path, target: Path) -> None:
+    """Let `target` hold the content of `source` in one step, without a copy if the file system can link.
+
+    `source` stays, so that a kill between two files of one result loses nothing.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    temporary.unlink(missing_ok=True)
+    try:
+        os.link(source, temporary)
+    except OSError:  # another file system, or one that cannot link
+        import shutil
+
+        shutil.copyfile(source, temporary)
+    temporary.replace(target)
+    temporary.unlink(missing_ok=True)  # a rename between two links to one file does nothing and leaves both
+    os.utime(target)  # a link shares its time with the source; Snakemake wants outputs newer than inputs
+
+
+def move(source: Path, target: Path) -> None:
+    """Move a file or folder, across file systems too; nothing is overwritten (FileExistsError)."""
+    if target.exists():
+        raise FileExistsError(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    import shutil
+
+    shutil.move(source, target)
+    _sync_folder(target.parent)
+
+
+def append_json_line(path: Path, record: Mapping[str, object], *, sync: bool = False) -> None:
+    """Add one record; the caller holds the file's lock. A line that a kill tore is closed first.
+
+    sync: wait until it is on the disk. UserError if the disk takes only a part of it.
+    """
+    # ASCII alone: answers may hold lone surrogates, which UTF-8 cannot.
+    line = json.dumps(record, allow_nan=False, separators=(",", ":")).encode("ascii") + b"\n"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        size = os.fstat(handle).st_size
+        if size and os.pread(handle, 1, size - 1) != b"\n":
+            line = b"\n" + line
+        if os.write(handle, line) != len(line):
+            raise UserError(f"{path}: the disk took only a part of a record; make room")
+        if sync:
+            os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def read_json_lines(path: Path, offset: int = 0) -> tuple[list[dict[str, Any]], int]:
+    """Return the records from byte `offset` on, and the offset to go on from; a line that is no JSON object is skipped.
+
+    A last line without an end is left for the next call: its writer may still be at it.
+    """
+    if not path.exists():
+        return [], 0
+    with opened(path) as stream:
+        stream.seek(offset)
+        data = stream.read()
+    whole = data.rfind(b"\n") + 1
+    records = [_parsed(line) for line in data[:whole].split(b"\n")]
+    return [record for record in records if record is not None], offset + whole
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None

@@ -1,7 +1,8 @@
-"""Which process is meant by a recorded pid: host, pid and the moment it started, so that a reused pid is another.
+"""Which process is meant by a recorded pid, and where it runs: host, scheduler's job, pilot's worker.
 
-Read from /proc, by the standard library: each step does this at its start, and importing psutil for it takes longer
-than all of the reading.
+A process is its host, pid and the moment it started, so that a reused pid is another. A scheduler sets its job's id in
+every process of the job, a pilot its worker's number. Read from /proc, by the standard library: each step does this at
+its start, and importing psutil for it takes longer than all of the reading.
 """
 
 import os
@@ -10,6 +11,12 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 _PROC = Path("/proc")
+
+JOBS = {"slurm": "SLURM_JOB_ID", "pbs": "PBS_JOBID", "lsf": "LSB_JOBID"}
+"""Scheduler -> variable that holds the id of the job."""
+
+PILOTS = {"parsl": ("PARSL_WORKER_POOL_ID", "PARSL_WORKER_RANK")}
+"""Pilot -> variables that name a worker of it."""
 
 
 class ProcessIdentity(TypedDict):
@@ -29,6 +36,22 @@ def identity(pid: int | None = None) -> ProcessIdentity:
 def host() -> str:
     """Return the name of this machine."""
     return os.uname().nodename
+
+
+def placement(environment: Mapping[str, str] = os.environ) -> dict[str, str | None]:
+    """Return `host`; `scheduler` and `job`; `pilot` and `worker`. None if there is no such thing.
+
+    A pilot's worker stands inside the job of its block, so it may have all of them.
+    """
+    scheduler = next((name for name, variable in JOBS.items() if environment.get(variable)), None)
+    pilot = next((name for name, variables in PILOTS.items() if all(map(environment.get, variables))), None)
+    return {
+        "host": host(),
+        "scheduler": scheduler,
+        "job": environment[JOBS[scheduler]] if scheduler else None,
+        "pilot": pilot,
+        "worker": "/".join(environment[variable] for variable in PILOTS[pilot]) if pilot else None,
+    }
 
 
 def start_of(pid: int) -> str | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self, TypeGuard
 
 from sophron.interfaces.engine import Progress
-from sophron.records import atomic
+from sophron.records import files
 
 NAME = "progress.json"
 LARGEST = 1 << 22
@@ -27,7 +27,7 @@ class Meter:
     def at(self, done: int) -> None:
         """Write how far it is."""
         speed = (done - self._first) / max(time.monotonic() - self._begun, 1e-9)
-        atomic.write_json(self._path, {"step": done, "total": self._total, "steps_per_s": speed or None})
+        files.write_json(self._path, {"step": done, "total": self._total, "steps_per_s": speed or None})
 
     def __enter__(self) -> Self:
         return self

@@ -7,7 +7,7 @@ import pytest
 import toy_build
 
 from sophron.agentbuild.release import package, packaged_agent, trail
-from sophron.records.canonical_json import file_digest
+from sophron.records.digests import file_digest
 from sophron.records.errors import UserError
 
 

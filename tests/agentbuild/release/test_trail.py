@@ -16,7 +16,7 @@ from scripted import Rounds, ScriptedAgents, toy_contract
 
 from sophron.agentbuild.release import agent_card, package, provenance, trail, trail_crate, trail_entry
 from sophron.kinds.agent_build import retune
-from sophron.records.canonical_json import file_digest
+from sophron.records.digests import file_digest
 from sophron.records.errors import UserError
 
 NEW = {"backend": "anthropic", "model": "claude-haiku"}

@@ -26,7 +26,7 @@ from sophron.interfaces.model import (
     ToolCall,
 )
 from sophron.records.documents import load_yaml
-from sophron.records.package_data import resource
+from sophron.records.paths import resource
 
 anthropic = pytest.importorskip("anthropic")
 AGENTS = resource("schemas") / "agents"

@@ -13,7 +13,7 @@ from sophron.agents.gateway.ledger import Cap, Caps, Ledger
 from sophron.agents.step.conversation import converse
 from sophron.interfaces.model import Message, Request, Text, Tool, ToolAnswer
 from sophron.interfaces.rule_based_agent import Exchange, ToolUser, Use
-from sophron.records import entry_points, jsonl
+from sophron.records import entry_points, files
 
 NOTHING = Caps(Cap(0, 0, 0), Cap(0, 0, 0), Cap(0, 0, 0))
 ASKED = Request("count", "counter", 1, "", (Message("user", (Text("count"),)),), {"type": "object"}, {"to": 3})
@@ -61,7 +61,7 @@ def test_it_uses_tools_and_then_answers(tmp_path):
     assert answered.answer == {"total": 0 + 2 + 4}
     assert (answered.backend, answered.calls) == ("heuristic", 4)
     assert tools.calls == [{"n": 0}, {"n": 0}, {"n": 1}, {"n": 0}, {"n": 2}, {"n": 2}]
-    audit = jsonl.read(tmp_path / "records" / "count" / "audit.jsonl")[0]
+    audit = files.read_json_lines(tmp_path / "records" / "count" / "audit.jsonl")[0]
     assert [one["response"]["stop"] for one in audit] == ["tool", "tool", "tool", "end"]
 
 

@@ -6,7 +6,7 @@ from agent_inputs import fitting, judged, stage_block, verdict
 from sophron.agents.rule_based import failure_table
 from sophron.agents.rule_based.debug import answer
 from sophron.records import documents
-from sophron.records.package_data import resource
+from sophron.records.paths import resource
 
 CHOICES = {
     "memory_mb": [8000, 2000, 4000],

@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from sophron.interfaces.kind import Cores, StepContext, StepResult, UpstreamStep
-from sophron.records import documents, job_environment
+from sophron.records import documents, process_identity
 
 DYNAMICS = {"temperature": 1.0, "timestep": 0.01, "damping": 1.0}
 SAMPLING = {"discard_steps": 1000, "steps": 4000, "sample_every": 20}
@@ -38,7 +38,7 @@ IDEAL: Mapping[str, Mapping[str, Any]] = {
 }
 BEFORE = {"equilibrate": "build", "sample": "equilibrate"}
 NOWHERE: dict[str, Any] = {"scheduler": None, "job": None, "pilot": None, "worker": None}
-LOCAL = {**job_environment.here({}), **NOWHERE}
+LOCAL = {**process_identity.placement({}), **NOWHERE}
 SLURM = {**LOCAL, "scheduler": "slurm", "job": "17"}
 PARSL = {**LOCAL, "pilot": "parsl", "worker": "a1/0"}
 

@@ -13,7 +13,7 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 from sophron.agentbuild.release import message_inputs
 from sophron.agentbuild.release.message_inputs import Given, Part
 from sophron.agentbuild.release.package import Package
-from sophron.records.canonical_json import canonical_bytes
+from sophron.records.digests import canonical_bytes
 
 LONGEST_SHOWN = 2000
 

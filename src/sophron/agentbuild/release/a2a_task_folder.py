@@ -23,9 +23,10 @@ from sophron.agentbuild.release.packaged_agent import ITSELF
 from sophron.agents.documents.errors import AgentError
 from sophron.agents.step import agent_step, step_wiring
 from sophron.campaign.planning import agent_definitions
-from sophron.records import atomic, clock, documents, jsonl
+from sophron.records import clock, documents
 from sophron.records.errors import UserError
 from sophron.records.file_lock import FileLock
+from sophron.records.files import append_json_line, read_json_lines, write_bytes, write_json
 
 STEP = "serve"
 REQUEST, ANSWER, FAILURE, TRIES = "request.json", "answer.json", "failure.json", "tries.jsonl"
@@ -45,7 +46,7 @@ def prepare(package: Package, folder: Path, given: Sequence[Given]) -> None:
         for name, content in one.files.items():
             (home / name).write_bytes(content)
         roles[one.role] = {"kind": one.kind, "files": sorted(one.files)}
-    atomic.write_json(draft / REQUEST, {"package": package.digest, "inputs": roles})
+    write_json(draft / REQUEST, {"package": package.digest, "inputs": roles})
     draft.replace(folder)
 
 
@@ -55,16 +56,16 @@ def begin(package: Package, folder: Path) -> str | None:
         return "what was asked is lost; send it again"
     if documents.load_json(folder / REQUEST)["package"] != package.digest:
         return "another version of the agent is served now; send the message again"
-    tries, _ = jsonl.read(folder / TRIES)
+    tries, _ = read_json_lines(folder / TRIES)
     if sum({BEGAN: 1, GIVEN_BACK: -1}[one["event"]] for one in tries) >= MOST_TRIES:
         return f"the server ended {MOST_TRIES} times while it ran; send a smaller request"
-    jsonl.append(folder / TRIES, {"time": clock.isoformat(), "event": BEGAN}, sync=True)
+    append_json_line(folder / TRIES, {"time": clock.isoformat(), "event": BEGAN}, sync=True)
     return None
 
 
 def give_back(folder: Path) -> None:
     """Take back the last try, which was ended in good order and does not count."""
-    jsonl.append(folder / TRIES, {"time": clock.isoformat(), "event": GIVEN_BACK}, sync=True)
+    append_json_line(folder / TRIES, {"time": clock.isoformat(), "event": GIVEN_BACK}, sync=True)
 
 
 def run(package: Package, folder: Path) -> None:
@@ -86,7 +87,7 @@ def run(package: Package, folder: Path) -> None:
 
 def fail(folder: Path, kind: str, reason: str) -> None:
     """Note how a task failed. No path of this machine goes out with it."""
-    atomic.write_json(folder / FAILURE, {"kind": kind, "reason": reason.replace(f"{folder}/", "")})
+    write_json(folder / FAILURE, {"kind": kind, "reason": reason.replace(f"{folder}/", "")})
 
 
 def results(folder: Path, answer: Mapping[str, Any]) -> list[tuple[str, str, bytes]]:
@@ -110,14 +111,14 @@ def _spec(package: Package) -> Mapping[str, Any]:
 def _step(package: Package, folder: Path) -> agent_step.AgentStep:
     aud.copy(package.aud.folder, folder)
     if MODELS in package.manifest["files"]:
-        atomic.write_bytes(folder / MODELS, (package.folder / MODELS).read_bytes())
+        write_bytes(folder / MODELS, (package.folder / MODELS).read_bytes())
     agent = package.aud.agent
     asked = documents.load_json(folder / REQUEST)["inputs"]
     files: dict[str, Path] = {}
     told = package.aud.provided
     if ITSELF in agent.front["inputs"]:
         files[ITSELF] = told[ITSELF] = folder / "inputs" / f"{ITSELF}.json"
-        atomic.write_json(files[ITSELF], aud.packed(package.aud.folder))
+        write_json(files[ITSELF], aud.packed(package.aud.folder))
     for role, about in asked.items():
         home = folder / "inputs" / role
         files[role] = home if about["kind"] == "folder" else home / about["files"][0]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sophron.agentbuild.release.packaged_agent import Aud
-from sophron.records.canonical_json import canonical_bytes
+from sophron.records.digests import canonical_bytes
 
 NAME = "endpoint.json"
 PROTOCOL = "1.0"

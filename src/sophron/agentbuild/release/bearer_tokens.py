@@ -61,7 +61,7 @@ def load(where: str) -> Tenants:
 
 def add(path: Path, name: str) -> str:
     """Make a token for the tenant `name` in the file `path`, instead of an earlier one; the token, shown this once."""
-    from sophron.records.atomic import write_text
+    from sophron.records.files import write_text
 
     if not NAME.fullmatch(name):
         raise UserError(f'"{name}" is no name of a tenant; take small letters, digits and -, a letter first')

@@ -15,9 +15,10 @@ from sophron.agentbuild.release import trail as trails
 from sophron.agentbuild.release.packaged_agent import Aud
 from sophron.agentbuild.release.trail import Trail
 from sophron.agents.documents.redact import Redactor
-from sophron.records import atomic, documents
-from sophron.records.canonical_json import digest, file_digest
+from sophron.records import documents
+from sophron.records.digests import digest, file_digest
 from sophron.records.errors import UserError
+from sophron.records.files import write_bytes, write_json
 
 NAME = "package.json"
 FOLDER = "releases"
@@ -74,7 +75,7 @@ def release(build: Path, tag: str) -> Package:
         return there
     _check_same_endpoint(build, trail, files[agent_card.NAME])
     _write(target, files, manifest)
-    atomic.write_bytes(target.with_name(f"{target.name}.tar"), archive(target))
+    write_bytes(target.with_name(f"{target.name}.tar"), archive(target))
     return load(target)
 
 
@@ -194,6 +195,6 @@ def _write(target: Path, files: Mapping[str, bytes], manifest: Mapping[str, Any]
     draft = target.with_name(f".{target.name}.tmp")
     shutil.rmtree(draft, ignore_errors=True)
     for name, content in files.items():
-        atomic.write_bytes(draft / name, content)
-    atomic.write_json(draft / NAME, manifest)
+        write_bytes(draft / name, content)
+    write_json(draft / NAME, manifest)
     draft.replace(target)

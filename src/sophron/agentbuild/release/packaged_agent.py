@@ -15,7 +15,7 @@ from sophron.agentbuild.aud import DEFINITION, HELPERS, RECIPE, WIRING
 from sophron.campaign.planning import agent_definitions
 from sophron.campaign.planning.agent_definitions import AgentFile
 from sophron.records import documents
-from sophron.records.canonical_json import digest, file_digest
+from sophron.records.digests import digest, file_digest
 from sophron.records.errors import UserError, shown
 
 PROVIDED, ITSELF = "recipe", "agent"

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from sophron.interfaces.json_object import JsonObject
 from sophron.records import documents
-from sophron.records.canonical_json import digest, file_digest
+from sophron.records.digests import digest, file_digest
 from sophron.records.errors import UserError
 from sophron.records.typed_json import from_json
 

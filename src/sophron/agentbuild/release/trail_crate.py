@@ -16,8 +16,8 @@ from sophron.agentbuild.release.package import Package
 from sophron.agentbuild.release.trail import KNOWLEDGE, Diff, Entry, Trail, TrailIteration
 from sophron.campaign.report.crate_graph import NAME, Graph, ref, single
 from sophron.interfaces.json_object import JsonObject
-from sophron.records import atomic
-from sophron.records.canonical_json import file_digest
+from sophron.records.digests import file_digest
+from sophron.records.files import write_bytes, write_json
 
 LICENSE = "The contract states no license; ask its authors."
 PROV_NAME = "prov.json"
@@ -29,12 +29,12 @@ def write(trail: Trail, package: Package) -> Path:
     draft = target.with_name(f".{target.name}.tmp")
     shutil.rmtree(draft, ignore_errors=True)
     for kept in trails.named(trail):
-        atomic.write_bytes(draft / kept.file, (trail.folder / kept.file).read_bytes())
-    atomic.write_json(draft / trails.NAME, trail.data)
-    atomic.write_json(draft / PROV_NAME, provenance.plain(trail))
+        write_bytes(draft / kept.file, (trail.folder / kept.file).read_bytes())
+    write_json(draft / trails.NAME, trail.data)
+    write_json(draft / PROV_NAME, provenance.plain(trail))
     archive = package.folder.with_name(f"{package.folder.name}.tar")
-    atomic.write_bytes(draft / archive.name, archive.read_bytes())
-    atomic.write_json(draft / NAME, metadata(trail, package, draft))
+    write_bytes(draft / archive.name, archive.read_bytes())
+    write_json(draft / NAME, metadata(trail, package, draft))
     shutil.rmtree(target, ignore_errors=True)
     draft.replace(target)
     return target

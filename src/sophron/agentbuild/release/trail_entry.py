@@ -27,9 +27,10 @@ from sophron.agentbuild.release.trail import (
 )
 from sophron.agents.gateway.audit import NAME as AUDIT
 from sophron.agents.gateway.audit import PICTURES
-from sophron.records import atomic, clock, documents, events
-from sophron.records.canonical_json import digest, file_digest
+from sophron.records import clock, documents, events
+from sophron.records.digests import digest, file_digest
 from sophron.records.errors import UserError
+from sophron.records.files import write_bytes, write_json
 from sophron.records.typed_json import to_json
 
 BUILD, HANDLES = "build.json", "models.yaml"
@@ -100,7 +101,7 @@ def _write(folder: Path, content: Content) -> Trail:
             if iteration[key] is None:
                 del iteration[key]
     documents.validate(documents.Document(data, folder / trails.NAME), "build/trail")
-    atomic.write_json(folder / trails.NAME, data)
+    write_json(folder / trails.NAME, data)
     return trails.load(folder)
 
 
@@ -200,4 +201,4 @@ def _kept(folder: Path, source: Path, target: Path) -> Kept:
 def _copy(source: Path, target: Path) -> None:
     if source.is_symlink():
         raise UserError(f"{source}: is a link; a trail holds plain files")
-    atomic.write_bytes(target, source.read_bytes())
+    write_bytes(target, source.read_bytes())

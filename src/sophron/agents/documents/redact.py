@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from sophron.records import secret_filter
+from sophron.records import secret_keys
 
 MARK = "[redacted]"
 SHORTEST = 8  # a shorter value would be found in ordinary words and numbers
@@ -52,7 +52,7 @@ class Redactor:
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         always = set(names)
-        values = {value for name, value in os.environ.items() if name in always or secret_filter.NAME.search(name)}
+        values = {value for name, value in os.environ.items() if name in always or secret_keys.NAME.search(name)}
         # The longest first: one key may begin with another.
         forms = {form for value in filter(_is_secret, values) for form in _forms(value)}
         self._values = sorted(forms, key=len, reverse=True)
@@ -89,8 +89,8 @@ class Redactor:
             while start >= 0:
                 yield start, start + len(value)
                 start = text.find(value, start + len(value))
-        if any(hint in text for hint in secret_filter.HINTS):
-            yield from (match.span() for match in secret_filter.SHAPES.finditer(text))
+        if any(hint in text for hint in secret_keys.HINTS):
+            yield from (match.span() for match in secret_keys.SHAPES.finditer(text))
         if "://" in text:
             yield from (match.span(1) for match in USERINFO.finditer(text))
         lowered = text.lower()

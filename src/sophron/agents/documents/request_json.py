@@ -11,7 +11,7 @@ from typing import Any
 
 from sophron.interfaces.json_object import JsonObject
 from sophron.interfaces.model import Image, Part, Request, Response, Text, ToolCall, Usage
-from sophron.records import canonical_json
+from sophron.records import digests
 from sophron.records.errors import UserError
 
 
@@ -49,7 +49,7 @@ def _request_data(request: Request, part_data: Callable[[Part], JsonObject]) -> 
 def request_digest(request: Request) -> str:
     """Hex sha256 of the canonical JSON of a request, whichever model answers it; before anything is redacted."""
     try:
-        return canonical_json.digest(request_data(request))
+        return digests.digest(request_data(request))
     except ValueError as error:
         raise UserError(f"the request of the step {request.step} holds what JSON cannot: {error}") from None
 

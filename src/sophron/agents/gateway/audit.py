@@ -14,7 +14,7 @@ from sophron.agents.documents.request_json import by_digest, request_digest, res
 from sophron.campaign.execution import outcome_store
 from sophron.interfaces.json_object import JsonObject
 from sophron.interfaces.model import Model, ModelError, Request, Response
-from sophron.records import atomic, clock, jsonl
+from sophron.records import clock, files
 from sophron.records.file_lock import FileLock
 from sophron.records.typed_json import from_json
 
@@ -38,7 +38,7 @@ class AuditLine:
 
 def answers(path: Path) -> list[AuditLine]:
     """The lines of an audit that have an answer, in their order."""
-    lines = (from_json(AuditLine, record) for record in jsonl.read(path)[0])
+    lines = (from_json(AuditLine, record) for record in files.read_json_lines(path)[0])
     return [line for line in lines if line.response is not None]
 
 
@@ -81,5 +81,5 @@ class Audit:
         with FileLock(path.with_suffix(".lock")):
             for name, content in pictures.items():
                 if not (path.parent / PICTURES / name).is_file():
-                    atomic.write_bytes(path.parent / PICTURES / name, content)
-            jsonl.append(path, record)
+                    files.write_bytes(path.parent / PICTURES / name, content)
+            files.append_json_line(path, record)

@@ -18,12 +18,11 @@ from pathlib import Path
 
 from sophron.interfaces.json_object import JsonObject
 from sophron.interfaces.model import Usage
-from sophron.records import LEDGER, clock, jsonl, process_identity, user_folders
-from sophron.records.atomic import write_json
+from sophron.records import LEDGER, clock, files, paths, process_identity
 from sophron.records.documents import load_yaml, schema, validate
 from sophron.records.errors import Refused, UserError
 from sophron.records.file_lock import FileLock
-from sophron.records.files import read_json
+from sophron.records.files import read_json, write_json
 from sophron.records.typed_json import from_json
 
 FILE = Path(LEDGER)
@@ -67,7 +66,7 @@ class Caps:
 
 def day_file() -> Path:
     """Where this user's own cap of a day stands."""
-    return user_folders.configuration() / BUDGET_NAME
+    return paths.user_configuration() / BUDGET_NAME
 
 
 def day_cap() -> Cap:
@@ -166,7 +165,7 @@ class Book:
             self._kept = self._sums.offset
         elif self._size() < self._sums.offset:
             raise Refused(f"{self.path}: was cut or removed while a step reserved from it; restore it from your copy")
-        records, self._sums.offset = jsonl.read(self.path, self._sums.offset)
+        records, self._sums.offset = files.read_json_lines(self.path, self._sums.offset)
         for record in records:
             self._sums.add(from_json(LedgerLine, record), self.key)
         if self._sums.offset - self._kept > LONGEST_TAIL:
@@ -176,7 +175,7 @@ class Book:
 
     def append(self, record: Mapping[str, object], *, sync: bool) -> None:
         """Add a line."""
-        jsonl.append(self.path, record, sync=sync)
+        files.append_json_line(self.path, record, sync=sync)
 
     def _size(self) -> int:
         return self.path.stat().st_size if self.path.is_file() else 0
@@ -244,7 +243,7 @@ class Ledger:
 
     @cached_property
     def _day(self) -> Book:
-        return Book(user_folders.state() / FILE.name, "day")
+        return Book(paths.user_state() / FILE.name, "day")
 
     def reserve(self, step: str, model: str, tokens: int, dollars: float) -> Reservation:
         """Set aside one call, `tokens` (in and out, an upper bound) and `dollars`; BudgetError where a cap forbids it.

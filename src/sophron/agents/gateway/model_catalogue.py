@@ -7,7 +7,7 @@ from pathlib import Path
 from sophron.interfaces.model import Model
 from sophron.records.documents import Document, load_yaml, validate
 from sophron.records.errors import UserError, shown
-from sophron.records.package_data import resource
+from sophron.records.paths import resource
 from sophron.records.typed_json import from_json
 
 FILE = Path("config", "models.yaml")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from sophron.records import LEDGER, approvals, jsonl
+from sophron.records import LEDGER, approvals, files
 from sophron.records.errors import Refused
 
 Amounts = dict[str, float]
@@ -18,7 +18,7 @@ def spent(root: Path) -> Amounts | None:
     from sophron.records.typed_json import from_json
 
     sums = Sums()
-    for record in jsonl.read(root / LEDGER)[0]:
+    for record in files.read_json_lines(root / LEDGER)[0]:
         sums.add(from_json(LedgerLine, record), "step")
     return {limit: sums.total[kind] for limit, kind in KEYS.items()} if sums.total["calls"] else None
 

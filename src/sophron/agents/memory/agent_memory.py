@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from sophron.records import clock, jsonl
-from sophron.records.atomic import write_bytes, write_json, write_text
+from sophron.records import clock, files
 from sophron.records.errors import UserError, shown
 from sophron.records.file_lock import FileLock
+from sophron.records.files import write_bytes, write_json, write_text
 from sophron.records.typed_json import from_json
 
 LEVELS: Mapping[str, int] = {"task": 8_000, "group": 16_000, "global": 32_000}
@@ -135,11 +135,11 @@ class History:
         """
         with FileLock(_lock(self.path)):
             record = {"time": clock.isoformat(), "by": by, "iteration": iteration, "status": status}
-            jsonl.append(self.path, {**record, "decisions": [*decisions]}, sync=True)
+            files.append_json_line(self.path, {**record, "decisions": [*decisions]}, sync=True)
 
     def read(self) -> list[HistoryRecord]:
         """All whole records, oldest first."""
-        return [from_json(HistoryRecord, record) for record in jsonl.read(self.path)[0]]
+        return [from_json(HistoryRecord, record) for record in files.read_json_lines(self.path)[0]]
 
 
 def snapshot(sources: Mapping[str, Path], folder: Path) -> dict[str, Path]:

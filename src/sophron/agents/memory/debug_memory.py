@@ -12,9 +12,10 @@ from sophron.agents.documents.answers import DebugAnswer, Overlay
 from sophron.agents.memory import agent_memory
 from sophron.agents.memory.agent_memory import History, Memory, Status
 from sophron.interfaces.json_object import JsonObject
-from sophron.records import documents, user_folders
-from sophron.records.canonical_json import file_digest
+from sophron.records import documents
+from sophron.records.digests import file_digest
 from sophron.records.errors import UserError
+from sophron.records.paths import user_state
 
 FOLDER = "memory"
 ROLES = ("stage", "campaign", "user", "history")
@@ -29,7 +30,7 @@ def _sources(root: Path, stage: str) -> dict[str, Path]:
 
 
 def _users() -> Path:
-    return user_folders.state() / "memory.md"
+    return user_state() / "memory.md"
 
 
 def folder(root: Path, stage: str, attempt: int) -> Path:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from sophron.campaign.spec import engines
-from sophron.records.atomic import move
+from sophron.records.files import move
 
 KEPT = 2
 """Whole restart files that a step keeps: an engine may be killed while it writes the newest."""

@@ -9,7 +9,7 @@ from sophron.agents.rule_based.input_checks import mapping, objects, quoted, tex
 from sophron.interfaces.json_object import UncheckedObject
 from sophron.records import documents
 from sophron.records.errors import UserError
-from sophron.records.package_data import resource
+from sophron.records.paths import resource
 
 CLASSES = ("definitional", "mechanical", "environment", "transient")
 LONGEST_LINE = 4000  # a progress bar is one line of megabytes

@@ -16,10 +16,11 @@ from sophron.campaign.execution import outcome_store
 from sophron.campaign.planning.agent_definitions import AgentFile
 from sophron.interfaces.json_object import JsonObject
 from sophron.interfaces.model import Request, Response
-from sophron.records import atomic, documents, events
-from sophron.records.canonical_json import digest, file_digest
+from sophron.records import documents, events
+from sophron.records.digests import digest, file_digest
 from sophron.records.errors import UserError
 from sophron.records.file_lock import FileLock
+from sophron.records.files import move, place, write_bytes, write_json
 from sophron.records.typed_json import from_json, to_json
 
 if TYPE_CHECKING:
@@ -88,11 +89,11 @@ def run(work: AgentStep, ask: Ask, *, tools: Tools | None = None, again: bool = 
         if again or not _is_kept(work, key):
             record = _asked(work, ask, tools)
             documents.validate(documents.Document(to_json(record), work.answer), "agent-answer")
-            atomic.write_json(kept, to_json(record))
-            atomic.write_json(work.folder / KEY_NAME, {"key": key, "answer": file_digest(kept)})
+            write_json(kept, to_json(record))
+            write_json(work.folder / KEY_NAME, {"key": key, "answer": file_digest(kept)})
         for entry in (_read(kept).files or {}).values():
-            atomic.place(work.folder / LEFT / entry.file, work.answer.with_name(entry.file))
-        atomic.place(kept, work.answer)
+            place(work.folder / LEFT / entry.file, work.answer.with_name(entry.file))
+        place(kept, work.answer)
         outcome_store.publish(work.root, work.step, work.answer)
 
 
@@ -151,7 +152,7 @@ def _kept_files(work: AgentStep, *, whole: bool = True) -> dict[str, KeptFile]:
             if whole:
                 raise
             content = b""
-        atomic.write_bytes(kept, content)
+        write_bytes(kept, content)
         entries[name] = KeptFile(kept.name, file_digest(kept))
     return entries | _cited(work)
 
@@ -231,11 +232,11 @@ def reask(root: Path, step: str) -> int:
         kept = folder / "set-aside" / str(number)
         names = (*outcome_store.REPORT_NAMES, *outcome_store.beside(root, step))
         for path in (folder / ANSWER_NAME, folder / KEY_NAME):
-            atomic.move(path, kept / path.name)
+            move(path, kept / path.name)
         mailbox.withdraw(root, step)
         published = outcome_store.published(root, step)
         for path in [] if published is None else [published, *map(published.with_name, names)]:
             if path.exists():  # the report quotes it: without it, Snakemake would find nothing to do
-                atomic.move(path, kept / f"published-{path.name}")
+                move(path, kept / f"published-{path.name}")
         events.append(root, "sophron", "reasked", step=step, number=number)
     return number

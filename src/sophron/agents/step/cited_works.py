@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from sophron.agents.tools.literature import CitedWork
-from sophron.records import atomic, documents
+from sophron.records import documents
+from sophron.records.files import write_json
 from sophron.records.typed_json import from_json, to_json
 
 ROLE = "found_works"
@@ -27,7 +28,7 @@ def write(works: Sequence[CitedWork], folder: Path) -> Path:
     """Keep works in `folder`; UserError where they are not in the form of the schema."""
     path = folder / f"{ROLE}.json"
     documents.validate(documents.Document({"works": to_json(list(works))}, path), SCHEMA)
-    atomic.write_json(path, {"works": to_json(once(works))})
+    write_json(path, {"works": to_json(once(works))})
     return path
 
 

@@ -7,7 +7,7 @@ from sophron.campaign.spec.spec import Spec
 from sophron.interfaces.json_object import JsonObject
 from sophron.interfaces.kind import Wildcards
 from sophron.records import documents
-from sophron.records.atomic import write_json
+from sophron.records.files import write_json
 
 CARRIED = ("scale", "background", "cell", "zero", "displacement", "profile_", "size", "strain")
 """Groups whose values a neighbouring pattern lends; coordinates begin at their CIF."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sophron.campaign.scaffold import kind_catalogue
 from sophron.interfaces.json_object import JsonObject
-from sophron.records import atomic, clock, documents
+from sophron.records import clock, documents, files
 from sophron.records.errors import UserError
 from sophron.records.files import read_text
 from sophron.records.typed_json import from_json, to_json
@@ -39,7 +39,7 @@ def begin(root: Path, request: str) -> None:
         raise UserError(f"{path}: holds another request; move the folder {FOLDER} away to begin anew")
     if not request.strip():
         raise UserError(f"{path}: the request is empty; say what is to be computed")
-    atomic.write_text(path, request)
+    files.write_text(path, request)
 
 
 def turns(root: Path) -> list[Turn]:
@@ -51,7 +51,7 @@ def turns(root: Path) -> list[Turn]:
 def answered(root: Path, question: int, asked: str, answer: str) -> None:
     """Add the human's answer to the dialogue."""
     entry = Turn(question, asked, answer, clock.isoformat())
-    atomic.write_json(root / FOLDER / TURNS_NAME, to_json([*turns(root), entry]))
+    files.write_json(root / FOLDER / TURNS_NAME, to_json([*turns(root), entry]))
 
 
 def refused(root: Path, refusals: Sequence[str]) -> bool:
@@ -59,7 +59,7 @@ def refused(root: Path, refusals: Sequence[str]) -> bool:
     turn = len(turns(root)) + 1
     if _refusals(root):
         return False
-    atomic.write_json(root / FOLDER / REFUSALS_NAME, {"turn": turn, "refusals": list(refusals)})
+    files.write_json(root / FOLDER / REFUSALS_NAME, {"turn": turn, "refusals": list(refusals)})
     return True
 
 
@@ -101,5 +101,5 @@ def leader(root: Path) -> str | None:
 def spoken(root: Path, words: str, draft: JsonObject) -> Path:
     """Keep what the human said to the draft, with the draft it was said to; where it is kept."""
     path = root / FOLDER / SPOKEN_NAME
-    atomic.write_json(path, {"said": words, "time": clock.isoformat(), "draft": dict(draft)})
+    files.write_json(path, {"said": words, "time": clock.isoformat(), "draft": dict(draft)})
     return path

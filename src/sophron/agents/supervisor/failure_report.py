@@ -10,9 +10,9 @@ from sophron.campaign.execution import history, outcome_store, retry, verdict
 from sophron.campaign.execution.verdict import Verdict
 from sophron.campaign.spec.spec import Spec
 from sophron.campaign.state.projector import project
-from sophron.records import atomic, documents
+from sophron.records import documents, files
+from sophron.records.digests import step_name
 from sophron.records.errors import UserError
-from sophron.records.step_identity import step_name
 from sophron.records.typed_json import to_json
 
 LOG_BYTES = 12_000
@@ -85,7 +85,7 @@ def note(root: Path, spec: Spec, failure: Failure) -> int:
         if version != spec.version:
             for old in (path, debug_memory.folder(root, failure.stage, attempt)):
                 if old.exists():
-                    atomic.move(old, path.parent / f"v{version}" / old.name)
+                    files.move(old, path.parent / f"v{version}" / old.name)
         else:
             attempt += 1
     tries = [vars(one) for step in failure.steps for one in history.tries(root, step)]
@@ -99,14 +99,14 @@ def note(root: Path, spec: Spec, failure: Failure) -> int:
         "tries": [{key: one[key] for key in ("step", "number", "status", "reason")} for one in tries],
         "log": "\n".join(_logs(root, failure)),
     }
-    atomic.write_json(failure_path(root, failure.stage, str(attempt)), content)
+    files.write_json(failure_path(root, failure.stage, str(attempt)), content)
     return attempt
 
 
 def note_refusals(root: Path, stage: str, attempt: int, refusals: Sequence[str]) -> None:
     """Add to a failure why the amendment drafted for it could not be signed; its reader is asked again."""
     path = failure_path(root, stage, str(attempt))
-    atomic.write_json(path, documents.load_record(path) | {"refusals": list(refusals)})
+    files.write_json(path, documents.load_record(path) | {"refusals": list(refusals)})
 
 
 def _refusal(root: Path, failure: Failure) -> str | None:

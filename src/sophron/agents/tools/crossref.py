@@ -15,7 +15,7 @@ from sophron import __version__
 from sophron.agents.tools import literature
 from sophron.agents.tools.mcp_client import McpError
 from sophron.interfaces.json_object import JsonObject
-from sophron.records import retry, user_folders
+from sophron.records import paths, retry
 from sophron.records.documents import load_yaml, schema, validate
 from sophron.records.errors import UserError, shown
 from sophron.records.retry import Pauses
@@ -72,7 +72,7 @@ class _TransientError(Exception):
 def service() -> Service:
     """Crossref, or what `crossref.yaml` in the user's configuration says; UserError with file, key and remedy."""
     default = schema("crossref")["properties"]["url"]["default"]
-    path = user_folders.configuration() / FILE
+    path = paths.user_configuration() / FILE
     if not path.is_file():
         return Service(default)
     document = load_yaml(path)

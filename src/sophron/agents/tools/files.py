@@ -124,7 +124,7 @@ def _file(place: Place) -> Iterator[int]:
         raise OutsideError("it is a folder; list it")
     with (
         safe_open.folder(root, parts[:-1]) as parent,
-        # What is in scratch a program may have put there; an input may well be a hard link (`records.atomic.place`).
+        # What is in scratch a program may have put there; an input may well be a hard link (`records.files.place`).
         safe_open.regular(parent, parts[-1], one_name=place.writable) as handle,
     ):
         yield handle

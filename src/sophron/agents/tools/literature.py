@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 
 from sophron.interfaces.model import Tool
 from sophron.records import documents
-from sophron.records.package_data import resource
+from sophron.records.paths import resource
 from sophron.records.typed_json import from_json
 
 NAME = "literature.yaml"

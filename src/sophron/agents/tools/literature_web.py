@@ -21,7 +21,7 @@ from sophron.agents.tools.literature import CitedWork
 from sophron.agents.tools.mcp_client import McpError
 from sophron.interfaces.json_object import JsonObject
 from sophron.interfaces.model import Tool
-from sophron.records import clock, jsonl
+from sophron.records import clock, files
 
 NAME = "literature-web.jsonl"
 MOST = 20
@@ -57,7 +57,7 @@ class Web:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._record, self._at, self._sleep = record, at, sleep
-        self._earlier = jsonl.read(replayed or record)[0]
+        self._earlier = files.read_json_lines(replayed or record)[0]
         self._run = uuid.uuid4().hex
         self._asked = 0
         self._found: dict[str, Work] = {}
@@ -72,7 +72,7 @@ class Web:
         query = " ".join(query.split())
         asked, answer = self._answer(query)
         about = {"time": clock.isoformat(), "run": self._run, "query": query, "asked": asked}
-        jsonl.append(self._record, {**about, **answer})
+        files.append_json_line(self._record, {**about, **answer})
         if "failure" in answer:
             raise McpError(answer["failure"])
         works = [Work(**one) for one in answer["works"]]

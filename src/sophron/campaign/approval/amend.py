@@ -10,10 +10,9 @@ from sophron.campaign.approval import amendment_journal
 from sophron.campaign.planning import agent_rules
 from sophron.campaign.spec.amendment_draft import CANDIDATE_NAME, Draft, read
 from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
-from sophron.records import approvals, documents, renames, typed_json
-from sophron.records.atomic import write_text
+from sophron.records import approvals, documents, old_names, typed_json
 from sophron.records.errors import UserError
-from sophron.records.files import read_text
+from sophron.records.files import read_text, write_text
 
 AGENT = "agents: the agent behind "
 VERSION = re.compile(r"^version:[^\r\n]*", flags=re.MULTILINE)
@@ -130,7 +129,7 @@ def agents_changed(root: Path, spec: Spec, agents: Mapping[str, Mapping[str, str
 
     agents: as an approval has them; one from before agents were signed has none.
     """
-    signed = renames.agents_now(agents)
+    signed = old_names.agents_now(agents)
     now = {rule: agent_rules.digests_of(root, spec, rule) for rule in signed}
     return [rule for rule in sorted(signed) if now[rule] != signed[rule]]
 

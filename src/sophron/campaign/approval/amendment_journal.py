@@ -15,13 +15,12 @@ from sophron.campaign.execution import outcome_store
 from sophron.campaign.spec import amendment_draft, stage_resources
 from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
 from sophron.interfaces.kind import StageKind
-from sophron.records import approvals, documents, events, renames, signatures, typed_json
+from sophron.records import approvals, documents, events, old_names, signatures, typed_json
 from sophron.records.approvals import DRIVER_LOCK, Amendment, ApprovalRecord
-from sophron.records.atomic import create_bytes, move, write_json, write_text
-from sophron.records.canonical_json import file_digest
+from sophron.records.digests import file_digest
 from sophron.records.errors import Refused, UserError
 from sophron.records.file_lock import FileLock, LockHeldError
-from sophron.records.files import read_bytes, read_text
+from sophron.records.files import create_bytes, move, read_bytes, read_text, write_json, write_text
 from sophron.records.typed_json import from_json, to_json
 
 REPORT = (*outcome_store.REPORT_NAMES, "signed")
@@ -125,7 +124,7 @@ def _apply(root: Path, journal: Journal) -> None:
     if record.amendment and record.previous:
         name = hashlib.sha256(journal.record.encode()).hexdigest()
         old, new = signed_spec(root, record.previous), signed_spec(root, name)
-        before = renames.agents_now(typed_json.load(_signed_record(root, record.previous), ApprovalRecord).agents)
+        before = old_names.agents_now(typed_json.load(_signed_record(root, record.previous), ApprovalRecord).agents)
         agents = [rule for rule, digest in before.items() if record.agents.get(rule) != digest]
         _set_aside(root, record.amendment, old, new, agents)
         by, time = f"amendment to version {record.version}", record.amendment.timestamp
@@ -289,7 +288,7 @@ def _verdicts_of(root: Path, spec: Spec, stages: list[str]) -> list[Path]:
 def _answers_of(root: Path, agents: list[str]) -> list[Path]:
     """The answers of agent steps by rule with what their tools left, and the report, which quotes them."""
     found: set[Path] = set()
-    for rule in (name for asked in agents for name in renames.rules(asked)):
+    for rule in (name for asked in agents for name in old_names.rules(asked)):
         for folder in (*(root / "records").glob(rule), *(root / "records").glob(f"{rule}-*")):
             answer = outcome_store.noted(root, folder.name)
             if answer is not None:

@@ -16,9 +16,8 @@ from sophron.campaign.spec import amendment_draft, criteria_review, scope_exclus
 from sophron.campaign.spec.pitfalls import Findings, ProbeSpec, hits
 from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
 from sophron.records import approvals, clock, process_identity, signatures
-from sophron.records.atomic import write_text
 from sophron.records.errors import Refused, UserError, shown
-from sophron.records.files import read_text
+from sophron.records.files import read_text, write_text
 
 SHOWN_DIGITS = 12
 

@@ -8,8 +8,8 @@ from sophron.campaign.spec import amendment_draft
 from sophron.campaign.spec.pitfalls import ProbeSpec
 from sophron.campaign.spec.spec import load
 from sophron.records.approvals import FOLDER
-from sophron.records.atomic import write_text
 from sophron.records.errors import UserError
+from sophron.records.files import write_text
 
 
 def amendment_faults(root: Path, probe: ProbeSpec) -> list[str]:

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sophron.records import documents, signatures, user_folders
+from sophron.records import documents, paths, signatures
 from sophron.records.approvals import FOLDER, Approval, logged
-from sophron.records.atomic import write_json
-from sophron.records.canonical_json import file_digest
+from sophron.records.digests import file_digest
 from sophron.records.errors import Refused
 from sophron.records.file_lock import FileLock
+from sophron.records.files import write_json
 
 
 def _path() -> Path:
-    return user_folders.configuration() / "trust.json"
+    return paths.user_configuration() / "trust.json"
 
 
 def _read() -> dict[str, Any]:

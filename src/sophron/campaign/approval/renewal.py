@@ -8,7 +8,7 @@ from pathlib import Path
 from sophron.campaign.approval.approve import Proposal
 from sophron.campaign.planning.agent_rules import Digests, Template
 from sophron.campaign.planning.plan import Plan, PlannedStep
-from sophron.records import approvals, atomic, code_digest, documents, renames
+from sophron.records import approvals, code_digest, documents, files, old_names
 from sophron.records.errors import UserError
 from sophron.records.typed_json import to_json
 
@@ -67,7 +67,7 @@ def is_renewal(proposal: Proposal) -> bool:
 
 def is_renamed(record: approvals.ApprovalRecord) -> bool:
     """Whether what an approval signs had other names then."""
-    return record.names < renames.GENERATION
+    return record.names < old_names.GENERATION
 
 
 def carry_over(workdir: Path) -> None:
@@ -75,8 +75,8 @@ def carry_over(workdir: Path) -> None:
     for path in (workdir / ".snakemake" / "metadata").rglob("*"):
         record = documents.load_record(path) if path.is_file() else {}
         line = record.get("code")
-        if isinstance(line, str) and (now := renames.shell_now(line)) != line:
-            atomic.write_json(path, {**record, "code": now})
+        if isinstance(line, str) and (now := old_names.shell_now(line)) != line:
+            files.write_json(path, {**record, "code": now})
 
 
 def _before(plan: Plan) -> dict[str, object]:
@@ -90,25 +90,25 @@ def _before(plan: Plan) -> dict[str, object]:
 def _step_before(step: PlannedStep) -> PlannedStep:
     wildcards = dict(step.wildcards)
     expert = wildcards.pop("expert", "")
-    name = renames.STEPS.get(f"{step.rule}-{expert}" if expert else step.rule, step.rule)
-    return replace(step, rule=name, shell=renames.shell_before(step.shell, expert), wildcards=wildcards)
+    name = old_names.STEPS.get(f"{step.rule}-{expert}" if expert else step.rule, step.rule)
+    return replace(step, rule=name, shell=old_names.shell_before(step.shell, expert), wildcards=wildcards)
 
 
 def _apart(template: Template) -> Iterator[Template]:
     ranges = {name: values for name, values in template.ranges.items() if name != "expert"}
     for name, expert, digest in _each(template.rule, template.digest):
-        shell = renames.shell_before(template.shell, expert)
+        shell = old_names.shell_before(template.shell, expert)
         yield replace(template, rule=name, shell=shell, digest=digest, ranges=ranges)
 
 
 def _each(rule: str, signed: Digests) -> Iterator[tuple[str, str, str]]:
     """(rule of before, expert, digest) of each agent of a rule."""
     if isinstance(signed, str):
-        yield renames.STEPS.get(rule, rule), "", signed
+        yield old_names.STEPS.get(rule, rule), "", signed
     else:
         for key, digest in signed.items():
             expert = key.partition("=")[2]
-            yield renames.STEPS[f"{rule}-{expert}"], expert, digest
+            yield old_names.STEPS[f"{rule}-{expert}"], expert, digest
 
 
 def _others(before: Mapping[str, object], now: Mapping[str, object]) -> list[str]:

@@ -4,9 +4,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from sophron.records import atomic, documents, events
+from sophron.records import documents, events, files
 from sophron.records.approvals import Approval
-from sophron.records.canonical_json import digest
+from sophron.records.digests import digest
 from sophron.records.errors import UserError
 
 NAME = Path("records") / "completion.json"
@@ -16,7 +16,7 @@ LEFT_OUT = {"records", "scratch", "logs", ".snakemake", "invalidated", "workflow
 
 def note(root: Path, approval: Approval) -> None:
     """Note that a whole run has just ended well."""
-    atomic.write_json(root / NAME, _content(root, approval))
+    files.write_json(root / NAME, _content(root, approval))
 
 
 def stands(root: Path, approval: Approval) -> bool:

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 
 from sophron.interfaces.json_object import JsonObject
 from sophron.interfaces.kind import StageKind, UpstreamStep, Wildcards
-from sophron.records import renames, typed_json
-from sophron.records.atomic import write_json
-from sophron.records.canonical_json import file_digest
+from sophron.records import old_names, typed_json
+from sophron.records.digests import file_digest, step_name
 from sophron.records.errors import Refused, UserError
-from sophron.records.step_identity import step_name
+from sophron.records.files import write_json
 from sophron.records.typed_json import left_out, to_json
 
 if TYPE_CHECKING:
@@ -115,7 +114,7 @@ def named(parent: Path, step: str) -> Path:
     folder = parent / step
     if folder.is_dir():
         return folder
-    return next((other for name in renames.steps(step) if (other := parent / name).is_dir()), folder)
+    return next((other for name in old_names.steps(step) if (other := parent / name).is_dir()), folder)
 
 
 def publish(root: Path, step: str, outcome: Path) -> None:

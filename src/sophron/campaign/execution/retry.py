@@ -11,9 +11,9 @@ from sophron.campaign.execution import outcome_store
 from sophron.campaign.spec.spec import Spec
 from sophron.campaign.state.projector import project
 from sophron.interfaces.kind import Wildcards
-from sophron.records import atomic, events, typed_json
+from sophron.records import events, files, typed_json
+from sophron.records.digests import step_name
 from sophron.records.errors import UserError, shown
-from sophron.records.step_identity import step_name
 
 Steps = dict[str, tuple[str, Wildcards]]
 """Name of a step -> the stage or part that it is one of, and its wildcards."""
@@ -80,7 +80,7 @@ def set_aside(root: Path, spec: Spec, unit: str, wildcards: Wildcards) -> None:
         outcome,
     ):
         if path.is_file():
-            atomic.move(path, kept / path.name)
+            files.move(path, kept / path.name)
     about = {"step": step, "stage": spec.owner(unit), "wildcards": dict(wildcards)}
     events.append(root, "sophron", "cleared", **about, kept=os.path.relpath(kept, root))
 

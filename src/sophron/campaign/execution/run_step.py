@@ -27,21 +27,11 @@ from sophron.interfaces.kind import (
     StepResult,
     Wildcards,
 )
-from sophron.records import (
-    approvals,
-    atomic,
-    clock,
-    documents,
-    events,
-    job_environment,
-    process_identity,
-    terminal,
-    typed_json,
-)
-from sophron.records.canonical_json import digest, file_digest
+from sophron.records import approvals, clock, documents, events, process_identity, terminal, typed_json
+from sophron.records.digests import digest, file_digest, step_name
 from sophron.records.errors import Refused, UserError
 from sophron.records.file_lock import FileLock
-from sophron.records.step_identity import step_name
+from sophron.records.files import place, write_json
 from sophron.records.typed_json import to_json
 
 OUTCOME_NAME = "outcome.json"
@@ -204,7 +194,7 @@ def _set_aside_foreign(work: _Work) -> None:
         folder = work.scratch.with_name(f"{work.scratch.name}.set-aside-{time.time_ns()}")
         work.scratch.rename(folder)
         work.scratch.mkdir()
-    atomic.write_json(note, to_json(Key(work.key)))
+    write_json(note, to_json(Key(work.key)))
 
 
 def _try(work: _Work, function: Callable[[str], StageFunction]) -> int:
@@ -216,7 +206,7 @@ def _try(work: _Work, function: Callable[[str], StageFunction]) -> int:
     reserved = {"cores": claim.cores, "runtime_min": claim.runtime_min}
     note = {"step": work.step, "digest": claim.digest, **reserved, "started": clock.isoformat(), **me}
     note["engine"] = work.spec.engine(work.stage.name)
-    atomic.write_json(folder / tries.NAME, note | {"placement": job_environment.here()})
+    write_json(folder / tries.NAME, note | {"placement": process_identity.placement()})
     log = os.path.relpath(folder, work.root)
     about = work.about
     details = {"rule": claim.rule, "try": int(folder.name), "digest": claim.digest}
@@ -323,7 +313,7 @@ def _write_outcome(work: _Work, result: StepResult, reason: str | None) -> None:
             path = work.scratch / f"{file_name}.absent"
             path.write_bytes(b"")
         files[name] = outcome_store.OutputFile(file_name, file_digest(path), path.stat().st_size)
-        atomic.place(path, work.scratch / "finished" / file_name)
+        place(path, work.scratch / "finished" / file_name)
     outcome = outcome_store.Outcome(
         stage=work.stage.name,
         wildcards=work.wildcards,
@@ -339,8 +329,8 @@ def _write_outcome(work: _Work, result: StepResult, reason: str | None) -> None:
     path = work.scratch / "finished" / OUTCOME_NAME
     if reason is None:
         documents.validate(documents.Document(outcome.result, path), work.stage.schema, "result")
-    atomic.write_json(path, to_json(outcome))
-    atomic.write_json(work.scratch / DONE_NAME, to_json(Done(work.key, outcome.status, file_digest(path))))
+    write_json(path, to_json(outcome))
+    write_json(work.scratch / DONE_NAME, to_json(Done(work.key, outcome.status, file_digest(path))))
 
 
 def _publish(work: _Work) -> None:
@@ -348,8 +338,8 @@ def _publish(work: _Work) -> None:
     target = Path.cwd() / work.order.outcome
     finished = work.scratch / "finished"
     for file_name in work.stage.outputs.values():
-        atomic.place(finished / file_name, target.parent / file_name)
-    atomic.place(finished / OUTCOME_NAME, target)
+        place(finished / file_name, target.parent / file_name)
+    place(finished / OUTCOME_NAME, target)
     outcome_store.publish(work.root, work.step, target)
     if _is_done(work):
         _tidy(work.scratch)

@@ -11,7 +11,7 @@ from typing import Any
 from sophron.campaign.execution.outcome_store import record_folder
 from sophron.campaign.spec.engines import TRY_NAME
 from sophron.campaign.state.projector import project
-from sophron.records import atomic, clock, core_hours, documents, events
+from sophron.records import clock, core_hours, documents, events, files
 
 NAME = TRY_NAME
 
@@ -42,7 +42,7 @@ def end(root: Path, folder: Path, about: Mapping[str, Any], core_seconds: float,
     status, reason, measured = ending.status, ending.reason, ending.measured
     core_hours.charge(root, core_seconds)
     ended = {"status": status, "reason": reason, "ended": clock.isoformat(), "core_seconds": round(core_seconds, 3)}
-    atomic.write_json(folder / NAME, {**documents.load_record(folder / NAME), **ended, **measured})
+    files.write_json(folder / NAME, {**documents.load_record(folder / NAME), **ended, **measured})
     told = "failed" if status == "crashed" else status
     events.append(root, "sophron", "step_ended", **about, status=told, reason=reason, **measured)
     project(root)

@@ -9,8 +9,8 @@ from sophron.campaign.spec import criteria
 from sophron.campaign.spec.spec import Criterion, Spec, load_signed
 from sophron.campaign.state.projector import project
 from sophron.records import approvals, events, typed_json
-from sophron.records.atomic import write_json
 from sophron.records.errors import Refused, UserError
+from sophron.records.files import write_json
 from sophron.records.typed_json import to_json
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from sophron.interfaces.json_object import JsonObject
-from sophron.records import documents, renames
-from sophron.records.canonical_json import digest
+from sophron.records import documents, old_names
+from sophron.records.digests import digest
 from sophron.records.errors import UserError
 from sophron.records.files import read_text
-from sophron.records.package_data import resource
+from sophron.records.paths import resource
 from sophron.records.strict_yaml import parse
 
 FOLDER = "agents"
@@ -42,7 +42,7 @@ class AgentFile:
     @property
     def name(self) -> str:
         """Name of the agent."""
-        return renames.agent_now(str(self.front["name"]))
+        return old_names.agent_now(str(self.front["name"]))
 
     @property
     def schema_name(self) -> str:
@@ -50,7 +50,7 @@ class AgentFile:
         own = self.path.absolute().parent / "schemas" / self.front["output"]
         if Path(f"{own}.schema.yaml").is_file():
             return str(own)
-        return f"agents/{renames.answer_now(self.front['output'], self.name)}"
+        return f"agents/{old_names.answer_now(self.front['output'], self.name)}"
 
     @cached_property
     def schema(self) -> JsonObject:
@@ -64,8 +64,8 @@ class AgentFile:
         A name that changed counts as what it was, so that a renamed agent is the agent that was signed.
         """
         front = {key: value for key, value in self.front.items() if key != "usual"}  # an estimate for the review
-        front["name"] = renames.AGENTS.get(front["name"], front["name"])
-        front["output"] = renames.ANSWERS.get(front["output"], front["output"])
+        front["name"] = old_names.AGENTS.get(front["name"], front["name"])
+        front["output"] = old_names.ANSWERS.get(front["output"], front["output"])
         parts = {"prompt": self.prompt, "front": front, "skills": self.skills, "schema": self.schema}
         return digest(parts | {"models": models})
 
@@ -74,7 +74,7 @@ def chosen(spec: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Who answers for an agent, as the spec says: `{backend, model?, rank?}`. spec: parsed `campaign.yaml`."""
     block = dict(spec.get("agents", {}))
     by_name = block.pop("by_name", {})
-    own = dict(by_name.get(name, by_name.get(renames.AGENTS.get(name), {})))
+    own = dict(by_name.get(name, by_name.get(old_names.AGENTS.get(name), {})))
     return {"backend": DEFAULT_BACKEND} | block | own
 
 
@@ -86,13 +86,13 @@ def folders(root: Path | None) -> list[Path]:
 
 def names(root: Path | None) -> list[str]:
     """Sorted names of all agents that a campaign has."""
-    return sorted({renames.agent_now(path.stem) for folder in folders(root) for path in folder.glob("*.md")})
+    return sorted({old_names.agent_now(path.stem) for folder in folders(root) for path in folder.glob("*.md")})
 
 
 def find(root: Path | None, name: str) -> AgentFile:
     """The definition called `name`; UserError where there is none or where it is not valid."""
-    now = renames.agent_now(name)
-    called = [now, *([renames.AGENTS[now]] if now in renames.AGENTS else [])]
+    now = old_names.agent_now(name)
+    called = [now, *([old_names.AGENTS[now]] if now in old_names.AGENTS else [])]
     for path in (folder / f"{one}.md" for folder in folders(root) for one in called):
         if path.is_file():
             return load(path, root)

@@ -24,12 +24,10 @@ from sophron.campaign.planning.agent_costs import AgentCost
 from sophron.campaign.planning.agent_rules import SERVICE_RULES, Template
 from sophron.campaign.spec import amendment_draft, question, stage_resources
 from sophron.campaign.spec.spec import SPEC_NAME, Spec
-from sophron.records import approvals, code_digest, renames
-from sophron.records.atomic import write_text
-from sophron.records.canonical_json import digest
+from sophron.records import approvals, code_digest, old_names
+from sophron.records.digests import digest, step_identity, step_name
 from sophron.records.errors import UserError
-from sophron.records.files import read_bytes
-from sophron.records.step_identity import identity, step_name
+from sophron.records.files import read_bytes, write_text
 
 SERVICE_CORE_HOURS = 10 / 60
 
@@ -50,7 +48,7 @@ class PlannedStep:
     @property
     def identity(self) -> str:
         """Hex sha256 of the four parts."""
-        return identity(self.rule, self.shell, self.digest, self.wildcards)
+        return step_identity(self.rule, self.shell, self.digest, self.wildcards)
 
     @property
     def stage(self) -> str:
@@ -214,7 +212,7 @@ class Plan:
         """What an approval says, apart from who signed when: equal plans give equal statements."""
         return {
             "campaign": self.spec.campaign,
-            "names": renames.GENERATION,
+            "names": old_names.GENERATION,
             "version": self.spec.version,
             "spec": self.spec.digest,
             "spec_file": hashlib.sha256(read_bytes(self.spec.document.path)).hexdigest(),

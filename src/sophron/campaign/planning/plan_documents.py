@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from sophron.campaign.state.progress_log import plain
-from sophron.records import atomic, templates
-from sophron.records.package_data import resource
+from sophron.records import files, templates
+from sophron.records.paths import resource
 
 DESIGN = "experiment-design.md"
 PLAN = "workflow-plan.md"
@@ -59,7 +59,7 @@ def write_documents(root: Path, texts: Mapping[str, str]) -> None:
     for name, text in texts.items():
         path = root / name
         if not path.is_file() or path.read_bytes() != text.encode():
-            atomic.write_text(path, text)
+            files.write_text(path, text)
 
 
 def commit_documents(root: Path) -> str | None:

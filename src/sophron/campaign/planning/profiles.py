@@ -4,10 +4,10 @@ import filecmp
 import shutil
 from pathlib import Path
 
-from sophron.records import user_folders
-from sophron.records.atomic import move
+from sophron.records import paths
 from sophron.records.errors import UserError
-from sophron.records.package_data import resource
+from sophron.records.files import move
+from sophron.records.paths import resource
 
 OF_CAMPAIGN = "default"  # goes into each campaign, beside its Snakefile, and is not installed for a user
 
@@ -20,7 +20,7 @@ def names() -> list[str]:
 
 def user_folder() -> Path:
     """Return where Snakemake looks for the user's own profiles."""
-    return user_folders.configuration("snakemake")
+    return paths.user_configuration("snakemake")
 
 
 def install(name: str, folder: Path) -> tuple[Path, Path | None]:

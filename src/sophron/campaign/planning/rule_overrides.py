@@ -8,8 +8,8 @@ from typing import Any, Protocol
 from sophron.campaign.planning import agent_rules
 from sophron.campaign.planning.agent_rules import SERVICE_RULES, Digests
 from sophron.campaign.spec.spec import Spec
+from sophron.records.digests import signed_digest
 from sophron.records.errors import UserError
-from sophron.records.step_identity import digest_for
 
 
 class Shown(Protocol):
@@ -47,7 +47,7 @@ def refuse(steps: Iterable[Shown], root: Path, spec: Spec) -> None:
             )
         if not step.shell.endswith("--digest {params.digest}"):
             raise UserError(f"the rule {step.rule} does not end in its digest; use it without overriding shell")
-        if step.digest != digest_for(digests.get((step.rule, step.stage), ""), step.wildcards):
+        if step.digest != signed_digest(digests.get((step.rule, step.stage), ""), step.wildcards):
             raise UserError(f"the rule {step.rule} has another digest than its stage; use it without overriding params")
 
 

@@ -16,10 +16,10 @@ from sophron.campaign.rendering.formatting import number, with_error
 from sophron.campaign.report.crate_graph import Graph, ref, single
 from sophron.campaign.report.report import Report, StageReport
 from sophron.campaign.spec.spec import SPEC_NAME
-from sophron.records import renames
+from sophron.records import old_names
 from sophron.records.approvals import GATE_NAME
-from sophron.records.atomic import write_bytes
-from sophron.records.canonical_json import file_digest
+from sophron.records.digests import file_digest
+from sophron.records.files import write_bytes
 
 LICENSE = "The campaign states no license; ask its authors."
 SIGNED_FOLDER = "signed"
@@ -144,7 +144,7 @@ def _step(graph: Graph, about: str, step: Finished, tries: Sequence[Try], used_b
             files.append(graph.file(path, f"{name} of {step.step}", step.outcome.files[name].sha256, **made))
     used = [
         ref(used_by.spec),
-        *(ref(used_by.ids[name]) for name in map(renames.step_now, step.outcome.inputs) if name in used_by.ids),
+        *(ref(used_by.ids[name]) for name in map(old_names.step_now, step.outcome.inputs) if name in used_by.ids),
     ]
     tools = [ref(graph.tool(*tool)) for tool in sorted(step.outcome.tools.items())]
     seed = "" if step.outcome.seed is None else f", seed {step.outcome.seed}"

@@ -14,9 +14,9 @@ from sophron.campaign.execution import history
 from sophron.campaign.execution.history import Try
 from sophron.campaign.spec.spec import Spec
 from sophron.interfaces.kind import AgentRule, StageKind
-from sophron.records import renames
+from sophron.records import old_names
+from sophron.records.digests import step_name
 from sophron.records.events import Event
-from sophron.records.step_identity import step_name
 
 Span = tuple[float, float]
 
@@ -144,7 +144,7 @@ def _asked(spec: Spec, stage: StageKind, recorded: Iterable[Event]) -> Iterator[
     users = {rule: _user(stage, asked) for rule, asked in rules.items()}
     answered: set[str] = set()
     for event in recorded:
-        step = renames.step_now(event.step) if event.event == "agent_answered" and event.step else ""
+        step = old_names.step_now(event.step) if event.event == "agent_answered" and event.step else ""
         if step in steps:
             rule, where = steps[step]
             ended, first = _seconds(event.time), step not in answered

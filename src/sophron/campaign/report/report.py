@@ -21,7 +21,7 @@ from sophron.campaign.spec.spec import Spec
 from sophron.interfaces.json_object import JsonObject
 from sophron.interfaces.kind import StageKind
 from sophron.records import approvals, documents, events
-from sophron.records.canonical_json import file_digest
+from sophron.records.digests import file_digest
 from sophron.records.errors import Refused
 
 PLOT_ENDING = "_plot"

@@ -13,10 +13,10 @@ from sophron.campaign.planning import agent_costs
 from sophron.campaign.spec.spec import SPEC_NAME
 from sophron.interfaces.kind import Kind
 from sophron.records import entry_points, templates
-from sophron.records.atomic import write_text
 from sophron.records.documents import load_yaml
 from sophron.records.errors import UserError
-from sophron.records.package_data import resource
+from sophron.records.files import write_text
+from sophron.records.paths import resource
 from sophron.records.strict_yaml import parse
 
 TEMPLATES = ("campaign", "templates", "new")

@@ -12,11 +12,11 @@ from sophron.campaign.planning.spec_record import record_spec
 from sophron.campaign.snakefile.snakefile_api import around_shell_lines, one_sentence, workflow_of
 from sophron.campaign.spec.spec import SPEC_NAME, load
 from sophron.campaign.state.projector import project
-from sophron.records import approvals, code_digest, core_hours, entry_points, events, secret_environment
+from sophron.records import approvals, code_digest, core_hours, entry_points, events, secret_keys
 from sophron.records.documents import load_yaml, validate
 from sophron.records.errors import Refused
 from sophron.records.file_lock import FileLock
-from sophron.records.package_data import resource
+from sophron.records.paths import resource
 
 NEEDS = "sophron.needs"
 """What a campaign needs to start, functions of its folder that raise UserError."""
@@ -34,7 +34,7 @@ def begin(folder: str | Path) -> None:
         check_requests(root)
         for name in entry_points.names(NEEDS):
             entry_points.load(NEEDS, name)(root)
-        secret_environment.withhold(key_variables(root))
+        secret_keys.withhold(key_variables(root))
 
 
 def take(root: Path) -> None:

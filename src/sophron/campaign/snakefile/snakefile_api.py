@@ -16,8 +16,8 @@ from sophron.campaign.spec.stage_resources import Mechanical, overlaid
 from sophron.interfaces.json_object import JsonObject
 from sophron.records import code_digest, typed_json
 from sophron.records.approvals import gate_path
+from sophron.records.digests import signed_digest
 from sophron.records.errors import Refused, UserError
-from sophron.records.step_identity import digest_for
 
 RESULTS = "<results>"
 
@@ -114,7 +114,9 @@ class RuleView:
     def agent_digest(self, rule: str) -> str | Callable[[Any], str]:
         """Digest in the param of an agent rule: what its agent is; a params function if a wildcard names the agent."""
         digests = agent_rules.digests_of(self.root, self.spec, rule)
-        return digests if isinstance(digests, str) else lambda wildcards: digest_for(digests, dict(wildcards.items()))
+        return (
+            digests if isinstance(digests, str) else lambda wildcards: signed_digest(digests, dict(wildcards.items()))
+        )
 
     @property
     def spec_file(self) -> str:

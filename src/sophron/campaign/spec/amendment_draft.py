@@ -7,9 +7,8 @@ from pathlib import Path
 from sophron.campaign.spec.spec import SPEC_NAME
 from sophron.records import documents
 from sophron.records.approvals import FOLDER
-from sophron.records.atomic import write_json, write_text
 from sophron.records.errors import UserError
-from sophron.records.files import read_text
+from sophron.records.files import read_text, write_json, write_text
 
 DRAFT_NAME = "draft.json"
 DRAFT_SPEC_NAME = "draft.campaign.yaml"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sophron.interfaces.probe import Finding
 from sophron.records.documents import load_yaml, validate
 from sophron.records.errors import UserError
-from sophron.records.package_data import resource
+from sophron.records.paths import resource
 
 if TYPE_CHECKING:
     from sophron.campaign.spec.spec import Spec

@@ -13,7 +13,7 @@ from sophron.campaign.spec.stage_resources import Mechanical, check_mechanical
 from sophron.interfaces.kind import AgentRule, Cores, Definition, Kind, StageKind, Wildcards
 from sophron.records import documents, entry_points
 from sophron.records.approvals import Approval
-from sophron.records.canonical_json import digest
+from sophron.records.digests import digest
 from sophron.records.errors import UserError
 
 SPEC_NAME = records.SPEC_NAME

@@ -120,7 +120,7 @@ def add_overlay(root: Path, stage: str, key: str, value: Any, *, by: str, reason
 
 
 def _append(root: Path, **entry: Any) -> None:
-    from sophron.records import atomic
+    from sophron.records import files
 
     path = root / OVERLAYS_NAME
     with FileLock(root / "records" / "mechanical.lock"):
@@ -128,7 +128,7 @@ def _append(root: Path, **entry: Any) -> None:
         log.append(entry)
         document = documents.Document(log, path)
         documents.validate(document, "mechanical")
-        atomic.write_text(path, "".join(f"- {json.dumps(entry, ensure_ascii=False)}\n" for entry in log))
+        files.write_text(path, "".join(f"- {json.dumps(entry, ensure_ascii=False)}\n" for entry in log))
 
 
 Blocks = Mapping[str, Mapping[str, Any]]

@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 from sophron.campaign.state.progress_log import plain
-from sophron.records import atomic, files, templates
-from sophron.records.package_data import resource
+from sophron.records import files, templates
+from sophron.records.paths import resource
 
 NAME = "init.sh"
 
@@ -21,5 +21,5 @@ def write(root: Path, campaign: str) -> None:
     """Put init.sh into the campaign, for the Python that runs now; an equal one is left alone."""
     path, text = root / NAME, render(campaign, sys.prefix)
     if not path.exists() or files.read_bytes(path) != text.encode():
-        atomic.write_text(path, text)
+        files.write_text(path, text)
         path.chmod(path.stat().st_mode | 0o111)

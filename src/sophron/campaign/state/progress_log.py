@@ -6,7 +6,7 @@ in the log that its successor derives again: it recognises them in the log's tai
 
 from pathlib import Path
 
-from sophron.records import atomic, sanitize
+from sophron.records import files, sanitize
 
 NAME = "progress.log"
 LONGEST_REASON = 400
@@ -43,7 +43,7 @@ def extend(root: Path, lines: list[str], since: int) -> int:
 
 def rewrite(root: Path, lines: list[str]) -> int:
     """Make the log anew from all its lines, where it was cut short; its size in bytes."""
-    atomic.write_text(root / NAME, "".join(f"{line}\n" for line in lines))
+    files.write_text(root / NAME, "".join(f"{line}\n" for line in lines))
     return size(root)
 
 

@@ -34,7 +34,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from sophron.debate.panel.votes import Focus
-from sophron.records.canonical_json import digest
+from sophron.records.digests import digest
 
 RATIONALE, ENTRY, FILE = "RATIONALE", "ENTRY", "FILE"
 METADATA_NAME = "task_metadata.json"

@@ -10,7 +10,7 @@ from typing import Any
 
 from sophron.debate.screening import ranking_figure
 from sophron.interfaces.kind import StepContext, StepResult, UpstreamStep
-from sophron.records import atomic, documents
+from sophron.records import documents, files
 
 COLUMNS = ("rank", "guest", "delta_g_kcal_per_mol", "statistical_error_kcal_per_mol", "systematic_error_kcal_per_mol")
 
@@ -24,7 +24,7 @@ def rank(ctx: StepContext) -> StepResult:
     writer.writerow(COLUMNS)
     writer.writerows([number, *row] for number, row in enumerate(rows, 1))
     path = ctx.workdir / "ranking.csv"
-    atomic.write_text(path, text.getvalue())
+    files.write_text(path, text.getvalue())
     plot = ctx.workdir / "ranking.svg"
     ranking_figure.ranked(rows, plot)
     statuses = [one.result["status"] for one in ctx.upstream["analyse"]]

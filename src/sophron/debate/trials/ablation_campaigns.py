@@ -17,9 +17,9 @@ from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
 from sophron.debate.trials.methods import METHODS
 from sophron.debate.trials.scores import Scores
 from sophron.debate.trials.trial_loop import Failure, Trial, TrialsResult, runnable
-from sophron.records import renames
+from sophron.records import old_names
+from sophron.records.digests import step_name
 from sophron.records.errors import UserError
-from sophron.records.step_identity import step_name
 from sophron.records.typed_json import from_json
 
 HEADER = (
@@ -138,7 +138,7 @@ def _scores(scores: Scores | None) -> list[str]:
 def _spent(root: Path, spec: Spec, trials: int) -> list[Amount]:
     path = root / ledger.FILE
     sums = Book(path, "step").sums().by if path.is_file() else {}
-    by = {renames.step_now(step): amount for step, amount in sums.items()}
+    by = {old_names.step_now(step): amount for step, amount in sums.items()}
     rounds = [zero_amount() for _ in range(trials)]
     for rule in spec.agent_rules:
         for wildcards in spec.steps(rule):

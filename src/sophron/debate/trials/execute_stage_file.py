@@ -15,8 +15,8 @@ from sophron.debate.pipelines.archives import ARCHIVE_NAME, extracted, packed
 from sophron.debate.pipelines.pipeline import PRODUCTION, STAGES, Pipeline, StageFile
 from sophron.debate.trials import stage_sandbox
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult, UpstreamStep
-from sophron.records import atomic
-from sophron.records.canonical_json import digest
+from sophron.records.digests import digest
+from sophron.records.files import write_json
 from sophron.sandbox.choose import choose
 
 EXECUTED_NAME = "executed.json"
@@ -131,7 +131,7 @@ def _left(
     archive = packed(made.workdir if made else empty, ctx.workdir / ARCHIVE_NAME)
     document = executed.as_document() if executed else None
     path = ctx.workdir / EXECUTED_NAME
-    atomic.write_json(path, document)
+    write_json(path, document)
     number = executed.result.delta_g_kcal_per_mol if executed else None
     failure = executed.said.get("failure") if executed else None
     seed = made.seed if made else None

@@ -15,7 +15,7 @@ from sophron.debate.trials.scores import Scores, compare
 from sophron.debate.trials.trial_loop import Bounds, Failure, Guest, Standing, Trial, TrialsResult, standing
 from sophron.debate.trials.trial_setup import PIPELINE_NAME
 from sophron.interfaces.kind import StepContext, StepResult, UpstreamStep
-from sophron.records import atomic, documents
+from sophron.records import documents, files
 from sophron.records.typed_json import from_json, to_json
 
 
@@ -157,13 +157,13 @@ def trials(ctx: StepContext) -> StepResult:
     now = standing(made, _bounds(ctx))
     chosen = next((trial for trial in made if trial.number == now.deployed), None)
     path = ctx.workdir / PIPELINE_NAME
-    atomic.write_text(path, _deployed(ctx, now))
+    files.write_text(path, _deployed(ctx, now))
     entries = reputation.trajectory(
         list(EXPERTS.values()),
         [reputation.Outcome(each.before, each.label) for each in made if each.succeeded and each.label is not None],
     )
     told = ctx.workdir / "reputation.json"
-    atomic.write_json(told, reputation.as_document(entries))
+    files.write_json(told, reputation.as_document(entries))
     plot = ctx.workdir / "trials.svg"
     trial_figures.trials(made, entries, plot)
     held_out, predicted = _held_out(ctx, now)

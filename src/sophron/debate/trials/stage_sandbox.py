@@ -18,7 +18,7 @@ import sophron
 from sophron.debate.pipelines import pipeline
 from sophron.debate.pipelines.pipeline import Pipeline, StageFile
 from sophron.interfaces.sandbox import Ended, Grant, SandboxBackend
-from sophron.records import atomic, documents, sanitize
+from sophron.records import documents, files, sanitize
 from sophron.records.errors import UserError
 from sophron.records.typed_json import from_json
 from sophron.sandbox import mounts
@@ -126,7 +126,7 @@ def run(work: Work, sandbox: SandboxBackend) -> Executed:
     measured = Measured(time.monotonic() - begun, ended.returncode, ended.limit, _tail(errors))
     result = _result(work, ended, measured)
     _clean(work)
-    atomic.write_json(work.workdir / work.stage.result, result)
+    files.write_json(work.workdir / work.stage.result, result)
     return Executed(result, measured)
 
 
@@ -180,8 +180,8 @@ def _prepare(work: Work) -> None:
     work.workdir.mkdir(parents=True, exist_ok=True)
     _clean(work)  # a link that a killed try has left could lead our own writing out of the folder
     (work.workdir / work.stage.result).unlink(missing_ok=True)
-    atomic.write_json(work.workdir / pipeline.METADATA_NAME, work.task)
-    atomic.write_text(work.workdir / work.stage.file, work.pipeline.files[work.stage.file])
+    files.write_json(work.workdir / pipeline.METADATA_NAME, work.task)
+    files.write_text(work.workdir / work.stage.file, work.pipeline.files[work.stage.file])
     for name, source in {**work.inputs, **work.earlier}.items():
         link = work.workdir / name
         link.parent.mkdir(parents=True, exist_ok=True)

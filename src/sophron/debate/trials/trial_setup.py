@@ -22,7 +22,7 @@ from sophron.debate.pipelines.static_check import layer1
 from sophron.debate.trials import execute_stage_file, stage_sandbox
 from sophron.debate.trials.methods import METHODS
 from sophron.interfaces.kind import StepContext, StepResult, UpstreamStep
-from sophron.records import atomic, documents
+from sophron.records import documents, files
 from sophron.records.typed_json import from_json
 from sophron.sandbox.choose import choose
 from sophron.science.host_guest.systems import systems
@@ -56,7 +56,7 @@ def references(ctx: StepContext) -> StepResult:
     """Reference values, in a file that no agent is told and no sandbox shows."""
     values = systems.find(ctx.definition["system"]).references(ctx.definition["settings"], ctx.workdir)
     path = ctx.workdir / "references.json"
-    atomic.write_json(path, values)
+    files.write_json(path, values)
     return StepResult({"guests": len(values)}, {"references": path})
 
 
@@ -68,7 +68,7 @@ def looked_at(ctx: StepContext) -> StepResult:
     (written,) = ctx.upstream["pipeline_critic"] or ctx.upstream["pipeline_author"]
     verdict = layer1.verify(written.result["reply"], _names(ctx), literature.load(), cited_works.read(written.files))
     path = ctx.workdir / PIPELINE_NAME
-    atomic.write_text(path, verdict.pipeline.reply if verdict.pipeline else "")
+    files.write_text(path, verdict.pipeline.reply if verdict.pipeline else "")
     return StepResult(verdict.as_document(), {"pipeline": path})
 
 
@@ -158,7 +158,7 @@ def _rehearsed(
     ctx: StepContext, state: str, reply: str, said: str, *, file: str = "", tools: Mapping[str, str] | None = None
 ) -> StepResult:
     path = ctx.workdir / PIPELINE_NAME
-    atomic.write_text(path, reply)
+    files.write_text(path, reply)
     windows = Pipeline.parse(reply).windows if reply else 0
     about = {"state": state, "file": file, "said": said, "windows": windows}
     return StepResult(about, {"pipeline": path}, tools or {})

@@ -19,10 +19,9 @@ from sophron.campaign.planning import agent_definitions
 from sophron.campaign.spec.spec import Spec
 from sophron.interfaces.kind import UpstreamStep, Wildcards
 from sophron.kinds.agent_build import stages
-from sophron.records.canonical_json import file_digest
+from sophron.records.digests import file_digest, step_name
 from sophron.records.documents import load_json
 from sophron.records.errors import UserError
-from sophron.records.step_identity import step_name
 from sophron.records.strict_yaml import parse
 from sophron.records.typed_json import to_json
 

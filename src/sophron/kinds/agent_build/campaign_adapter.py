@@ -15,10 +15,10 @@ from sophron.campaign.planning import agent_definitions
 from sophron.campaign.spec.spec import SPEC_NAME, Spec, load, load_signed
 from sophron.kinds.agent_build import rehearsal, stages
 from sophron.kinds.agent_build.contract_campaign import AGENTS, KIND
-from sophron.records import approvals, atomic, events, jsonl
+from sophron.records import approvals, events, files
+from sophron.records.digests import step_name
 from sophron.records.documents import load_json
 from sophron.records.errors import UserError
-from sophron.records.step_identity import step_name
 from sophron.records.typed_json import to_json
 
 STEPS = {"aud": "attempt", "judge_screen": "screen", "judge_score": "score", "optimize": "optimize"}
@@ -61,7 +61,7 @@ def lay_out(root: Path, target: Path, *, rehearsed: bool) -> Source:
     found = contract.load(contract.find(definition["contract"], root))
     handles = {part: agent_definitions.chosen(spec.data, agent) for part, agent in AGENTS.items()}
     about = {"contract": found.name, "version": found.version, "digest": definition["contract_digest"]}
-    atomic.write_json(
+    files.write_json(
         target / trail_entry.BUILD, about | {"handles": handles, "most_iterations": definition["iterations"]}
     )
     for entry in iteration.read_history(built.files["history"]):
@@ -75,15 +75,15 @@ def _iteration(root: Path, spec: Spec, place: Path, entry: Iteration) -> None:
     (candidate,) = outcome_store.of_loop(root, spec, "candidate", at)
     stages.unpacked(candidate.files["agent"], place / "aud")
     change = to_json(entry.change)
-    atomic.write_text(place / trail_entry.DIFF, change.pop("diff"))
-    atomic.write_json(place / trail_entry.CHANGE, change)
-    atomic.write_json(place / trail_entry.VERDICT, to_json(entry.verdict))
+    files.write_text(place / trail_entry.DIFF, change.pop("diff"))
+    files.write_json(place / trail_entry.CHANGE, change)
+    files.write_json(place / trail_entry.VERDICT, to_json(entry.verdict))
     for card in outcome_store.of_loop(root, spec, "card", at):
-        atomic.write_json(place / "judge" / f"{card.wildcards['case']}.json", load_json(card.files["card"]))
+        files.write_json(place / "judge" / f"{card.wildcards['case']}.json", load_json(card.files["card"]))
     for tried in outcome_store.of_loop(root, spec, "aud", at):
         if tried.outcome.done:
             report = place / "cases" / tried.wildcards["case"] / "report.json"
-            atomic.write_json(report, tried.outcome.result)
+            files.write_json(report, tried.outcome.result)
 
 
 def _copy_records(root: Path, spec: Spec, target: Path) -> None:
@@ -95,12 +95,12 @@ def _copy_records(root: Path, spec: Spec, target: Path) -> None:
             continue
         _check_answered(source, who)
         names[step] = name
-        atomic.write_bytes(audit.path_of(target, name), source.read_bytes())
+        files.write_bytes(audit.path_of(target, name), source.read_bytes())
         if (source.parent / audit.PICTURES).is_dir():
             shutil.copytree(source.parent / audit.PICTURES, target / "records" / name / audit.PICTURES)
     for event in events.read(root)[0]:
         if event.get("step") in names:
-            jsonl.append(target / events.FILE, {**event, "step": names[event["step"]]})
+            files.append_json_line(target / events.FILE, {**event, "step": names[event["step"]]})
 
 
 def _asked(root: Path, spec: Spec) -> Iterator[tuple[str, str, Json]]:
@@ -115,7 +115,7 @@ def _asked(root: Path, spec: Spec) -> Iterator[tuple[str, str, Json]]:
 
 def _check_answered(path: Path, who: Json) -> None:
     """Whoever stands in on a command line is not whom the campaign names; the newest answer is the one that is kept."""
-    answered = [line for line in jsonl.read(path)[0] if line["response"] is not None]
+    answered = [line for line in files.read_json_lines(path)[0] if line["response"] is not None]
     if not answered:
         return
     last = answered[-1]

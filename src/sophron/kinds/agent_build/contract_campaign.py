@@ -11,8 +11,8 @@ from sophron.agentbuild.contract import SHIPPED, Contract, Handles
 from sophron.campaign.planning import agent_costs, agent_rules
 from sophron.campaign.scaffold import campaign_folder
 from sophron.campaign.spec.spec import SPEC_NAME, load
-from sophron.records.atomic import write_text
-from sophron.records.package_data import resource
+from sophron.records.files import write_text
+from sophron.records.paths import resource
 
 KIND = "agent_build"
 AGENTS = {"agent": "aud", "screen": "judge-screen", "score": "judge-score", "optimize": "optimize"}

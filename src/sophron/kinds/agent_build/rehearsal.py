@@ -25,9 +25,9 @@ from sophron.kinds.agent_build import contract_campaign
 from sophron.kinds.agent_build.agent_inputs import SESSION
 from sophron.kinds.agent_build.contract_campaign import AGENTS
 from sophron.records import approvals
-from sophron.records.atomic import write_text
 from sophron.records.errors import UserError
-from sophron.records.package_data import resource
+from sophron.records.files import write_text
+from sophron.records.paths import resource
 
 SIGNER = "rehearsal@no-person"
 TITLE = "Rehearsal, which no person reviewed or signed"

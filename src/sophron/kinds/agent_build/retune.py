@@ -14,8 +14,8 @@ from sophron.agentbuild.release.trail_entry import Source
 from sophron.agents.gateway.model_catalogue import FILE as MODELS
 from sophron.kinds.agent_build import contract_campaign
 from sophron.records import documents
-from sophron.records.atomic import write_bytes
 from sophron.records.errors import UserError
+from sophron.records.files import write_bytes
 
 Rerun = Callable[[Handles], Source]
 """Runs the build again with these handles, and says where its records lie."""

@@ -13,10 +13,10 @@ from sophron.agentbuild.case_run import CaseRun, Json
 from sophron.agentbuild.contract import Contract
 from sophron.agentbuild.iteration import NOTHING_TO_CHANGE, Change, Iteration
 from sophron.interfaces.kind import Definition, StepContext, StepResult, UpstreamStep
-from sophron.records.atomic import write_json, write_text
+from sophron.records.digests import step_name
 from sophron.records.documents import load_json
 from sophron.records.errors import UserError
-from sophron.records.step_identity import step_name
+from sophron.records.files import write_json, write_text
 from sophron.records.typed_json import from_json, to_json
 
 

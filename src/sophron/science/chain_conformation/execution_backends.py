@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Place:
-    """Where a process runs, as `records.job_environment.here` tells; None if there is no such thing."""
+    """Where a process runs, as `records.process_identity.placement` tells; None if there is no such thing."""
 
     scheduler: str | None
     pilot: str | None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from sophron.interfaces.kind import EngineFailure, UpstreamStep
 from sophron.records import documents
-from sophron.records.step_identity import step_name
+from sophron.records.digests import step_name
 from sophron.records.typed_json import from_json
 from sophron.science.chain_conformation.execution_backends import WAYS, Ran, Way
 

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 from sophron.interfaces.kind import EnvironmentFailure, StepContext, StepResult
 from sophron.records import clock, documents
-from sophron.records.atomic import write_json
-from sophron.records.canonical_json import file_digest
+from sophron.records.digests import file_digest, step_name
 from sophron.records.errors import UserError
-from sophron.records.step_identity import step_name
+from sophron.records.files import write_json
 from sophron.records.typed_json import from_json
 from sophron.science.chain_conformation.execution_backends import WAYS, Place, Ran, Way
 from sophron.science.chain_conformation.lammps_start import Start, begin

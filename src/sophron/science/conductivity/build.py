@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
-from sophron.records.canonical_json import file_digest
+from sophron.records.digests import file_digest
 from sophron.records.typed_json import to_json
 from sophron.science.conductivity.crystal import SUBLATTICES, crystal, write_data
 from sophron.science.conductivity.lammps_start import Interactions, SystemData

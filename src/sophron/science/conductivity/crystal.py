@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sophron.records.atomic import write_text
+from sophron.records.files import write_text
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,7 +6,7 @@ import shutil
 from dataclasses import dataclass
 
 from sophron.interfaces.kind import EnvironmentFailure, StepContext
-from sophron.records.canonical_json import file_digest
+from sophron.records.digests import file_digest
 from sophron.science.conductivity.units import UNITS, Units
 from sophron.science.lammps import potentials
 from sophron.science.lammps import start as lammps_start

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sophron.records import atomic
+from sophron.records import files
 from sophron.science.estimators.refusal import Refusal
 
 METADATA = Path("task_metadata.json")
@@ -108,7 +108,7 @@ def reporting(stage: int) -> Iterator[Account]:
 
     def write(failure: Mapping[str, object] | None) -> None:
         document = _finite(account.document(time.monotonic() - begun, failure))
-        atomic.write_json(Path(f"stage_{stage:02d}_result.json"), document)
+        files.write_json(Path(f"stage_{stage:02d}_result.json"), document)
 
     try:
         yield account

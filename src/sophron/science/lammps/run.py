@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sophron.interfaces.kind import EngineFailure, EnvironmentFailure, StepContext, engine_s
 from sophron.interfaces.sandbox import Grant
-from sophron.records.atomic import write_text
+from sophron.records.files import write_text
 from sophron.science.lammps import input_checker, logfile
 from sophron.science.lammps.engine import LAMMPS
 from sophron.science.lammps.executable import Lammps

@@ -14,9 +14,9 @@ import numpy as np
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
 from sophron.interfaces.rietveld import Instrument, Phase, RietveldEngine
 from sophron.records import entry_points
-from sophron.records.atomic import write_bytes, write_json
-from sophron.records.canonical_json import file_digest
+from sophron.records.digests import file_digest
 from sophron.records.errors import UserError
+from sophron.records.files import write_bytes, write_json
 from sophron.records.typed_json import from_json
 from sophron.science import local_data
 from sophron.science.rietveld import pattern as patterns

@@ -8,9 +8,9 @@ import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 
-from sophron.records.atomic import write_bytes
-from sophron.records.canonical_json import file_digest
+from sophron.records.digests import file_digest
 from sophron.records.errors import UserError
+from sophron.records.files import write_bytes
 
 GSAS2 = "https://raw.githubusercontent.com/AdvancedPhotonSource/GSAS-II/013259a0defab16f8414e1fcfa6b0274f1c61ecf/tests/testinp/"
 TUTORIALS = (

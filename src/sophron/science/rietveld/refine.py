@@ -8,8 +8,8 @@ from pathlib import Path
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
 from sophron.interfaces.rietveld import Cycle, Request, RietveldEngine
 from sophron.records import documents, entry_points
-from sophron.records.atomic import write_json, write_text
 from sophron.records.errors import UserError
+from sophron.records.files import write_json, write_text
 from sophron.records.typed_json import from_json, to_json
 from sophron.science.rietveld import plots, refined_cif, report_check
 from sophron.science.rietveld.data import REGISTRY

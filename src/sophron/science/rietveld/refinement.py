@@ -10,9 +10,9 @@ import numpy as np
 
 from sophron.interfaces.rietveld import Cycle, Pattern, Request, RietveldEngine, Setup, State
 from sophron.interfaces.rietveld_fit import Curves, Fit
-from sophron.records.atomic import write_json
-from sophron.records.canonical_json import digest
+from sophron.records.digests import digest
 from sophron.records.errors import UserError
+from sophron.records.files import write_json
 from sophron.records.typed_json import from_json, to_json
 from sophron.science.rietveld import engine_messages
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
 from sophron.interfaces.rietveld import Cycle, Freed, Pattern, Request, RietveldEngine, State
 from sophron.records import documents, entry_points, step_progress
-from sophron.records.atomic import write_json, write_text
 from sophron.records.errors import UserError
+from sophron.records.files import write_json, write_text
 from sophron.records.typed_json import from_json, to_json
 from sophron.science.rietveld import batches, plots, refined_cif, report_check
 from sophron.science.rietveld import pattern as patterns

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sophron.interfaces.kind import StepContext, StepResult
 from sophron.interfaces.rietveld import RietveldEngine
 from sophron.records import entry_points
-from sophron.records.atomic import write_json, write_text
 from sophron.records.errors import UserError, shown
+from sophron.records.files import write_json, write_text
 
 FILES = {"sample": "sample.json", "pattern": "pattern.xy", "truth": "truth.json"}
 """Outputs of the stage."""

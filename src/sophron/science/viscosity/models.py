@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from sophron.interfaces.kind import EngineFailure
-from sophron.records.atomic import write_text
+from sophron.records.files import write_text
 from sophron.records.typed_json import from_json
 
 if TYPE_CHECKING:

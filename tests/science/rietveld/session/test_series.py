@@ -15,8 +15,8 @@ from sophron.interfaces.kind import EngineFailure, StepContext, UpstreamStep
 from sophron.interfaces.rietveld import Background, Pattern, Phase, Setup
 from sophron.kinds.rietveld.kind import KIND
 from sophron.records import documents
-from sophron.records.atomic import write_json
 from sophron.records.errors import UserError
+from sophron.records.files import write_json
 from sophron.science.rietveld import batches, compare, series
 from sophron.science.rietveld.engine import RIETX
 from sophron.science.rietveld.rietx_engine import Rietx

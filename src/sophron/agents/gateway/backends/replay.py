@@ -11,7 +11,7 @@ from sophron.agents.gateway import audit
 from sophron.agents.gateway.audit import path_of
 from sophron.interfaces.json_object import JsonObject
 from sophron.interfaces.model import CampaignBackend, Model, ModelError, Request, Response
-from sophron.records import renames
+from sophron.records import old_names
 
 LONGEST_DIFFERENCE = 12  # lines
 LONGEST_LINE = 160
@@ -55,7 +55,7 @@ def _before(request: Request, path: Path) -> Request:
     """The request as it was recorded, if its step or its agent had another name then. path: of the recorded audit."""
     from sophron.agents.documents.prompt import INTRODUCTION
 
-    agent = renames.AGENTS.get(request.agent, request.agent)
+    agent = old_names.AGENTS.get(request.agent, request.agent)
     system = request.system.replace(INTRODUCTION.format(request.agent), INTRODUCTION.format(agent), 1)
     return replace(request, step=path.parent.name, agent=agent, system=system)
 

@@ -20,7 +20,7 @@ from sophron.debate.pipelines.edits.ast_diff import Pair, differences
 from sophron.debate.pipelines.edits.edit_context import File
 from sophron.debate.pipelines.edits.refusals import Reasons, RefusalReason, RefusedEdit
 from sophron.debate.pipelines.pipeline import STAGES, Pipeline
-from sophron.records.canonical_json import digest
+from sophron.records.digests import digest
 
 SESSION_S = 3600.0
 """Most wall time of all attempts at one pipeline (MDForge, appendix D: about 60 minutes)."""

@@ -31,7 +31,7 @@ OWN_PACKAGES = (
 )
 """What a pipeline takes of ours: no package that knows a benchmark, a guest, a reference or an exact answer."""
 OWN_MODULES = frozenset(
-    [f"{SCIENCE}.pipeline_api", *(f"sophron.records.{name}" for name in ("atomic", "documents", "errors"))]
+    [f"{SCIENCE}.pipeline_api", *(f"sophron.records.{name}" for name in ("documents", "errors", "files"))]
 )
 ANSWERS = f"{SCIENCE}.systems.exact_reference"
 CALLS = frozenset(

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from types import ModuleType
 
-from sophron.records import renamed_modules
+from sophron.records import old_names
 
 OWN = "sophron"
 ARITHMETIC: Mapping[type[ast.operator], Callable[[float, float], float]] = {
@@ -70,11 +70,11 @@ class Imported:
 def imported(node: ast.AST | None) -> Iterator[Imported]:
     """Yield the names that an import binds, of our modules by those of now; nothing for any other statement."""
     if isinstance(node, ast.Import):
-        yield from (Imported(renamed_modules.now(each.name), "", each.asname) for each in node.names)
+        yield from (Imported(old_names.module_now(each.name), "", each.asname) for each in node.names)
     elif isinstance(node, ast.ImportFrom):
-        module = renamed_modules.now("." * node.level + (node.module or ""))
+        module = old_names.module_now("." * node.level + (node.module or ""))
         for each in node.names:
-            whole = renamed_modules.member_now(module, each.name)
+            whole = old_names.member_now(module, each.name)
             owner, _, name = whole.rpartition(".")
             yield Imported(owner, name, each.asname or (None if name == each.name else each.name))
 

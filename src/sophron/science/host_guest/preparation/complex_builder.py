@@ -11,8 +11,8 @@ import numpy as np
 
 from sophron.interfaces.kind import EngineFailure
 from sophron.records import documents
-from sophron.records.atomic import write_json, write_text
 from sophron.records.errors import UserError
+from sophron.records.files import write_json, write_text
 from sophron.records.typed_json import from_json
 from sophron.science.host_guest.preparation import geometry, mol2, pdb
 from sophron.science.host_guest.preparation.ambertools import call, warnings

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sophron.records.atomic import write_text
 from sophron.records.errors import UserError
+from sophron.records.files import write_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sophron.records import documents
-from sophron.records.atomic import write_json, write_text
+from sophron.records.files import write_json, write_text
 from sophron.records.typed_json import from_json
 from sophron.science.estimators.restraints import Frame, Harmonic, rt
 from sophron.science.host_guest.preparation import geometry

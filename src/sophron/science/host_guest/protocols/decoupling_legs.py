@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sophron.records import documents
-from sophron.records.atomic import write_json, write_text
 from sophron.records.errors import UserError
+from sophron.records.files import write_json, write_text
 from sophron.science.estimators.mbar import Estimate, Run, estimate
 from sophron.science.estimators.refusal import Refusal
 from sophron.science.estimators.restraints import Frame, Harmonic, rt

@@ -1,11 +1,12 @@
 """Sampling windows with OpenMM: equilibration, steps, replica exchange, and the samples kept."""
 
-from typing import Any
-
 __all__ = [
     "equilibration", "npz", "openmm_system", "platform", "potentials", "replica_exchange_block", "samples",
     "window_sampling",
 ]  # fmt: skip
+
+from typing import Any
+
 _OF_MODULE = ("COLUMNS", "LONGEST_SETTLING_PS", "Chain", "Engine", "Plan", "State", "segment_seed")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sophron.records.atomic import write_bytes
+from sophron.records.files import write_bytes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sophron.records import documents
-from sophron.records.atomic import write_bytes
 from sophron.records.errors import UserError
+from sophron.records.files import write_bytes
 from sophron.records.typed_json import from_json
 from sophron.science import local_data
 from sophron.science.host_guest.task_metadata import Symmetry

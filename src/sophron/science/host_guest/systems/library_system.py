@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from sophron.records import SPEC_NAME, documents
-from sophron.records.canonical_json import digest, file_digest
+from sophron.records.digests import digest, file_digest
 from sophron.records.documents import Document
 from sophron.records.errors import UserError
 from sophron.records.typed_json import from_json

@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sophron.records.atomic import write_json, write_text
 from sophron.records.errors import UserError
+from sophron.records.files import write_json, write_text
 from sophron.science.host_guest.preparation import mol2, pdb
 from sophron.science.host_guest.preparation.mol2 import Atom, Molecule
 from sophron.science.host_guest.systems.data import Benchmark

@@ -9,8 +9,8 @@ import numpy as np
 
 from sophron.interfaces.rietveld import Freed, Pattern, State
 from sophron.records import documents
-from sophron.records.atomic import write_json, write_text
 from sophron.records.errors import UserError
+from sophron.records.files import write_json, write_text
 from sophron.records.typed_json import from_json, to_json
 from sophron.science.rietveld import refined_cif
 from sophron.science.rietveld.refinement import save_curves

@@ -11,7 +11,7 @@ import numpy as np
 
 from sophron.interfaces.rietveld import Instrument, Pattern, Phase
 from sophron.records import documents
-from sophron.records.canonical_json import digest
+from sophron.records.digests import digest
 from sophron.records.typed_json import from_json
 
 Role = Literal["main", "candidate"]

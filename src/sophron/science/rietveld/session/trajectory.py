@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sophron.interfaces.rietveld import Freed
-from sophron.records.atomic import write_json
+from sophron.records.files import write_json
 from sophron.records.typed_json import to_json
 
 NAME = "trajectory.json"

@@ -5,7 +5,7 @@ import pytest
 from snakemake_executor_plugin_dpdispatcher.environment import withheld
 from snakemake_executor_plugin_parsl.environment import is_passed
 from sophron.agents.documents.redact import MARK, Redactor
-from sophron.records import secret_filter
+from sophron.records import secret_keys
 
 NAMES = ("X_API_KEY", "gitlab_token", "AWS_SECRET_ID", "PASSWD", "DB_PASSWORD", "SSH_PASSPHRASE", "CREDENTIAL_FILE",
          "SESSION_COOKIE", "SLURM_JWT")  # fmt: skip
@@ -26,8 +26,8 @@ def test_a_name_is_kept_back_everywhere(name, monkeypatch):
 
 @pytest.mark.parametrize("key", KEYS)
 def test_a_shape_is_known_whatever_its_name(key):
-    assert secret_filter.is_secret("ORDINARY", key)
-    assert any(hint in key for hint in secret_filter.HINTS)
+    assert secret_keys.is_secret("ORDINARY", key)
+    assert any(hint in key for hint in secret_keys.HINTS)
     assert Redactor().text(f"see {key}, please") == f"see {MARK}, please"
 
 
@@ -35,9 +35,9 @@ def test_a_shape_is_known_whatever_its_name(key):
     ("name", "value"), [("HOME", "/home/sk-"), ("OMP_NUM_THREADS", "1"), ("EDITOR", "ghostwriter")]
 )
 def test_what_is_ordinary_is_left_alone(name, value):
-    assert not secret_filter.is_secret(name, value)
+    assert not secret_keys.is_secret(name, value)
     assert Redactor().text(value) == value
 
 
 def test_the_way_to_the_ssh_agent_is_kept_back():
-    assert all(secret_filter.is_secret(name, "/tmp/agent") for name in secret_filter.SSH_AGENT)
+    assert all(secret_keys.is_secret(name, "/tmp/agent") for name in secret_keys.SSH_AGENT)

@@ -1,11 +1,17 @@
-"""Folders of this account for configuration and state, whatever the campaign (XDG base directories)."""
+"""Where files of Sophron lie: data installed with it, and an account's folders for configuration and state (XDG)."""
 
+from importlib.resources import files
 from pathlib import Path
 
 from sophron.records.errors import UserError
 
 
-def configuration(program: str = "sophron") -> Path:
+def resource(*parts: str) -> Path:
+    """Return the path of an installed data file or folder, e.g. `resource("schemas", "campaign.schema.yaml")`."""
+    return Path(str(files("sophron").joinpath(*parts)))
+
+
+def user_configuration(program: str = "sophron") -> Path:
     """Return the folder of a program's configuration; UserError for an account without a home."""
     from platformdirs import user_config_path
 
@@ -15,7 +21,7 @@ def configuration(program: str = "sophron") -> Path:
         raise UserError("this account has no home folder; set HOME, or XDG_CONFIG_HOME, to a folder of yours") from None
 
 
-def state() -> Path:
+def user_state() -> Path:
     """Return the folder of what Sophron remembers beyond one campaign; UserError for an account without a home."""
     from platformdirs import user_state_path
 

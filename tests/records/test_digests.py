@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sophron.records.canonical_json import canonical_bytes, digest, file_digest
+from sophron.records.digests import canonical_bytes, digest, file_digest
 
 SAFE = 2**53 - 1
 # RFC 8785 writes a float from 2**53 to 1e21 as whole digits, which are read back as an integer it refuses.

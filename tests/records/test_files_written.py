@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from sophron.records.atomic import move, place, write_bytes, write_json, write_text
+from sophron.records.files import move, place, write_bytes, write_json, write_text
 
 WRITER = """
 import sys
 from pathlib import Path
-from sophron.records.atomic import write_bytes
+from sophron.records.files import write_bytes
 letters = [b"a", b"b"]
 print("ready", flush=True)
 for turn in range(10**9):
