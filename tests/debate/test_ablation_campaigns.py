@@ -1,5 +1,7 @@
 """The ladder of methods: what its campaigns came to, as a table and as a figure."""
 
+import dataclasses
+
 import pytest
 
 from sophron import cli
@@ -18,9 +20,10 @@ SCORES = {
     "guests": 2,
     "mae_kcal_per_mol": 0.1,
     "mae_standard_error_kcal_per_mol": 0.02,
-    "r2": 1.0,
-    "spearman": 1.0,
-    "kendall": 1.0,
+    "r2": None,
+    "spearman": None,
+    "kendall": None,
+    "unanswered": 1,
 }
 RESULT = TrialsResult(4, 1, None, 3, {}, 1, 2, from_json(Scores, SCORES), None, None, None, None, {})
 DONE = {1: "completed", 2: "completed", 3: "completed"}
@@ -47,8 +50,17 @@ def test_a_row_types_the_failures_and_sums_the_cost(made):
     cells = dict(zip(ablation_campaigns.HEADER, made[0].row, strict=True))
     assert [cells[name] for name in ("trials", "refused unrun", "crashes", "refusals", "clean")] == ["4", *"1111"]
     assert [cells[name] for name in ("calls", "tokens", "dollars")] == ["8", "400", "2.00"]
-    assert (cells["runnable"], cells["train tau"], cells["held-out tau"]) == ("some", "1.00", "-")
+    assert cells["runnable"] == "some"
     assert made[1].failures == {**dict.fromkeys(Failure, 0), Failure.CLEAN: 1}
+
+
+def test_scores_stand_beside_their_counts_and_intervals(made):
+    few, none = made[0].score_rows
+    assert few == ["llm_critic", "training", "2 of 3", "-", "-", "-", "0.10"]
+    assert none == ["llm_critic", "held-out", *["-"] * 5]
+    many = {"r2": -0.25, "r2_interval": [-0.9, 0.125]}
+    result = dataclasses.replace(RESULT, held_out=from_json(Scores, SCORES | many))
+    assert dataclasses.replace(made[0], result=result).score_rows[1][3] == "-0.25 (-0.90 to 0.12)"
 
 
 def test_the_figure_has_a_curve_and_a_bar_for_each_method(made, tmp_path):

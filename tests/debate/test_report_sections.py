@@ -48,7 +48,7 @@ def gathered(root, loaded):
 def test_each_trial_is_listed_with_its_reward_and_what_it_cost(looped):
     pytest.importorskip("matplotlib")
     (section,) = report_sections.sections(gathered(*looped))
-    trials, endings, row = section.tables
+    trials, endings, scores, row = section.tables
     rows = [dict(zip(trials.header, each, strict=True)) for each in trials.rows]
     assert [each["how it ended"] for each in rows] == ["layer1", "analysis_refusal", "clean"]
     assert [each["reward"] for each in rows] == ["-", "-", "-0.07"]
@@ -65,6 +65,7 @@ def test_each_trial_is_listed_with_its_reward_and_what_it_cost(looped):
         "analysis_refusal": "1",
         "clean": "1",
     }
+    assert (scores.header, len(scores.rows)) == (ablation_campaigns.SCORES_HEADER, 2)
     assert (row.header, row.rows) == (ablation_campaigns.HEADER, [ablation_campaigns.Rung.read(looped[0]).row])
     assert section.sentences == [
         "3 trials, for which agents made 5 calls with 1,122 tokens, for 1.21 US dollars in all."

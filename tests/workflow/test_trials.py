@@ -117,7 +117,7 @@ def test_a_whole_loop_of_trials(dimers):
     folder = dimers.root / "results" / "trials"
     result = json.loads((folder / "outcome.json").read_text())["result"]
     assert result["deployed"] is not None
-    assert result["training"]["kendall"] == 1.0
+    assert (result["training"]["guests"], result["training"]["kendall"]) == (2, None)  # too few for a correlation
     Pipeline.parse((folder / "pipeline.txt").read_text())
     answer = exact_reference.binding(LennardJones(1.0, 3.4), lj_dimer.WALL, 298.15)
     assert result["predicted"]["between"] == pytest.approx(answer, abs=0.5)
@@ -153,7 +153,7 @@ def test_the_whole_ladder_by_one_command(dimers, tmp_path, capsys):
     words = ["trials", "run", *map(str, folders), "--cores", "2", "--figure", str(figure)]
     assert cli.main(words) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert [row[0] for row in rows if row and row[0] in RUNGS] == list(METHODS)
+    assert [row[0] for row in rows if row and row[0] in RUNGS][-len(METHODS) :] == list(METHODS)
     assert figure.stat().st_size > 10_000
     for name, folder in zip(METHODS, folders, strict=True):
         assert repaired_failure.NONE in Page((folder / "results" / "report.html").read_text()).words

@@ -83,6 +83,8 @@ def _show(folders: list[Path], figure: Path | None) -> None:
     found = ablation_campaigns.rungs(folders)
     if not found:
         return
+    scores = [row for rung in found for row in rung.score_rows]
+    print(tabulate(scores, ablation_campaigns.SCORES_HEADER, tablefmt="plain", disable_numparse=True), "\n")
     print(tabulate([rung.row for rung in found], ablation_campaigns.HEADER, tablefmt="plain", disable_numparse=True))
     if figure:
         trial_figures.ladder(found, figure)

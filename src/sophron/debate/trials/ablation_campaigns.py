@@ -15,7 +15,7 @@ from sophron.campaign.execution import outcome_store
 from sophron.campaign.scaffold import campaign_folder
 from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
 from sophron.debate.trials.methods import METHODS
-from sophron.debate.trials.scores import Scores
+from sophron.debate.trials.scores import Interval, Scores
 from sophron.debate.trials.trial_loop import Failure, Trial, TrialsResult, runnable
 from sophron.records import old_names
 from sophron.records.digests import step_name
@@ -25,12 +25,6 @@ from sophron.records.typed_json import from_json
 HEADER = (
     "method",
     "runnable",
-    "train R2",
-    "train rho",
-    "train tau",
-    "held-out R2",
-    "held-out rho",
-    "held-out tau",
     "trials",
     "refused unrun",
     "crashes",
@@ -40,6 +34,7 @@ HEADER = (
     "tokens",
     "dollars",
 )
+SCORES_HEADER = ("method", "guests", "n", "R2", "rho", "tau", "MAE")
 NONE = "-"
 
 
@@ -116,14 +111,18 @@ class Rung:
         return {kind: kinds.count(kind) for kind in Failure}
 
     @property
+    def score_rows(self) -> list[list[str]]:
+        """Scores of the deployed pipeline on training and held-out guests, in the order of `SCORES_HEADER`."""
+        named = (("training", self.result.training), ("held-out", self.result.held_out))
+        return [[self.method, name, *_scores(scores)] for name, scores in named]
+
+    @property
     def row(self) -> list[str]:
         """In the order of `HEADER`."""
         count, spent = self.failures, self.spent[-1]
         return [
             self.method,
             runnable(self.trials, self.wanted),
-            *_scores(self.result.training),
-            *_scores(self.result.held_out),
             str(len(self.trials)),
             *(str(count[kind]) for kind in Failure),
             *(f"{spent['calls']:.0f}", f"{spent['tokens']:.0f}", f"{spent['dollars']:.2f}"),
@@ -131,8 +130,21 @@ class Rung:
 
 
 def _scores(scores: Scores | None) -> list[str]:
-    values = (scores.r2, scores.spearman, scores.kendall) if scores else (None, None, None)
-    return [NONE if value is None else f"{value:.2f}" for value in values]
+    """How many guests have a number, and each score with its interval."""
+    if scores is None:
+        return [NONE] * 5
+    values = (
+        (scores.r2, scores.r2_interval),
+        (scores.spearman, scores.spearman_interval),
+        (scores.kendall, scores.kendall_interval),
+        (scores.mae_kcal_per_mol, scores.mae_interval_kcal_per_mol),
+    )
+    return [f"{scores.guests} of {scores.guests + scores.unanswered}", *(_with_interval(*each) for each in values)]
+
+
+def _with_interval(value: float | None, interval: Interval | None) -> str:
+    ends = "" if interval is None else " ({:.2f} to {:.2f})".format(*interval)
+    return NONE if value is None else f"{value:.2f}{ends}"
 
 
 def _spent(root: Path, spec: Spec, trials: int) -> list[Amount]:

@@ -167,7 +167,7 @@ def standing(trials: Sequence[Trial], bounds: Bounds) -> Standing:
 def deployed(trials: Sequence[Trial]) -> int | None:
     """Return the number of the trial with the highest training Kendall tau.
 
-    Of equal ones the lower error, then the later.
+    Of equal ones that with more numbers, then the lower error, then the later.
     """
     candidates = [trial for trial in trials if trial.deployable]
     if not candidates:
@@ -175,10 +175,10 @@ def deployed(trials: Sequence[Trial]) -> int | None:
     return max(candidates, key=_merit).number
 
 
-def _merit(trial: Trial) -> tuple[float, float, int]:
-    # With one training guest there is no order to get right, and the error alone decides.
-    kendall = trial.scores.kendall if trial.scores else None
-    return (-1.0 if kendall is None else kendall, trial.reward or 0.0, trial.number)
+def _merit(trial: Trial) -> tuple[float, int, float, int]:
+    # With few training guests there is no tau, and a pipeline that refuses all but its best guess must not win.
+    kendall, guests = (trial.scores.kendall, trial.scores.guests) if trial.scores else (None, 0)
+    return (-1.0 if kendall is None else kendall, guests, trial.reward or 0.0, trial.number)
 
 
 def history(trials: Sequence[Trial]) -> list[dict[str, object]]:

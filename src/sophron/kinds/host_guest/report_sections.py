@@ -11,7 +11,8 @@ from sophron.agents.gateway.ledger import Amount
 from sophron.campaign.report.report import Report
 from sophron.campaign.report.report_sections import Picture, Section, Table
 from sophron.debate.trials import repaired_failure, trial_figures
-from sophron.debate.trials.ablation_campaigns import HEADER, NONE, Rung
+from sophron.debate.trials.ablation_campaigns import HEADER, NONE, SCORES_HEADER, Rung
+from sophron.debate.trials.scores import LEAST_GUESTS
 from sophron.debate.trials.trial_loop import Failure, Trial
 from sophron.kinds.host_guest import data_remarks
 
@@ -39,7 +40,7 @@ def sections(report: Report) -> list[Section]:
     pictures = [Picture(caption, svg) for caption, draw in drawn if (svg := _svg(draw))]
     if not pictures:
         said.append("Figures are left out: matplotlib is not installed (pip install 'sophron[md]').")
-    about = Section("Trials", said, [_trials(rung), _endings(rung), _row(rung)], pictures)
+    about = Section("Trials", said, [_trials(rung), _endings(rung), _scores(rung), _row(rung)], pictures)
     return [about, *data_remarks.sections(report)]
 
 
@@ -83,6 +84,16 @@ def _amount(spent: Amount) -> list[str]:
 def _endings(rung: Rung) -> Table:
     rows = [[kind.value, MEANINGS[kind], str(count)] for kind, count in rung.failures.items()]
     return Table("How trials ended.", ("type", "which is", "trials"), rows, words=2)
+
+
+def _scores(rung: Rung) -> Table:
+    caption = (
+        "The deployed pipeline against the references. n is how many guests have a number; R2 has the sign of the "
+        "correlation; MAE is in kcal/mol; tau counts guests without a number as neither right nor wrong. The "
+        "range is the central 95 % over resampled guests, too narrow below about ten of them. "
+        f"Below {LEAST_GUESTS} guests there is neither an interval nor a correlation."
+    )
+    return Table(caption, SCORES_HEADER, rung.score_rows, words=3)
 
 
 def _row(rung: Rung) -> Table:
