@@ -13,8 +13,10 @@ from sophron.science.host_guest.protocols.apr import Wall, binding, chain, reduc
 from sophron.science.host_guest.sampling.potentials import LennardJones
 from sophron.science.host_guest.systems import exact_reference
 
+from . import dimer_chain
+
 T = 298.15
-DIMER = LennardJones(3.0, lj_dimer.SIGMA_A)
+DIMER = LennardJones(3.0, dimer_chain.SIGMA_A)
 
 
 @pytest.mark.parametrize(("epsilon", "answer"), [(1.0, -0.3704), (3.0, -1.5058), (5.0, -3.2214)])
@@ -24,7 +26,7 @@ def test_the_dimer_by_quadrature(epsilon, answer):
 
 def test_an_ideal_gas_in_a_sphere_by_hand():
     by_hand = -rt(T) * math.log(4 / 3 * math.pi * 8.0**3 / STANDARD_VOLUME)
-    assert exact_reference.binding(exact_reference.ideal_gas, 8.0, T) == pytest.approx(by_hand, abs=1e-6)
+    assert exact_reference.binding(dimer_chain.ideal_gas, 8.0, T) == pytest.approx(by_hand, abs=1e-6)
 
 
 def test_a_stiffer_wall_comes_near_the_sphere():
@@ -41,8 +43,8 @@ def test_the_grid_is_fine_enough(monkeypatch):
 
 
 def test_samples_follow_their_distribution():
-    windows = lj_dimer.windows()[-1:]
-    distance = exact_reference.sample(windows, exact_reference.ideal_gas, T, 20000, 3)[0].coordinates[0]
+    windows = dimer_chain.windows()[-1:]
+    distance = dimer_chain.sample(windows, dimer_chain.ideal_gas, T, 20000, 3)[0].coordinates[0]
     target, k = windows[0].frame.distance.target, windows[0].frame.distance.k
     width = math.sqrt(rt(T) / (2 * k))
     assert distance.mean() == pytest.approx(target + 2 * width**2 / target, abs=4 * width / math.sqrt(20000))
@@ -50,12 +52,12 @@ def test_samples_follow_their_distribution():
 
 
 def test_walls_stand_in_their_own_windows_alone():
-    windows = lj_dimer.windows()
+    windows = dimer_chain.windows()
     beyond = np.array([[9.0], [0.0], [0.0]])
-    plain = chain(lj_dimer.FRAME, lj_dimer.STRENGTHS, lj_dimer.DISTANCES_A, Wall(100.0, 1.0))
+    plain = chain(dimer_chain.FRAME, dimer_chain.STRENGTHS, dimer_chain.DISTANCES_A, Wall(100.0, 1.0))
     extra = (reduced(windows, beyond, T) - reduced(plain, beyond, T))[:, 0]
-    assert extra[: len(lj_dimer.STRENGTHS)] == pytest.approx(lj_dimer.WALL.k / rt(T))
-    assert np.all(extra[len(lj_dimer.STRENGTHS) :] == 0)
+    assert extra[: len(dimer_chain.STRENGTHS)] == pytest.approx(lj_dimer.WALL.k / rt(T))
+    assert np.all(extra[len(dimer_chain.STRENGTHS) :] == 0)
 
 
 def test_angles_are_degrees_and_constants_are_for_radians():
@@ -78,10 +80,9 @@ class TestWithPymbar:
         wall = Wall(8.0, 5.0)
         strengths = (0.0, 0.004, 0.02, 0.06, 0.15, 0.4)
         windows = chain(frame, strengths, [5.0 + 0.7 * place for place in range(9)], wall)
-        answer = exact_reference.binding(exact_reference.ideal_gas, wall, T)
+        answer = exact_reference.binding(dimer_chain.ideal_gas, wall, T)
         found = [
-            binding(exact_reference.sample(windows, exact_reference.ideal_gas, T, 800, seed), windows, T)
-            for seed in range(3)
+            binding(dimer_chain.sample(windows, dimer_chain.ideal_gas, T, 800, seed), windows, T) for seed in range(3)
         ]
         assert all(isinstance(each, Term) for each in found), found
         assert all(abs(each.value - answer) < 3 * each.statistical for each in found)
@@ -89,24 +90,24 @@ class TestWithPymbar:
 
     @pytest.mark.parametrize("epsilon", [1.0, 3.0, 5.0])
     def test_the_dimer_from_independent_samples(self, epsilon):
-        potential, windows = LennardJones(epsilon, lj_dimer.SIGMA_A), lj_dimer.windows()
-        found = binding(exact_reference.sample(windows, potential, T, 600, 5), windows, T, lj_dimer.residual(potential))
+        potential, windows = LennardJones(epsilon, dimer_chain.SIGMA_A), dimer_chain.windows()
+        found = binding(dimer_chain.sample(windows, potential, T, 600, 5), windows, T, dimer_chain.residual(potential))
         assert isinstance(found, Term), found
         off = abs(found.value - exact_reference.binding(potential, lj_dimer.WALL, T))
-        assert off < 3 * found.statistical + lj_dimer.residual(potential)
-        assert found.systematic >= lj_dimer.residual(potential)
+        assert off < 3 * found.statistical + dimer_chain.residual(potential)
+        assert found.systematic >= dimer_chain.residual(potential)
 
     def test_windows_too_far_apart_are_refused(self):
-        windows = chain(lj_dimer.FRAME, lj_dimer.STRENGTHS, (3.8, 4.4, 7.4, 8.0), lj_dimer.WALL)
-        refused = binding(exact_reference.sample(windows, DIMER, T, 300, 6), windows, T)
+        windows = chain(dimer_chain.FRAME, dimer_chain.STRENGTHS, (3.8, 4.4, 7.4, 8.0), lj_dimer.WALL)
+        refused = binding(dimer_chain.sample(windows, DIMER, T, 300, 6), windows, T)
         assert isinstance(refused, Refusal)
         assert refused.reason is Reason.NO_OVERLAP
         assert refused.windows == (4, 5)
 
     def test_the_dimer_run_by_openmm(self):
         pytest.importorskip("openmm", reason="OpenMM is not installed: pip install 'sophron[chem]'")
-        runs = lj_dimer.simulate(DIMER, T, lj_dimer.Sampling(samples=250, steps=50, seed=11))
-        found = binding(runs, lj_dimer.windows(), T, lj_dimer.residual(DIMER))
+        runs = dimer_chain.simulate(DIMER, T, lj_dimer.Sampling(samples=250, steps=50, seed=11))
+        found = binding(runs, dimer_chain.windows(), T, dimer_chain.residual(DIMER))
         assert isinstance(found, Term), found
         off = abs(found.value - exact_reference.binding(DIMER, lj_dimer.WALL, T))
-        assert off < 3 * found.statistical + lj_dimer.residual(DIMER)
+        assert off < 3 * found.statistical + dimer_chain.residual(DIMER)

@@ -1,27 +1,24 @@
 """A Lennard-Jones dimer bound and pulled apart by OpenMM: the whole path in seconds, with an exact answer.
 
-One particle is the host and fixed, the other the guest. Each window is run twice, from its neighbour towards the
-host and from its neighbour away from it, so that hysteresis is tested.
+One particle is the host and fixed, the other the guest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sophron.records.errors import UserError
-from sophron.science.estimators.mbar import Run
-from sophron.science.estimators.restraints import Frame, Harmonic
-from sophron.science.host_guest.protocols.apr import Wall, Window, chain, reduced
+from sophron.science.host_guest.protocols.apr import Wall, Window
+from sophron.science.host_guest.sampling.openmm_system import KJ_PER_KCAL
+from sophron.science.host_guest.sampling.platform import openmm
 from sophron.science.host_guest.sampling.potentials import LennardJones
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-KJ_PER_KCAL = 4.184
 ANGSTROM_PER_NM = 10.0
 K_TO_OPENMM = KJ_PER_KCAL * ANGSTROM_PER_NM**2
 """From kcal/mol/Angstrom^2 to kJ/mol/nm^2; neither form has a 1/2."""
@@ -31,11 +28,7 @@ TIME_STEP_PS = 0.01
 EQUILIBRATION_STEPS = 300
 ENERGY = "4*epsilon*((sigma/r)^12-(sigma/r)^6) + k*(r-target)^2 + wall_k*step(r-wall_start)*(r-wall_start)^2"
 
-SIGMA_A = 3.4
 WALL = Wall(8.0, 50.0)
-STRENGTHS = (0.0, 0.015, 0.15)
-DISTANCES_A = tuple(float(each) for each in np.linspace(3.8, 13.8, 17))
-FRAME = Frame(Harmonic(DISTANCES_A[0], 3.0))
 
 
 @dataclass(frozen=True)
@@ -45,34 +38,6 @@ class Sampling:
     samples: int
     steps: int
     seed: int
-
-
-def windows() -> list[Window]:
-    """Return the chain of the dimer: 3 attach windows behind a wall at 8 Angstrom, 17 pull windows."""
-    return chain(FRAME, STRENGTHS, DISTANCES_A, WALL)
-
-
-def residual(potential: LennardJones) -> float:
-    """Return the interaction left in the last window, in kcal/mol: the bound for what release neglects."""
-    return float(abs(potential(np.array([DISTANCES_A[-1] - 1.0]))[0]))
-
-
-def simulate(potential: LennardJones, temperature_k: float, sampling: Sampling) -> list[Run]:
-    """Run every window forward, then every window backward; UserError if OpenMM is not installed."""
-    all_windows = windows()
-    context = started(potential, temperature_k, sampling.seed, DISTANCES_A[0])
-    order = list(range(len(all_windows)))
-    ways: tuple[tuple[Literal["forward", "backward"], Sequence[int]], ...] = (
-        ("forward", order),
-        ("backward", order[::-1]),
-    )
-    runs = []
-    for seeded, places in ways:
-        for place in places:
-            distances = sampled(context, all_windows[place], sampling)
-            coordinates = np.stack([distances, np.zeros_like(distances), np.zeros_like(distances)])
-            runs.append(Run(place, reduced(all_windows, coordinates, temperature_k), coordinates[:1], seeded))
-    return runs
 
 
 def sampled(context: Any, window: Window, sampling: Sampling) -> NDArray[np.float64]:
@@ -104,20 +69,20 @@ def started(potential: LennardJones, temperature_k: float, seed: int, start_a: f
 
     Raise UserError if OpenMM is not installed.
     """
-    openmm = _openmm()
-    system = openmm.System()
+    module = openmm()
+    system = module.System()
     system.addParticle(0.0)
     system.addParticle(MASS_AMU)
-    bond = openmm.CustomBondForce(ENERGY)
+    bond = module.CustomBondForce(ENERGY)
     bond.addGlobalParameter("epsilon", potential.epsilon * KJ_PER_KCAL)
     bond.addGlobalParameter("sigma", potential.sigma / ANGSTROM_PER_NM)
     for name in ("k", "target", "wall_k", "wall_start"):
         bond.addGlobalParameter(name, 0.0)
     bond.addBond(0, 1)
     system.addForce(bond)
-    integrator = openmm.LangevinMiddleIntegrator(temperature_k, FRICTION_PER_PS, TIME_STEP_PS)
+    integrator = module.LangevinMiddleIntegrator(temperature_k, FRICTION_PER_PS, TIME_STEP_PS)
     integrator.setRandomNumberSeed(seed)
-    context = openmm.Context(system, integrator, openmm.Platform.getPlatformByName("Reference"))
+    context = module.Context(system, integrator, module.Platform.getPlatformByName("Reference"))
     context.setPositions(_placed(start_a))
     context.setVelocitiesToTemperature(temperature_k, seed)
     return context
@@ -125,11 +90,3 @@ def started(potential: LennardJones, temperature_k: float, seed: int, start_a: f
 
 def _placed(distance_a: float) -> NDArray[np.float64]:
     return np.array([[0.0, 0.0, 0.0], [distance_a / ANGSTROM_PER_NM, 0.0, 0.0]])
-
-
-def _openmm() -> Any:
-    try:
-        import openmm
-    except ImportError:
-        raise UserError("this system needs OpenMM, which is not installed; pip install 'sophron[chem]'") from None
-    return openmm
