@@ -17,8 +17,7 @@ from pathlib import Path
 from ladder_sums import background_over_truth, draw, gathered, missed, rounded, thresholds
 from record import record
 
-from sophron.interfaces.rietveld import Freed, Request
-from sophron.interfaces.rietveld_fit import Fit
+from sophron.interfaces.rietveld import Fit, Freed, Request
 from sophron.science.rietveld import counts_limited_recipe, expected_rwp, phase_significance, refinable_groups, weights
 from sophron.science.rietveld.refinement import Refinement
 from sophron.science.rietveld.rietx_engine import VERSION, Rietx

@@ -20,7 +20,7 @@ from sophron.agents.gateway import model_catalogue
 from sophron.agents.gateway.audit import Audit
 from sophron.agents.gateway.gateway import Gateway
 from sophron.agents.gateway.ledger import FILE, BudgetError, Cap, Caps, Ledger
-from sophron.interfaces.model import Message, Request, Response, Text, Usage
+from sophron.interfaces.model_backend import Message, Request, Response, Text, Usage
 
 CAP = 2.0
 PRICE = 0.003

@@ -25,7 +25,7 @@ from sophron.agents.gateway.audit import Audit, path_of
 from sophron.agents.gateway.gateway import Gateway
 from sophron.agents.gateway.ledger import FILE, Cap, Caps, Ledger
 from sophron.agents.gateway.model_catalogue import Catalogue
-from sophron.interfaces.model import Message, Request, Text
+from sophron.interfaces.model_backend import Message, Request, Text
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "agents" / "loopback"))
 from loopback_anthropic import serve_anthropic

@@ -16,8 +16,7 @@ import numpy as np
 from record import record
 from scipy import stats
 
-from sophron.interfaces.rietveld import RietveldEngine
-from sophron.interfaces.rietveld_fit import Fit
+from sophron.interfaces.rietveld import Fit, RietveldEngine
 from sophron.science.rietveld.gsas2_engine import Gsas2
 from sophron.science.rietveld.rietx_engine import Rietx
 

@@ -7,7 +7,7 @@ import pytest
 from sophron.agentbuild import aud, contract, helper_server
 from sophron.agents.tools.mcp_client import Server
 from sophron.agents.tools.toolbox import Toolbox
-from sophron.interfaces.model import ToolCall
+from sophron.interfaces.model_backend import ToolCall
 from sophron.records.files import write_json
 from sophron.records.paths import resource
 from sophron.sandbox import self_mount

@@ -13,7 +13,7 @@ import stub_models
 from sophron.agents.documents.redact import MARK, Redactor
 from sophron.agents.documents.request_json import request_digest, response_data, response_of
 from sophron.agents.gateway.audit import Audit, path_of
-from sophron.interfaces.model import Image, Message, ModelError, Response, Text, ToolAnswer, ToolCall, Usage
+from sophron.interfaces.model_backend import Image, Message, ModelError, Response, Text, ToolAnswer, ToolCall, Usage
 
 ENVIRONMENT = 'planted/"value"-0123456789'
 PLANTED = {

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from sophron.agents.documents.errors import AgentError
 from sophron.agents.step.conversation import converse, parsed
-from sophron.interfaces.model import Message, Request, Response, Text, Tool, ToolAnswer, ToolCall, Usage
+from sophron.interfaces.model_backend import Message, Request, Response, Text, Tool, ToolAnswer, ToolCall, Usage
 
 SCHEMA = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}, "additionalProperties": False}
 REQUEST = Request("s", "a", 1, "system", (Message("user", (Text("how many?"),)),), SCHEMA)

@@ -8,7 +8,7 @@ import pytest
 from sophron.agents.documents.errors import AgentError
 from sophron.agents.step import agent_step
 from sophron.campaign.planning import agent_definitions
-from sophron.interfaces.model import Response, Text, ToolCall, Usage
+from sophron.interfaces.model_backend import Response, Text, ToolCall, Usage
 from sophron.records import documents
 
 KEEPER = """\

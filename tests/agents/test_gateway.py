@@ -16,7 +16,7 @@ from sophron.agents.gateway import gateway as module
 from sophron.agents.gateway.audit import Audit, path_of
 from sophron.agents.gateway.ledger import Cap, Caps, Ledger
 from sophron.agents.gateway.model_catalogue import load
-from sophron.interfaces.model import Response, Text, ToolCall, Usage
+from sophron.interfaces.model_backend import Response, Text, ToolCall, Usage
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 
 from sophron.agents.gateway import ledger
 from sophron.agents.gateway.ledger import BudgetError, Cap, Caps, Ledger, day_cap
-from sophron.interfaces.model import Usage
+from sophron.interfaces.model_backend import Usage
 from sophron.records.errors import Refused, UserError
 
 NONE = Cap()
@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 from sophron.agents.gateway.ledger import Cap, Caps
 from sophron.agents.gateway.ledger import Ledger, BudgetError
-from sophron.interfaces.model import Usage
+from sophron.interfaces.model_backend import Usage
 root, name = Path(sys.argv[1]), sys.argv[2]
 ledger = Ledger(root, Caps(Cap(), Cap(calls=None, tokens=None, dollars=1.0), Cap()))
 got = 0

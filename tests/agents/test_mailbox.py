@@ -15,7 +15,7 @@ from sophron.agents.documents.redact import Redactor
 from sophron.agents.gateway import mailbox
 from sophron.agents.gateway.backends.mailbox import Mailbox
 from sophron.cli import main
-from sophron.interfaces.model import ModelError
+from sophron.interfaces.model_backend import ModelError
 from sophron.records.errors import UserError
 
 GOOD = {"verdict": "done \x1b[31m"}

@@ -3,7 +3,7 @@
 import pytest
 
 from sophron.agents.gateway import model_catalogue
-from sophron.interfaces.model import Usage
+from sophron.interfaces.model_backend import Usage
 from sophron.records.errors import UserError
 
 

@@ -14,7 +14,7 @@ from sophron.agents.gateway.audit import Audit, path_of
 from sophron.agents.gateway.backends.replay import Replay
 from sophron.agents.gateway.gateway import Gateway
 from sophron.agents.gateway.ledger import Cap, Caps, Ledger
-from sophron.interfaces.model import Message
+from sophron.interfaces.model_backend import Message
 from sophron.records import entry_points
 
 NOTHING = Caps(Cap(0, 0, 0), Cap(0, 0, 0), Cap(0, 0, 0))

@@ -11,7 +11,7 @@ from sophron.agents.documents import prompt
 from sophron.agents.step import agent_inputs, step_wiring
 from sophron.agents.step.agent_step import AgentStep
 from sophron.campaign.planning import agent_definitions
-from sophron.interfaces.model import ToolCall
+from sophron.interfaces.model_backend import ToolCall
 from sophron.records.errors import UserError
 
 needs_bwrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="no bwrap")

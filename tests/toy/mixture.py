@@ -5,8 +5,17 @@ from pathlib import Path
 import numpy as np
 from crystals import CIF, SALT, SILICON
 
-from sophron.interfaces.rietveld import Background, Freed, Instrument, Pattern, Phase, Request, RietveldEngine, Setup
-from sophron.interfaces.rietveld_fit import Fit
+from sophron.interfaces.rietveld import (
+    Background,
+    Fit,
+    Freed,
+    Instrument,
+    Pattern,
+    Phase,
+    Request,
+    RietveldEngine,
+    Setup,
+)
 from sophron.science.rietveld.refinement import Refinement
 
 ANGLES = np.arange(25.0, 80.0, 0.02)

@@ -18,7 +18,7 @@ from sophron.campaign.approval import approve
 from sophron.campaign.execution import outcome_store
 from sophron.campaign.planning import agent_definitions, agent_rules
 from sophron.campaign.spec import spec
-from sophron.interfaces.model import Message, Request, Text
+from sophron.interfaces.model_backend import Message, Request, Text
 from sophron.records import approvals, files, old_names
 
 STEPS = {"amend-a-1": "propose-a-1", "checkpoint_management-1": "restart_files-1", "explain-a": "explain-a"}

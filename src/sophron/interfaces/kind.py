@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sophron.interfaces.json_object import JsonObject
+from sophron.interfaces import JsonObject
 
 Definition = JsonObject
 Wildcards = Mapping[str, str]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from sophron.interfaces.json_object import JsonObject
+from sophron.interfaces import JsonObject
 
 
 @dataclass(frozen=True)

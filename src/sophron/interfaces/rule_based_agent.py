@@ -6,8 +6,8 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from sophron.interfaces.json_object import UncheckedObject
-from sophron.interfaces.model import ToolAnswer
+from sophron.interfaces import UncheckedObject
+from sophron.interfaces.model_backend import ToolAnswer
 
 
 class RuleOfThumb(Protocol):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sophron.interfaces.json_object import JsonObject
+from sophron.interfaces import JsonObject
 from sophron.records import clock, files
 from sophron.records.file_lock import FileLock
 from sophron.records.typed_json import RecordError, from_json

@@ -14,7 +14,7 @@ from loopback_anthropic import serve_anthropic
 from loopback_peer import FAULTS, LOST, Turn, queue, seeded
 
 from sophron.agents.gateway.backends.anthropic import Anthropic
-from sophron.interfaces.model import (
+from sophron.interfaces.model_backend import (
     Image,
     Message,
     Model,

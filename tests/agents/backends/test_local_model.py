@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from sophron.agents.gateway.backends.openai import OpenAI
-from sophron.interfaces.model import Message, Model, ModelError, Request, Text
+from sophron.interfaces.model_backend import Message, Model, ModelError, Request, Text
 
 pytest.importorskip("openai")
 pytest.importorskip("llama_cpp.server.app", exc_type=ImportError)

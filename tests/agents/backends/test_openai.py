@@ -10,7 +10,17 @@ from loopback_peer import FAULTS, Turn, queue
 from sophron.agents.gateway.backends import openai as backend
 from sophron.agents.gateway.backends.endpoint import Endpoint
 from sophron.agents.gateway.backends.openai import OpenAI
-from sophron.interfaces.model import Image, Message, Model, ModelError, Request, Text, Tool, ToolAnswer, ToolCall
+from sophron.interfaces.model_backend import (
+    Image,
+    Message,
+    Model,
+    ModelError,
+    Request,
+    Text,
+    Tool,
+    ToolAnswer,
+    ToolCall,
+)
 
 openai = pytest.importorskip("openai")
 KEY = "sk-planted-4712-secret"

@@ -3,7 +3,7 @@
 import pytest
 
 from sophron.agents.gateway.backends.token_estimate import IMAGE, tokens_at_most
-from sophron.interfaces.model import Image, Message, Request, Text, Tool, ToolAnswer, ToolCall
+from sophron.interfaces.model_backend import Image, Message, Request, Text, Tool, ToolAnswer, ToolCall
 
 
 def request(*parts, **changes):

@@ -11,7 +11,7 @@ from sophron.agents.gateway.backends.rule_based_backend import Heuristic
 from sophron.agents.gateway.gateway import Gateway
 from sophron.agents.gateway.ledger import Cap, Caps, Ledger
 from sophron.agents.step.conversation import converse
-from sophron.interfaces.model import Message, Request, Text, Tool, ToolAnswer
+from sophron.interfaces.model_backend import Message, Request, Text, Tool, ToolAnswer
 from sophron.interfaces.rule_based_agent import Exchange, ToolUser, Use
 from sophron.records import entry_points, files
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sophron.agents.gateway.backends.rule_based_backend import Heuristic
-from sophron.interfaces.model import Model, ModelError, Request
+from sophron.interfaces.model_backend import Model, ModelError, Request
 from sophron.records import documents, entry_points
 
 MISSED = verdict(judged("error", "viscosity_relative_error < 0.06", 0.12, 0.06, passed=False))

@@ -12,7 +12,7 @@ from sophron.agents.gateway.backends.rule_based_backend import _exchanges
 from sophron.agents.rule_based.refinement import script
 from sophron.agents.rule_based.refinement_state import ToolResult, result_of
 from sophron.agents.step.conversation import converse
-from sophron.interfaces.model import Message, Request, Response, Text, ToolAnswer, ToolCall, Usage
+from sophron.interfaces.model_backend import Message, Request, Response, Text, ToolAnswer, ToolCall, Usage
 from sophron.interfaces.rietveld import Background, Instrument, Pattern, Phase, Setup
 from sophron.interfaces.rule_based_agent import ToolUser
 from sophron.records import documents

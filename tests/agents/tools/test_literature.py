@@ -4,7 +4,7 @@ import pytest
 
 from sophron.agents.tools import literature
 from sophron.agents.tools.toolbox import Toolbox
-from sophron.interfaces.model import ToolCall
+from sophron.interfaces.model_backend import ToolCall
 from sophron.sandbox.bubblewrap import Bubblewrap
 
 

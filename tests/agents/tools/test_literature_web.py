@@ -16,7 +16,7 @@ from sophron.agents.tools.literature import CitedWork
 from sophron.agents.tools.literature_web import Web
 from sophron.agents.tools.toolbox import Toolbox
 from sophron.campaign.planning import agent_definitions
-from sophron.interfaces.model import ToolCall
+from sophron.interfaces.model_backend import ToolCall
 from sophron.records.errors import UserError
 from sophron.sandbox.bubblewrap import Bubblewrap
 

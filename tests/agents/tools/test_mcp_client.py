@@ -11,7 +11,7 @@ import pytest
 
 from sophron.agents.tools.mcp_client import Server
 from sophron.agents.tools.toolbox import Toolbox
-from sophron.interfaces.model import Image, ToolCall
+from sophron.interfaces.model_backend import Image, ToolCall
 from sophron.interfaces.sandbox import Grant
 from sophron.records.errors import UserError
 from sophron.sandbox.bubblewrap import Bubblewrap

@@ -10,7 +10,7 @@ import pytest
 
 from sophron.agents.tools import files
 from sophron.agents.tools.toolbox import BUILT_IN, Toolbox
-from sophron.interfaces.model import ToolCall
+from sophron.interfaces.model_backend import ToolCall
 from sophron.interfaces.sandbox import Grant
 from sophron.records.errors import UserError
 from sophron.sandbox.bubblewrap import Bubblewrap

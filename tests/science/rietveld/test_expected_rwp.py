@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sophron.interfaces.rietveld_fit import Curves, Fit, Rwp
+from sophron.interfaces.rietveld import Curves, Fit, Rwp
 from sophron.science.rietveld import expected_rwp
 
 X = np.linspace(10.0, 60.0, 2000)

@@ -9,8 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sophron.interfaces.rietveld import Background, Freed, Request
-from sophron.interfaces.rietveld_fit import Rwp
+from sophron.interfaces.rietveld import Background, Freed, Request, Rwp
 from sophron.records.errors import UserError
 from sophron.records.typed_json import to_json
 from sophron.science.rietveld import engine_messages, plots

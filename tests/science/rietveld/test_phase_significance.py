@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sophron.interfaces.rietveld_fit import Curves, Fit, Parameter, PhaseFit, Rwp
+from sophron.interfaces.rietveld import Curves, Fit, Parameter, PhaseFit, Rwp
 from sophron.records.errors import UserError
 from sophron.science.rietveld import phase_significance
 from sophron.science.rietveld.phase_significance import Thresholds

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from crystals import CIF, SALT
 
-from sophron.interfaces.rietveld import Background, Freed, Instrument, Pattern, Phase, Request, Setup
-from sophron.interfaces.rietveld_fit import Parameter
+from sophron.interfaces.rietveld import Background, Freed, Instrument, Parameter, Pattern, Phase, Request, Setup
 from sophron.records.errors import UserError
 from sophron.science.rietveld import refinable_groups
 from sophron.science.rietveld.refinable_groups import RequiredEsd

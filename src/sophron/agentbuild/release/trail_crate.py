@@ -15,7 +15,7 @@ from sophron.agentbuild.release import trail as trails
 from sophron.agentbuild.release.package import Package
 from sophron.agentbuild.release.trail import KNOWLEDGE, Diff, Entry, Trail, TrailIteration
 from sophron.campaign.report.crate_graph import NAME, Graph, ref, single
-from sophron.interfaces.json_object import JsonObject
+from sophron.interfaces import JsonObject
 from sophron.records.digests import file_digest
 from sophron.records.files import write_bytes, write_json
 

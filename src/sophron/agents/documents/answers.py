@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sophron.interfaces.json_object import JsonObject
+from sophron.interfaces import JsonObject
 from sophron.records.typed_json import left_out
 
 REMOVED = object()

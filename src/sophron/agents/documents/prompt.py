@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from sophron.campaign.planning.agent_definitions import PLACE, AgentFile
-from sophron.interfaces.json_object import JsonObject
-from sophron.interfaces.model import Image, Message, Part, Request, Text, Tool
+from sophron.interfaces import JsonObject
+from sophron.interfaces.model_backend import Image, Message, Part, Request, Text, Tool
 from sophron.records.errors import UserError
 
 MOST_BYTES = 40_000

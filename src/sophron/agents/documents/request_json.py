@@ -9,8 +9,8 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
-from sophron.interfaces.json_object import JsonObject
-from sophron.interfaces.model import Image, Part, Request, Response, Text, ToolCall, Usage
+from sophron.interfaces import JsonObject
+from sophron.interfaces.model_backend import Image, Part, Request, Response, Text, ToolCall, Usage
 from sophron.records import digests
 from sophron.records.errors import UserError
 

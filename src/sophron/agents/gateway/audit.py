@@ -1,6 +1,6 @@
 """The audit of a step: every attempt at a model, answered or not, is one line of `records/<step>/audit.jsonl`.
 
-status: `answered`, or the kind of the failure (`sophron.interfaces.model.FailureKind`); latency_s: wall seconds.
+status: `answered`, or the kind of the failure (`FailureKind` of a model backend); latency_s: wall seconds.
 Pictures of a request stand in it by their sha256, and once each in `records/<step>/pictures/<sha256>`.
 """
 
@@ -12,8 +12,8 @@ from pathlib import Path
 from sophron.agents.documents.redact import Redactor
 from sophron.agents.documents.request_json import by_digest, request_digest, response_data
 from sophron.campaign.execution import outcome_store
-from sophron.interfaces.json_object import JsonObject
-from sophron.interfaces.model import Model, ModelError, Request, Response
+from sophron.interfaces import JsonObject
+from sophron.interfaces.model_backend import Model, ModelError, Request, Response
 from sophron.records import clock, files
 from sophron.records.file_lock import FileLock
 from sophron.records.typed_json import from_json

@@ -12,7 +12,7 @@ from sophron.agents.documents.request_json import request_digest
 from sophron.agents.gateway.audit import Audit
 from sophron.agents.gateway.ledger import BudgetError, Ledger, Reservation
 from sophron.agents.gateway.model_catalogue import STAND_INS, Catalogue
-from sophron.interfaces.model import (
+from sophron.interfaces.model_backend import (
     CampaignBackend,
     Model,
     ModelBackend,

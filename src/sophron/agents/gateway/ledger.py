@@ -16,8 +16,8 @@ from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 
-from sophron.interfaces.json_object import JsonObject
-from sophron.interfaces.model import Usage
+from sophron.interfaces import JsonObject
+from sophron.interfaces.model_backend import Usage
 from sophron.records import LEDGER, clock, files, paths, process_identity
 from sophron.records.documents import load_yaml, schema, validate
 from sophron.records.errors import Refused, UserError

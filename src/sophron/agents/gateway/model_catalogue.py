@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
-from sophron.interfaces.model import Model
+from sophron.interfaces.model_backend import Model
 from sophron.records.documents import Document, load_yaml, validate
 from sophron.records.errors import UserError, shown
 from sophron.records.paths import resource

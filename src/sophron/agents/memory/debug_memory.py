@@ -11,7 +11,7 @@ from pathlib import Path
 from sophron.agents.documents.answers import DebugAnswer, Overlay
 from sophron.agents.memory import agent_memory
 from sophron.agents.memory.agent_memory import History, Memory, Status
-from sophron.interfaces.json_object import JsonObject
+from sophron.interfaces import JsonObject
 from sophron.records import documents
 from sophron.records.digests import file_digest
 from sophron.records.errors import UserError

@@ -16,7 +16,7 @@ from sophron.agents.rule_based.input_checks import (
     text,
     texts,
 )
-from sophron.interfaces.json_object import UncheckedObject
+from sophron.interfaces import UncheckedObject
 from sophron.records.typed_json import to_json
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from sophron.agents.rule_based.input_checks import given, listed, mapping, number, objects, quoted, stages_of
-from sophron.interfaces.json_object import UncheckedObject
+from sophron.interfaces import UncheckedObject
 
 LARGE_ERROR = 0.10
 FAR_ERRORS = 2.0

@@ -1,7 +1,7 @@
 """Rule of thumb of the checkpoint-management agent: the newest whole restart files of each step stay."""
 
 from sophron.agents.rule_based.input_checks import given, mapping, objects, text, whole
-from sophron.interfaces.json_object import UncheckedObject
+from sophron.interfaces import UncheckedObject
 
 File = dict[str, str]
 

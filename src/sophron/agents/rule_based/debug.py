@@ -11,7 +11,7 @@ from typing import Any
 from sophron.agents.documents.answers import DebugAnswer, Overlay
 from sophron.agents.rule_based.failure_table import Match, matches, table_of
 from sophron.agents.rule_based.input_checks import count, given, listed, mapping, number, objects, quoted, text
-from sophron.interfaces.json_object import UncheckedObject
+from sophron.interfaces import UncheckedObject
 from sophron.records.typed_json import to_json
 
 MOST_EVIDENCE = 5

@@ -8,7 +8,7 @@ from sophron.agents.rule_based import design_draft, example_specs, request_parsi
 from sophron.agents.rule_based.example_specs import Example, SpecDraft
 from sophron.agents.rule_based.input_checks import given, mapping, objects, quoted, text, whole
 from sophron.campaign.spec import scope_exclusions
-from sophron.interfaces.json_object import UncheckedObject
+from sophron.interfaces import UncheckedObject
 
 QUESTIONS = {
     1: "What physical quantity is to be computed, with its units, ensemble and conditions?",

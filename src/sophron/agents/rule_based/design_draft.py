@@ -8,7 +8,7 @@ from sophron.agents.rule_based import example_specs, omissions, request_parsing
 from sophron.agents.rule_based.example_specs import Example, SpecDraft
 from sophron.agents.rule_based.input_checks import listed, mapping, number, objects, quoted, stages_of, text, texts
 from sophron.campaign.spec.pitfalls import Condition
-from sophron.interfaces.json_object import UncheckedObject
+from sophron.interfaces import UncheckedObject
 
 MOST_QUOTE = 400
 MOST_OMITTED = 40

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sophron.agents.rule_based.input_checks import mapping, number, objects, stages_of, strings, text
-from sophron.interfaces.json_object import UncheckedObject
+from sophron.interfaces import UncheckedObject
 
 METHODS = (
     *("green-kubo", "sllod", "mueller-plathe", "muller-plathe", "müller-plathe", "rnemd", "nemd", "ehex", "rouse"),

@@ -9,8 +9,8 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 
 from sophron.agents.rule_based.input_checks import listed, number, quoted
 from sophron.agents.rule_based.vote_rules import Finding, Stage, stages, vote
-from sophron.interfaces.json_object import UncheckedObject
-from sophron.interfaces.model import Text, ToolAnswer
+from sophron.interfaces import UncheckedObject
+from sophron.interfaces.model_backend import Text, ToolAnswer
 from sophron.interfaces.rule_based_agent import RuleOfThumb, ToolUser, Use
 
 LEAST_OVERLAP = 0.03

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 
 from sophron.agents.rule_based.input_checks import given, mapping, number, objects, quoted, text
-from sophron.interfaces.json_object import UncheckedObject
+from sophron.interfaces import UncheckedObject
 
 
 @dataclass(frozen=True)

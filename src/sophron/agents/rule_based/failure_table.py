@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from sophron.agents.rule_based.input_checks import mapping, objects, quoted, text, texts
-from sophron.interfaces.json_object import UncheckedObject
+from sophron.interfaces import UncheckedObject
 from sophron.records import documents
 from sophron.records.errors import UserError
 from sophron.records.paths import resource

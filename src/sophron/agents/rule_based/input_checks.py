@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from sophron.interfaces.json_object import UncheckedObject
+from sophron.interfaces import UncheckedObject
 from sophron.records import sanitize
 from sophron.records.typed_json import RecordError, from_json
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from sophron.agents.rule_based.input_checks import given, listed, mapping, number, quoted, read, text
-from sophron.interfaces.json_object import UncheckedObject
+from sophron.interfaces import UncheckedObject
 
 GOOD_FIT = 2.0
 """Goodness of fit beyond which the model lacks something (McCusker 1999, 10.1107/S0021889898009856, section on R)."""

@@ -1,7 +1,7 @@
 """Rule of thumb of the screening judge: there is something to score where a report has its parts filled."""
 
 from sophron.agents.rule_based.input_checks import given, mapping, quoted, strings
-from sophron.interfaces.json_object import UncheckedObject
+from sophron.interfaces import UncheckedObject
 
 PLACEHOLDERS = ("todo", "tbd", "placeholder", "lorem ipsum", "to be filled", "n/a")
 FEWEST_WORDS = 5

@@ -23,7 +23,7 @@ from sophron.agents.rule_based.input_checks import (
     strings,
     text,
 )
-from sophron.interfaces.json_object import UncheckedObject
+from sophron.interfaces import UncheckedObject
 
 ERROR_WORDS = re.compile(r"error|uncertainty", re.IGNORECASE)
 LIMITED = re.compile(r"^\s*[a-z_]+\s*<=?\s*[0-9.eE+-]+\s*$")

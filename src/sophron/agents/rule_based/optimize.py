@@ -13,7 +13,7 @@ import yaml
 from sophron.agents.rule_based import optimize_recipe
 from sophron.agents.rule_based.input_checks import given, listed, mapping, number, objects, read, text
 from sophron.agents.rule_based.optimize_recipe import Fault
-from sophron.interfaces.json_object import UncheckedObject
+from sophron.interfaces import UncheckedObject
 from sophron.records.errors import UserError
 from sophron.records.strict_yaml import parse
 

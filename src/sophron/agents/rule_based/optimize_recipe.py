@@ -10,7 +10,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
-from sophron.interfaces.json_object import UncheckedObject
+from sophron.interfaces import UncheckedObject
 
 Recipe = dict[str, Any]
 """A recipe while it is edited: as its file has it, in the order of its file."""

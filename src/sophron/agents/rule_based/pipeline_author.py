@@ -8,7 +8,7 @@ with, where it names one: `molecules_double_decoupling`.
 import re
 
 from sophron.agents.rule_based.input_checks import given, mapping, objects, text, whole
-from sophron.interfaces.json_object import UncheckedObject
+from sophron.interfaces import UncheckedObject
 from sophron.records import entry_points
 from sophron.records.errors import UserError
 

@@ -1,7 +1,7 @@
 """Rule of thumb of a pipeline's critic: it judges no code, so the draft stays as it is, and the answer says so."""
 
 from sophron.agents.rule_based.input_checks import given, text
-from sophron.interfaces.json_object import UncheckedObject
+from sophron.interfaces import UncheckedObject
 
 
 def answer(inputs: UncheckedObject) -> UncheckedObject:

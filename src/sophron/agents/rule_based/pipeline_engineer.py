@@ -4,7 +4,7 @@ import re
 from difflib import get_close_matches
 
 from sophron.agents.rule_based.input_checks import given, mapping, quoted
-from sophron.interfaces.json_object import UncheckedObject
+from sophron.interfaces import UncheckedObject
 
 MODULES = {"np": "import numpy as np", "Path": "from pathlib import Path", "pd": "import pandas as pd"}
 STANDARD = ("json", "math", "os", "sys", "re", "subprocess", "shutil", "time", "logging")

@@ -14,7 +14,7 @@ from sophron.agents.rule_based.input_checks import (
     texts,
     whole,
 )
-from sophron.interfaces.json_object import UncheckedObject
+from sophron.interfaces import UncheckedObject
 
 LARGE_SHARE = 0.5  # of the limit: one stage that takes more deserves a look
 TIGHT = 0.9

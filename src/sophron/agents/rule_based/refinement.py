@@ -10,8 +10,8 @@ from pathlib import Path
 from sophron.agents.rule_based import refinement_report
 from sophron.agents.rule_based.input_checks import given, mapping, read
 from sophron.agents.rule_based.refinement_state import Climb, Recipe, Rung, ToolResult, Turns, used
-from sophron.interfaces.json_object import UncheckedObject
-from sophron.interfaces.model import ToolAnswer
+from sophron.interfaces import UncheckedObject
+from sophron.interfaces.model_backend import ToolAnswer
 from sophron.interfaces.rule_based_agent import ToolUser, Use
 from sophron.records import documents
 

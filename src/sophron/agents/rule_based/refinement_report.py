@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from sophron.agents.rule_based.input_checks import objects, read
 from sophron.agents.rule_based.refinement_state import Climb
-from sophron.interfaces.json_object import UncheckedObject
+from sophron.interfaces import UncheckedObject
 
 FEW_COUNTS_R_EXPECTED = 10.0
 """Per cent: above it noise hides a model's faults from its R factor (Toby 2006, 10.1154/1.2179804)."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from sophron.agents.rule_based.input_checks import number, read
-from sophron.interfaces.json_object import UncheckedObject
-from sophron.interfaces.model import Text, ToolAnswer
+from sophron.interfaces import UncheckedObject
+from sophron.interfaces.model_backend import Text, ToolAnswer
 from sophron.interfaces.rule_based_agent import Use
 
 SERVER = "rietveld"

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 
 from sophron.agents.rule_based.input_checks import given, mapping, objects, quoted, text, texts, whole
-from sophron.interfaces.json_object import UncheckedObject
+from sophron.interfaces import UncheckedObject
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from sophron.agents.rule_based.input_checks import count, given, mapping, number, objects, quoted, text
 from sophron.agents.rule_based.reference_diff import restored
-from sophron.interfaces.json_object import UncheckedObject
+from sophron.interfaces import UncheckedObject
 
 KNOWS_LITTLE = 0.3
 """Confidence before anything was measured."""

@@ -7,7 +7,7 @@ from sophron.campaign.execution import outcome_store, verdict
 from sophron.campaign.planning.agent_definitions import AgentFile
 from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
 from sophron.campaign.spec.stage_resources import OVERLAYS_NAME
-from sophron.interfaces.json_object import JsonObject
+from sophron.interfaces import JsonObject
 from sophron.interfaces.kind import Wildcards
 from sophron.records import approvals, documents, entry_points
 from sophron.records.errors import UserError

@@ -14,8 +14,8 @@ from sophron.agents.step import guardrails
 from sophron.agents.step.conversation import Answered, Tools, converse
 from sophron.campaign.execution import outcome_store
 from sophron.campaign.planning.agent_definitions import AgentFile
-from sophron.interfaces.json_object import JsonObject
-from sophron.interfaces.model import Request, Response
+from sophron.interfaces import JsonObject
+from sophron.interfaces.model_backend import Request, Response
 from sophron.records import documents, events
 from sophron.records.digests import digest, file_digest
 from sophron.records.errors import UserError

@@ -16,7 +16,7 @@ from sophron.agents.gateway import model_catalogue
 from sophron.agents.step import step_wiring
 from sophron.campaign.planning import agent_definitions, agent_rules
 from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
-from sophron.interfaces.model import Model
+from sophron.interfaces.model_backend import Model
 from sophron.records.errors import UserError
 
 CONNECT_S = 3.0

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, Protocol
 
 from sophron.agents.documents.errors import AgentError
 from sophron.agents.documents.redact import half_characters
-from sophron.interfaces.json_object import JsonObject
-from sophron.interfaces.model import Message, Part, Request, Response, Text, Tool, ToolAnswer, ToolCall
+from sophron.interfaces import JsonObject
+from sophron.interfaces.model_backend import Message, Part, Request, Response, Text, Tool, ToolAnswer, ToolCall
 
 LONGEST_ANSWER = 400_000
 FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*)\n```\s*\Z", flags=re.DOTALL)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sophron.agents.documents.answers import DebugAnswer, RestartAnswer, RestartFile, ResumeAnswer, VerifyAnswer
-from sophron.interfaces.json_object import JsonObject
+from sophron.interfaces import JsonObject
 from sophron.records import documents
 from sophron.records.typed_json import from_json
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from sophron.campaign.execution import outcome_store
 from sophron.campaign.spec.spec import Spec
-from sophron.interfaces.json_object import JsonObject
+from sophron.interfaces import JsonObject
 from sophron.interfaces.kind import Wildcards
 from sophron.records import documents
 from sophron.records.files import write_json

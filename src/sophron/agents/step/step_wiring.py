@@ -17,8 +17,8 @@ from sophron.agents.step.agent_step import AgentStep, Ask
 from sophron.campaign.execution import outcome_store
 from sophron.campaign.planning.agent_definitions import RANKED, AgentFile, chosen
 from sophron.campaign.planning.agent_rules import PLANNED
-from sophron.interfaces.json_object import JsonObject
-from sophron.interfaces.model import Model
+from sophron.interfaces import JsonObject
+from sophron.interfaces.model_backend import Model
 from sophron.records.errors import UserError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from sophron.agents.gateway.gateway import REGISTRY
 from sophron.agents.step import agent_step, step_wiring
 from sophron.campaign.planning import agent_definitions
 from sophron.campaign.spec.spec import SPEC_NAME
-from sophron.interfaces.json_object import JsonObject
+from sophron.interfaces import JsonObject
 from sophron.records import documents, entry_points
 from sophron.records.errors import UserError
 

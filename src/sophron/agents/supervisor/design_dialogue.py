@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from sophron.campaign.scaffold import kind_catalogue
-from sophron.interfaces.json_object import JsonObject
+from sophron.interfaces import JsonObject
 from sophron.records import clock, documents, files
 from sophron.records.errors import UserError
 from sophron.records.files import read_text

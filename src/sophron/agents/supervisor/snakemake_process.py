@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
-from sophron.interfaces.json_object import JsonObject
+from sophron.interfaces import JsonObject
 from sophron.records import events
 
 PATIENCE_S = 15.0

@@ -22,7 +22,7 @@ from sophron.campaign.spec import amendment_draft, stage_resources
 from sophron.campaign.spec.pitfalls import ProbeSpec
 from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
 from sophron.campaign.state.projector import project
-from sophron.interfaces.json_object import JsonObject
+from sophron.interfaces import JsonObject
 from sophron.records import approvals, documents, events
 from sophron.records.errors import Refused, UserError, of_system
 from sophron.records.file_lock import FileLock, LockHeldError

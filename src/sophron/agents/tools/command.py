@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sophron.interfaces.model import Tool
+from sophron.interfaces.model_backend import Tool
 from sophron.interfaces.sandbox import Ended, Grant, SandboxBackend
 from sophron.records.sanitize import escape_lines
 

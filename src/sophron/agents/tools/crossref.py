@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from sophron import __version__
 from sophron.agents.tools import literature
 from sophron.agents.tools.mcp_client import McpError
-from sophron.interfaces.json_object import JsonObject
+from sophron.interfaces import JsonObject
 from sophron.records import paths, retry
 from sophron.records.documents import load_yaml, schema, validate
 from sophron.records.errors import UserError, shown

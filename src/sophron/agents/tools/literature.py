@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from sophron.interfaces.model import Tool
+from sophron.interfaces.model_backend import Tool
 from sophron.records import documents
 from sophron.records.paths import resource
 from sophron.records.typed_json import from_json

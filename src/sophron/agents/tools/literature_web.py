@@ -19,8 +19,8 @@ from sophron.agents.tools import crossref
 from sophron.agents.tools.crossref import Service, Work
 from sophron.agents.tools.literature import CitedWork
 from sophron.agents.tools.mcp_client import McpError
-from sophron.interfaces.json_object import JsonObject
-from sophron.interfaces.model import Tool
+from sophron.interfaces import JsonObject
+from sophron.interfaces.model_backend import Tool
 from sophron.records import clock, files
 
 NAME = "literature-web.jsonl"

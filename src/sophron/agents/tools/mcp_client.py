@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sophron.agents.tools.json_rpc_filter import Noise, patient
 from sophron.agents.tools.sandboxed_process import Serving
-from sophron.interfaces.json_object import JsonObject
-from sophron.interfaces.model import Image, Text, Tool
+from sophron.interfaces import JsonObject
+from sophron.interfaces.model_backend import Image, Text, Tool
 from sophron.interfaces.sandbox import Grant, SandboxBackend
 from sophron.records.errors import UserError, shown
 from sophron.records.sanitize import escape_lines

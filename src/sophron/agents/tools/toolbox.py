@@ -13,8 +13,8 @@ from sophron.agents.tools.literature_web import Web
 from sophron.agents.tools.mcp_client import Connection, McpError, Server
 from sophron.agents.tools.path_resolver import Places
 from sophron.agents.tools.safe_open import OutsideError
-from sophron.interfaces.json_object import JsonObject
-from sophron.interfaces.model import Image, Text, Tool, ToolAnswer, ToolCall
+from sophron.interfaces import JsonObject
+from sophron.interfaces.model_backend import Image, Text, Tool, ToolAnswer, ToolCall
 from sophron.interfaces.sandbox import Grant, SandboxBackend
 from sophron.records.errors import UserError, shown
 from sophron.sandbox import grants

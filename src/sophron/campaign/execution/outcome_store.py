@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sophron.interfaces.json_object import JsonObject
+from sophron.interfaces import JsonObject
 from sophron.interfaces.kind import StageKind, UpstreamStep, Wildcards
 from sophron.records import old_names, typed_json
 from sophron.records.digests import file_digest, step_name

@@ -18,7 +18,7 @@ from sophron.campaign.execution.verdict import Verdict
 from sophron.campaign.report import loop_statistics
 from sophron.campaign.spec import question
 from sophron.campaign.spec.spec import Spec
-from sophron.interfaces.json_object import JsonObject
+from sophron.interfaces import JsonObject
 from sophron.interfaces.kind import StageKind
 from sophron.records import approvals, documents, events
 from sophron.records.digests import file_digest

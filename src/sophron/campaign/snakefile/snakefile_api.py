@@ -13,7 +13,7 @@ from sophron.campaign.planning import agent_rules
 from sophron.campaign.spec.amendment_draft import is_planned, spec_file
 from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
 from sophron.campaign.spec.stage_resources import Mechanical, overlaid
-from sophron.interfaces.json_object import JsonObject
+from sophron.interfaces import JsonObject
 from sophron.records import code_digest, typed_json
 from sophron.records.approvals import gate_path
 from sophron.records.digests import signed_digest

@@ -15,7 +15,7 @@ from typing import Any
 
 from simpleeval import DEFAULT_OPERATORS, InvalidExpression, SimpleEval
 
-from sophron.interfaces.json_object import JsonObject
+from sophron.interfaces import JsonObject
 from sophron.records.errors import shown
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {

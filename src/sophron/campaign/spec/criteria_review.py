@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from sophron.campaign.spec import criteria, published_value, satisfiability
 from sophron.campaign.spec.spec import Criterion, Spec
-from sophron.interfaces.json_object import JsonObject
+from sophron.interfaces import JsonObject
 from sophron.records import documents
 
 

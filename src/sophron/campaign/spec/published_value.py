@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from sophron.campaign.spec import criteria
-from sophron.interfaces.json_object import JsonObject
+from sophron.interfaces import JsonObject
 
 ANY = "any"  # zero has every unit
 MIXED = "mixed"  # a sum of unequal units has none

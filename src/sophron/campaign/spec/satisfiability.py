@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sophron.campaign.spec import criteria
-from sophron.interfaces.json_object import JsonObject
+from sophron.interfaces import JsonObject
 
 NEAR = 1e-14  # two sides that are this near to each other, relatively, can be equal
 STARTS = 400

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from sophron.interfaces.rietveld import Cycle, Freed, Group
-from sophron.interfaces.rietveld_fit import Fit
+from sophron.interfaces.rietveld import Cycle, Fit, Freed, Group
 from sophron.science.rietveld import refinable_groups, weights
 from sophron.science.rietveld.recipe import Rung
 from sophron.science.rietveld.refinable_groups import RequiredEsd

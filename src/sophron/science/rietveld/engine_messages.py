@@ -8,8 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from sophron.interfaces.rietveld import Pattern, Request, Setup
-from sophron.interfaces.rietveld_fit import Correlation, Curves, Fit, Flag, Parameter, PhaseFit, Rwp
+from sophron.interfaces.rietveld import (
+    Correlation,
+    Curves,
+    Fit,
+    Flag,
+    Parameter,
+    Pattern,
+    PhaseFit,
+    Request,
+    Rwp,
+    Setup,
+)
 
 
 def pattern(given: Pattern) -> dict[str, list[float]]:

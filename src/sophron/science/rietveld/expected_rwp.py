@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sophron.interfaces.rietveld_fit import Fit
+from sophron.interfaces.rietveld import Fit
 
 
 @dataclass(frozen=True)

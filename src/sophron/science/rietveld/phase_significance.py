@@ -13,7 +13,7 @@ from typing import Literal
 
 import yaml
 
-from sophron.interfaces.rietveld_fit import Fit
+from sophron.interfaces.rietveld import Fit
 from sophron.records.errors import UserError, shown
 from sophron.science.rietveld.expected_rwp import misfit_percent
 

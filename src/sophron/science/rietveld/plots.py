@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sophron.interfaces.rietveld_fit import Fit
+from sophron.interfaces.rietveld import Fit
 from sophron.records.errors import UserError
 
 if TYPE_CHECKING:

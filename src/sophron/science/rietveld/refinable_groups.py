@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sophron.interfaces.rietveld import Freed, Group, Pattern, Request, RietveldEngine, State
-from sophron.interfaces.rietveld_fit import Fit, Parameter
+from sophron.interfaces.rietveld import Fit, Freed, Group, Parameter, Pattern, Request, RietveldEngine, State
 from sophron.records.errors import UserError
 
 POSITIVE = ("u_iso", "size", "strain", "profile_w", "profile_x", "scale")

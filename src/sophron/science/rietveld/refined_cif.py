@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from sophron.interfaces.rietveld_fit import Parameter
+from sophron.interfaces.rietveld import Parameter
 from sophron.records.errors import UserError
 
 LENGTHS = ("a", "b", "c")

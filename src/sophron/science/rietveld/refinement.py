@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sophron.interfaces.rietveld import Cycle, Pattern, Request, RietveldEngine, Setup, State
-from sophron.interfaces.rietveld_fit import Curves, Fit
+from sophron.interfaces.rietveld import Curves, Cycle, Fit, Pattern, Request, RietveldEngine, Setup, State
 from sophron.records.digests import digest
 from sophron.records.errors import UserError
 from sophron.records.files import write_json

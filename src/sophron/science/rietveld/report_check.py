@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from sophron.interfaces.rietveld import Cycle, Group
-from sophron.interfaces.rietveld_fit import Fit
+from sophron.interfaces.rietveld import Cycle, Fit, Group
 from sophron.records.errors import UserError
 from sophron.science.rietveld import request_validation
 from sophron.science.rietveld.session.model_files import Model

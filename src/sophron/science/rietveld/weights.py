@@ -11,8 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sophron.interfaces.rietveld import Cycle, Pattern, Request
-from sophron.interfaces.rietveld_fit import Fit
+from sophron.interfaces.rietveld import Cycle, Fit, Pattern, Request
 from sophron.science.rietveld.refinement import Refinement
 
 LEAST_SHARE = 0.01

@@ -9,8 +9,8 @@ from sophron.agents.gateway.backends import anthropic_convert as form
 from sophron.agents.gateway.backends import structured_output
 from sophron.agents.gateway.backends.endpoint import Endpoint, Service
 from sophron.agents.gateway.backends.token_estimate import tokens_at_most
-from sophron.interfaces.json_object import JsonObject
-from sophron.interfaces.model import Model, ModelBackend, ModelError, Request, Response
+from sophron.interfaces import JsonObject
+from sophron.interfaces.model_backend import Model, ModelBackend, ModelError, Request, Response
 
 _SERVICE = Service(
     name="Anthropic",

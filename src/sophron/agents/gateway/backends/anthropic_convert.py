@@ -7,9 +7,20 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from sophron.agents.gateway.backends import structured_output
-from sophron.interfaces.json_object import JsonObject
-from sophron.interfaces.model import Image, Message, Model, Part, Request, Response, Text, Tool, ToolAnswer, ToolCall
-from sophron.interfaces.model import Usage as Tokens
+from sophron.interfaces import JsonObject
+from sophron.interfaces.model_backend import (
+    Image,
+    Message,
+    Model,
+    Part,
+    Request,
+    Response,
+    Text,
+    Tool,
+    ToolAnswer,
+    ToolCall,
+)
+from sophron.interfaces.model_backend import Usage as Tokens
 
 _CACHED = {"cache_control": {"type": "ephemeral"}}
 _STOPS: dict[str, Literal["end", "length", "refusal"]] = {

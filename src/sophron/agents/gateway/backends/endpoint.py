@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlsplit
 
-from sophron.interfaces.model import Model, ModelError
+from sophron.interfaces.model_backend import Model, ModelError
 
 _LEAST_SECRET = 8
 """Shorter keys are placeholders of servers of one's own; blotting out such a common word would spoil the audit."""

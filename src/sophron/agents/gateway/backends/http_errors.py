@@ -12,7 +12,7 @@ from typing import Any, Literal
 import httpx2
 
 from sophron.agents.gateway.backends.endpoint import Endpoint
-from sophron.interfaces.model import FailureKind, ModelError
+from sophron.interfaces.model_backend import FailureKind, ModelError
 from sophron.records.clock import now
 from sophron.records.errors import shown
 

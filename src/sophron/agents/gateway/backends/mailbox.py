@@ -7,7 +7,7 @@ import time
 from sophron.agents.documents.redact import Redactor
 from sophron.agents.gateway import mailbox
 from sophron.agents.gateway.backends.token_estimate import tokens_at_most
-from sophron.interfaces.model import CampaignBackend, Model, ModelError, Request, Response, Text, Usage
+from sophron.interfaces.model_backend import CampaignBackend, Model, ModelError, Request, Response, Text, Usage
 from sophron.records import files
 
 FIRST_LOOK_S = 0.05

@@ -9,7 +9,7 @@ from sophron.agents.gateway.backends import openai_convert as form
 from sophron.agents.gateway.backends import structured_output
 from sophron.agents.gateway.backends.endpoint import Endpoint, Service
 from sophron.agents.gateway.backends.token_estimate import tokens_at_most
-from sophron.interfaces.model import Model, ModelBackend, ModelError, Request, Response
+from sophron.interfaces.model_backend import Model, ModelBackend, ModelError, Request, Response
 
 _SERVICE = Service(
     name="OpenAI",

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sophron.agents.gateway.backends import structured_output
-from sophron.interfaces.json_object import JsonObject
-from sophron.interfaces.model import (
+from sophron.interfaces import JsonObject
+from sophron.interfaces.model_backend import (
     Image,
     Message,
     Model,

@@ -9,8 +9,8 @@ from pathlib import Path
 from sophron.agents.documents.request_json import by_digest, readable, request_digest, response_of
 from sophron.agents.gateway import audit
 from sophron.agents.gateway.audit import path_of
-from sophron.interfaces.json_object import JsonObject
-from sophron.interfaces.model import CampaignBackend, Model, ModelError, Request, Response
+from sophron.interfaces import JsonObject
+from sophron.interfaces.model_backend import CampaignBackend, Model, ModelError, Request, Response
 from sophron.records import old_names
 
 LONGEST_DIFFERENCE = 12  # lines

@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator
 
 from sophron import __version__
-from sophron.interfaces.json_object import UncheckedObject
-from sophron.interfaces.model import (
+from sophron.interfaces import UncheckedObject
+from sophron.interfaces.model_backend import (
     Model,
     ModelBackend,
     ModelError,

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sophron.interfaces.json_object import JsonObject
+from sophron.interfaces import JsonObject
 
 _INNER = ("items",)
 _LISTS = ("anyOf", "oneOf", "allOf")

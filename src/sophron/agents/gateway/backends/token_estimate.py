@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from sophron.interfaces.model import Image, Part, Request, Text, ToolAnswer, ToolCall
+from sophron.interfaces.model_backend import Image, Part, Request, Text, ToolAnswer, ToolCall
 
 IMAGE = 5_000
 """Tokens of one picture: more than the services at hand take for their largest."""

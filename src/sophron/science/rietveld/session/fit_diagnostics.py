@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sophron.interfaces.rietveld_fit import Fit
+from sophron.interfaces.rietveld import Fit
 
 CORRELATED = 0.95
 UNEXPLAINED_ESD = 6.0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sophron.interfaces.rietveld_fit import Fit
+from sophron.interfaces.rietveld import Fit
 from sophron.records.errors import UserError
 from sophron.records.typed_json import to_json
 from sophron.science.rietveld import plots

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sophron.interfaces.rietveld import Freed
-from sophron.interfaces.rietveld_fit import Parameter
+from sophron.interfaces.rietveld import Freed, Parameter
 from sophron.science.rietveld.session.sample import Role
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from sophron.interfaces.rietveld_fit import Fit, Parameter
+from sophron.interfaces.rietveld import Fit, Parameter
 from sophron.records.errors import UserError
 from sophron.records.typed_json import from_json, to_json
 from sophron.science.rietveld.session import model_files

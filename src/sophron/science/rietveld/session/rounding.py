@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sophron.interfaces.rietveld_fit import Fit
+from sophron.interfaces.rietveld import Fit
 from sophron.science.rietveld.session.report import Value
 
 DIGITS = 8

@@ -8,8 +8,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sophron.interfaces.rietveld import Background, Cycle, Freed, Group, Pattern, Request, RietveldEngine, Setup
-from sophron.interfaces.rietveld_fit import Fit, Parameter
+from sophron.interfaces.rietveld import (
+    Background,
+    Cycle,
+    Fit,
+    Freed,
+    Group,
+    Parameter,
+    Pattern,
+    Request,
+    RietveldEngine,
+    Setup,
+)
 from sophron.records.errors import UserError, shown
 from sophron.science.rietveld import request_validation
 from sophron.science.rietveld.refinement import Kept, Refinement

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from sophron.interfaces.json_object import JsonObject
+from sophron.interfaces import JsonObject
 
 
 @dataclass(frozen=True)
