@@ -167,3 +167,8 @@ def test_planning_a_draft_looks_at_the_draft_and_leaves_the_spec(tmp_path, monke
     assert sum(step.rule == "b" for step in drafted.steps) == 3
     assert sum(step.rule == "b" for step in make(campaign).steps) == 2
     assert campaign.spec.read_bytes() == text
+
+
+def test_a_folder_without_a_snakefile_is_one_sentence(tmp_path):
+    with pytest.raises(UserError, match="Snakefile: not found; copy the Snakefile of a campaign"):
+        plan.dry_run(tmp_path, tmp_path / "Snakefile", forced=False)

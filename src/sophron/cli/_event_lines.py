@@ -13,6 +13,7 @@ from sophron.campaign.state import projector as states
 from sophron.campaign.state.progress_log import plain
 from sophron.records import events, sanitize
 from sophron.records.events import Event
+from sophron.records.terminal import next_line
 
 TAIL_BYTES = 65_536
 LONG_S = 100.0
@@ -159,7 +160,7 @@ class EventLines:
         below = [] if decisive is None or decisive in cause or cause in decisive else [decisive]
         below += [f"log: {log}"] if log else []
         following = states.stored(self._root)
-        below += [f"next: {following['next_command']}"] if following and following["next_command"] else []
+        below += [self._next(following["next_command"])] if following and following["next_command"] else []
         return Line("failed", event.step, event.stage or "", text=cause, below=tuple(below))
 
     def _on_run_error(self, event: Event) -> Line:
@@ -174,8 +175,11 @@ class EventLines:
 
     def _on_run_ended(self, event: Event) -> Line:
         state = states.stored(self._root)
-        following = f"; next: {state['next_command'] or 'sophron answer'}" if state else ""
+        following = f"; {self._next(state['next_command'] or 'sophron answer')}" if state else ""
         return Line("ended", text=f"{event.done} of {event.total} jobs done{following}")
+
+    def _next(self, command: str) -> str:
+        return next_line(self._root, command).replace("Next", "next", 1)
 
 
 def _following(status: str | None) -> str:

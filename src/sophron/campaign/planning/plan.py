@@ -299,6 +299,8 @@ class DryRun(NamedTuple):
 
 def dry_run(root: Path, snakefile: Path, *, forced: bool, drafted: str = "") -> DryRun:
     """Run `sophron.campaign.snakefile.dry_run` in its own process. drafted: file name of a spec not in force."""
+    if not snakefile.is_file():
+        raise UserError(f"{snakefile}: not found; copy the Snakefile of a campaign that `sophron new` makes")
     environment = {key: value for key, value in os.environ.items() if key != "SNAKEMAKE_PROFILE"}
     environment.pop(amendment_draft.VARIABLE, None)
     if drafted:
