@@ -91,14 +91,15 @@ def test_a_first_review_of_a_real_campaign(campaign):
 
 def test_criteria_are_shown_with_what_they_are_and_the_numbers_that_they_name(tmp_path):
     text = resource("campaigns", "lj-liquid-viscosity", "campaign.yaml").read_text()
-    justified = "    - {id: known, criterion: green_kubo.replicas, statement: S, verified_by: P, status: verified}\n"
+    justified = "    - {id: known, criterion: green_kubo.error, statement: S, verified_by: P, status: verified}\n"
     (tmp_path / "campaign.yaml").write_text(text.replace("  assumptions:\n", f"  assumptions:\n{justified}"))
     looked = made(tmp_path)
     for words in (review_text.render(looked), Page(review_page.render(looked)).words):
         plain = " ".join(words.split())
         assert "definition.sample_every = 5" in plain
         assert "definition.steps = 340000" in plain
-        assert plain.count("(presence check)") == 3  # atoms, samples, and a plateau that the estimator promises
+        assert plain.count("(presence check)") == 2  # atoms and samples
+        assert plain.count("(holds by construction)") == 3  # density, box and replicas
         assert "(holds the answer against a constant, see the assumption known)" in plain
     assert "no limit on steps in the spec: the plan's own bound is signed" in review_text.render(looked)
 

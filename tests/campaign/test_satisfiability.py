@@ -145,7 +145,9 @@ def test_presence_checks_are_known_as_such():
         for one in melt.criteria(stage.name)
         if criteria_review.is_presence_check(melt, stage.name, one)
     }
+    assert found == {"build.bonds", "produce.samples"}
     # a plateau ratio below 3 is refused by the estimator already: the criterion fails if there is no number
-    assert found == {"build.bonds", "produce.samples", "green_kubo.plateau"}
+    assert criteria_review.is_presence_check(melt, "green_kubo", spec.Criterion("ratio", "cutoff_ratio >= 3", ""))
+    assert criteria_review.labels(melt, "shear", melt.criteria("shear")[1]) == " (holds by construction)"
     files = spec.Criterion("files", "files_missing == 0 and smallest_file_bytes > 9", "There.")
     assert criteria_review.labels(melt, "produce", files) == " (presence check)"

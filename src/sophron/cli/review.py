@@ -12,6 +12,7 @@ examples:
   sophron review my-melt --html plan.html  the page somewhere else
   sophron review my-melt --profile slurm   also: can that queue give each step what it asks for
   sophron review my-melt --digest          only the digest that `sophron approve --digest` wants
+  sophron review my-melt --mutate          only: which criteria a wrong result would fail
 """
 PAGE_NAME = "review.html"
 
@@ -22,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--snakefile", type=Path, help="Snakefile of the pipeline that this campaign is part of")
     parser.add_argument("--html", type=Path, metavar="FILE", help=f"where the page belongs (default: DIR/{PAGE_NAME})")
     parser.add_argument("--digest", action="store_true", help="print only the sha256 of the statement")
+    parser.add_argument("--mutate", action="store_true", help="perturb plausible results: which criteria can fail")
     parser.add_argument("--profile", metavar="NAME", help="refuse what the queue of this profile cannot give a step")
     parser.add_argument("--no-probes", action="store_true", help="leave the pitfall probes out")
 
@@ -35,6 +37,8 @@ def run(args: argparse.Namespace) -> int:
     amendment_journal.finish(root)
     if args.profile:
         _check_profile(root, args.profile)
+    if args.mutate:
+        return _mutate(root)
     if args.digest:
         print(approve.propose(root, snakefile).digest)
         return 0
@@ -60,3 +64,15 @@ def _check_profile(root: Path, name: str) -> None:
     from sophron.campaign.spec import amendment_draft, spec
 
     resource_requests.check_profile(spec.load(amendment_draft.spec_file(root)), root, name)
+
+
+def _mutate(root: Path) -> int:
+    """Show what mutation says of each criterion; 1 if an assumption rests on criteria that cannot fail."""
+    from sophron.campaign.review import mutation_text
+    from sophron.campaign.spec import amendment_draft, criteria_review, spec
+
+    looked = spec.load(amendment_draft.spec_file(root))
+    print(mutation_text.render(looked, root))
+    unverified = criteria_review.unverified(looked)
+    print(*unverified, sep="\n", end="\n" if unverified else "")
+    return 1 if unverified else 0

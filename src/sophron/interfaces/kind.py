@@ -257,6 +257,8 @@ class Kind:
         this kind adds (`sophron.campaign.report.report_sections`).
     question: function(stage name -> definition) -> what its campaigns answer; UserError for definitions that
         contradict it. Without it nothing of a spec's question is checked.
+    planted_faults: YAML file below `sophron/kinds/` that says what results are plausible and what faults do to them; a
+        kind of another distribution gives the whole path of its own file. Without it no criterion is mutation-tested.
     """
 
     name: str
@@ -267,6 +269,7 @@ class Kind:
     left_out: Callable[[Mapping[str, Definition]], Collection[str]] = nothing
     report: str = ""
     question: Callable[[Mapping[str, Definition]], Question] | None = None
+    planted_faults: str = ""
 
     def stage(self, name: str) -> StageKind:
         """The stage called `name`; KeyError where the kind has none."""

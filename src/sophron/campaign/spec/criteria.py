@@ -207,6 +207,18 @@ class _DottedNames(ast.NodeTransformer):
 
 def parse(expression: str) -> ast.Expression:
     """Return the tree of a criterion, dotted names as one each. Raises CriterionError for what is none."""
+    tree = _tree(expression)
+    if not isinstance(tree.body, ast.Compare | ast.BoolOp | ast.Call | ast.UnaryOp | ast.Name):
+        raise CriterionError("it is a number, not a statement; compare it with something")
+    return tree
+
+
+def arithmetic(expression: str) -> ast.expr:
+    """Return the tree of an expression that may also be a number. Raises CriterionError for what is none."""
+    return _tree(expression).body
+
+
+def _tree(expression: str) -> ast.Expression:
     try:
         tree: ast.Expression = _DottedNames().visit(ast.parse(expression.strip(), mode="eval"))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -222,8 +234,6 @@ def parse(expression: str) -> ast.Expression:
             raise CriterionError("a number in it is too large; write a finite one")
         if isinstance(node, ast.Call) and (not isinstance(node.func, ast.Name) or node.func.id not in FUNCTIONS):
             raise CriterionError(f"only {', '.join(FUNCTIONS)} may be called, and len on a list of a definition")
-    if not isinstance(tree.body, ast.Compare | ast.BoolOp | ast.Call | ast.UnaryOp | ast.Name):
-        raise CriterionError("it is a number, not a statement; compare it with something")
     return tree
 
 

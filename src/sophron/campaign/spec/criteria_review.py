@@ -1,9 +1,10 @@
 """What a review says of the criteria of a spec: which keep the gate closed and why, and which are presence checks."""
 
 import ast
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 
-from sophron.campaign.spec import criteria, published_value, satisfiability
+from sophron.campaign.spec import criteria, mutation, published_value, satisfiability
 from sophron.campaign.spec.spec import Criterion, Spec
 from sophron.interfaces import JsonObject
 from sophron.records import documents
@@ -16,7 +17,27 @@ def closed(spec: Spec) -> list[str]:
         for stage in spec.stages
         for place, criterion in enumerate(spec.criteria(stage.name))
         for fault in _faults(spec, stage.name, criterion)
+    ] + unverified(spec)
+
+
+def unverified(spec: Spec) -> list[str]:
+    """Return a sentence for each verified assumption that is verified only by criteria which cannot fail."""
+    return [
+        f"{spec.document.where(['method', 'assumptions', place, 'verified_by'])}: the assumption {assumption['id']} is "
+        f"verified only by {_listed(names)}, which cannot fail for a wrong result (sophron review --mutate); name a "
+        "criterion that can, or a probe"
+        for place, assumption in enumerate(spec.data["method"]["assumptions"])
+        if (names := _empty_checks(spec, assumption))
     ]
+
+
+def _empty_checks(spec: Spec, assumption: Mapping[str, str]) -> list[str]:
+    """The criteria that alone are said to verify an assumption, if each of them holds by construction."""
+    named = mutation.cited(spec, assumption["verified_by"])
+    if assumption["status"] != "verified" or re.search(r"\bprobe", assumption["verified_by"]):
+        return []
+    empty = all(is_presence_check(spec, *one) or mutation.judge(spec, *one).status == mutation.HOLDS for one in named)
+    return [f"{stage}.{criterion.id}" for stage, criterion in named] if empty else []
 
 
 def is_presence_check(spec: Spec, stage: str, criterion: Criterion) -> bool:
@@ -37,6 +58,8 @@ def labels(spec: Spec, stage: str, criterion: Criterion) -> str:
     """Return what kind of criterion it is, in brackets, for people; empty for an ordinary one."""
     justified = justification(spec, stage, criterion)
     found = ["presence check"] if is_presence_check(spec, stage, criterion) else []
+    if not found and mutation.judge(spec, stage, criterion).status == mutation.HOLDS:
+        found = [mutation.HOLDS]
     found += [f"holds the answer against a constant, see the assumption {justified['id']}"] if justified else []
     return f" ({'; '.join(found)})" if found else ""
 
@@ -104,5 +127,5 @@ def _fails_without_value(
     return nullable and satisfiability.can_fail(tree, schemas, constants, ranges=False)
 
 
-def _listed(schemas: Mapping[str, JsonObject]) -> str:
-    return " and ".join(schemas)
+def _listed(names: Iterable[str]) -> str:
+    return " and ".join(names)

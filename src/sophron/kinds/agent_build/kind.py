@@ -74,4 +74,11 @@ def question(_definitions: Mapping[str, Definition]) -> Question:
     return Question({asked: "none"}, {"tiers": "none", "held_out": "none"})
 
 
-KIND = Kind(name="agent_build", rules="build.smk", stages=(SAMPLE, BUILD), ranges=ranges, question=question)
+KIND = Kind(
+    name="agent_build",
+    rules="build.smk",
+    stages=(SAMPLE, BUILD),
+    ranges=ranges,
+    question=question,
+    planted_faults="agent_build/planted_faults.yaml",
+)

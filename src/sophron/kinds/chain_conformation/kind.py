@@ -64,4 +64,5 @@ KIND = Kind(
     ),
     ranges=ranges,
     question=question,
+    planted_faults="chain_conformation/planted_faults.yaml",
 )

@@ -73,4 +73,5 @@ KIND = Kind(
     ),
     ranges=ranges,
     question=question,
+    planted_faults="conductivity/planted_faults.yaml",
 )

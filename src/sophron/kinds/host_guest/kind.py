@@ -218,5 +218,6 @@ KIND = Kind(
     ranges=ranges,
     left_out=left_out,
     question=question,
+    planted_faults="host_guest/planted_faults.yaml",
     report="sophron.kinds.host_guest.report_sections:sections",
 )

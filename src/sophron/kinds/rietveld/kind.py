@@ -95,4 +95,5 @@ KIND = Kind(
     ),
     ranges=ranges,
     question=question,
+    planted_faults="rietveld/planted_faults.yaml",
 )

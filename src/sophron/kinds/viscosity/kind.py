@@ -66,4 +66,5 @@ KIND = Kind(
     ),
     ranges=ranges,
     question=question,
+    planted_faults="viscosity/planted_faults.yaml",
 )

@@ -1,0 +1,219 @@
+"""Mutation of criteria: perturb a plausible result of each stage, and see which criteria a wrong result fails.
+
+A result is perturbed name by name, in growing steps and within what its schema allows, and by the faults that its kind
+plants (`planted_faults.yaml`). A criterion that no mutation fails holds by construction: it says nothing about the run,
+and cannot be what verifies an assumption.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from sophron.campaign.spec import criteria, satisfiability
+from sophron.campaign.spec.spec import Criterion, Spec
+from sophron.interfaces import JsonObject
+from sophron.interfaces.kind import Kind, StageKind
+from sophron.records import documents
+from sophron.records.paths import resource
+
+FACTORS = (1.01, 0.99, 1.03, 0.97, 1.1, 0.9, 1.3, 0.7, 2, 0.5, 10, 0.1, 0, -1)
+"""What a number is multiplied by, the least change first."""
+FILES = {"files_missing": 0, "smallest_file_bytes": 1000}
+NAMED = re.compile(r"(?:(\w+) )?of (?:stage )?(\w+)|(\w+)[.](\w+)")
+FAILS, HOLDS, UNKNOWN = "can fail", "holds by construction", "not judged"
+Results = Mapping[str, JsonObject]
+
+
+@dataclass(frozen=True)
+class StageResult:
+    """What a kind says of the result of one stage. fixed: name -> why no fault of a run changes it."""
+
+    fixed: Mapping[str, str] = field(default_factory=dict)
+    plausible: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault of a campaign. results: stage -> what it changes there; stops: stage -> why it ends without a result."""
+
+    id: str
+    what: str
+    results: Results = field(default_factory=dict)
+    stops: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """A changed result. text: what was changed, for people; fault: its id, if it is a planted one."""
+
+    text: str
+    result: JsonObject
+    fault: str = ""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What mutation says of a criterion. status: FAILS, HOLDS or UNKNOWN; faults: ids of those that fail it.
+
+    why: the least mutation that fails it, or why none does.
+    """
+
+    stage: str
+    id: str
+    expression: str
+    status: str
+    why: str
+    faults: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Planted:
+    """The file `planted_faults.yaml` of a kind. stages: what the result of a stage is, by the name of its schema."""
+
+    stages: Mapping[str, StageResult] = field(default_factory=dict)
+    faults: tuple[Fault, ...] = ()
+
+    def of(self, stage: StageKind) -> StageResult:
+        """Return what the kind says of one stage."""
+        return self.stages.get(of_schema(stage), StageResult())
+
+
+def planted(kind: Kind) -> Planted:
+    """Return what a kind says of its results and their faults; nothing if it has no file. UserError for a bad one."""
+    return _read(kind.planted_faults) if kind.planted_faults else Planted()
+
+
+@cache
+def _read(name: str) -> Planted:
+    document = documents.load_yaml(resource("kinds", name))
+    documents.validate(document, "planted_faults")
+    stages = {stage: StageResult(**about) for stage, about in document.data["stages"].items()}
+    return Planted(stages, tuple(Fault(**about) for about in document.data["faults"]))
+
+
+def of_schema(stage: StageKind) -> str:
+    """Return the name under which `planted_faults.yaml` speaks of a stage: stages that share a schema share it."""
+    return stage.schema.rpartition("/")[2]
+
+
+def judge(spec: Spec, stage: str, criterion: Criterion, finished: JsonObject | None = None) -> Judgement:
+    """Return whether a mutation of a plausible result fails a criterion. finished: a result to perturb in its place."""
+    names = criteria.names_of(criteria.parse(criterion.expression)) - set(spec.constants(stage))
+    result = plausible(spec, stage, finished)
+    fixed = planted(spec.kind).of(spec.stage(stage)).fixed
+    about = (stage, criterion.id, criterion.expression)
+    unstated = sorted(names - set(result) - set(fixed))
+    if unstated:
+        return Judgement(*about, UNKNOWN, f"no plausible value of {' and '.join(unstated)} is stated")
+    if names <= set(fixed):
+        return Judgement(*about, HOLDS, "; ".join(f"{name}: {fixed[name]}" for name in sorted(names)))
+    failing = [one for one in _mutations(spec, stage, names, result) if not _passes(spec, stage, criterion, one.result)]
+    if failing:
+        faults = tuple(one.fault for one in failing if one.fault)
+        return Judgement(*about, FAILS, failing[0].text, faults)
+    listed = " and ".join(sorted(names - set(fixed)))
+    return Judgement(*about, HOLDS, f"no plausible value of {listed} makes it false; at most one that is missing does")
+
+
+def judge_all(spec: Spec, finished: Results | None = None) -> list[Judgement]:
+    """Return what mutation says of every criterion of a spec, in its order."""
+    results = finished or {}
+    return [
+        judge(spec, stage.name, one, results.get(stage.name))
+        for stage in spec.stages
+        for one in spec.criteria(stage.name)
+    ]
+
+
+def uncaught(spec: Spec, judgements: list[Judgement]) -> list[Fault]:
+    """Return the planted faults which change a result of this campaign, stop no stage, and which no criterion fails."""
+    caught = {fault for one in judgements for fault in one.faults}
+    there = {of_schema(stage): plausible(spec, stage.name) for stage in spec.stages}
+    return [
+        fault
+        for fault in planted(spec.kind).faults
+        if fault.id not in caught
+        and not set(fault.stops) & set(there)
+        and any(set(values) & set(there.get(stage, ())) for stage, values in fault.results.items())
+    ]
+
+
+def plausible(spec: Spec, stage: str, finished: JsonObject | None = None) -> dict[str, Any]:
+    """Return name -> value of a plausible result of a stage: that of a finished step, else what the kind states."""
+    stated = planted(spec.kind).of(spec.stage(stage)).plausible
+    return dict(FILES) | _values(stated, spec.constants(stage)) | dict(finished or {})
+
+
+def cited(spec: Spec, text: str) -> list[tuple[str, Criterion]]:
+    """Return the criteria that a text names, as `id of stage` (`and of stage`) or `stage.id`."""
+    found, last = [], ""
+    for match in NAMED.finditer(text):
+        last = match[1] if match[1] not in (None, "and") else last
+        name, stage = (match[4], match[3]) if match[3] else (last, match[2])
+        if stage in spec.data["stages"]:
+            found += [(stage, one) for one in spec.criteria(stage) if one.id == name]
+    return found
+
+
+def _passes(spec: Spec, stage: str, criterion: Criterion, result: JsonObject) -> bool:
+    return criteria.evaluate(criterion.expression, {**spec.constants(stage), **result}).passed
+
+
+def _values(stated: JsonObject, names: Mapping[str, object]) -> dict[str, Any]:
+    """The values of stated numbers and expressions; without those that name what this campaign has not."""
+    found: dict[str, Any] = {}
+    for name, value in stated.items():
+        node = criteria.arithmetic(value) if isinstance(value, str) else None
+        if node is None:
+            found[name] = value
+        elif criteria.names_of(node) <= set(names):
+            found[name] = criteria.number_of(node, names)
+    return found
+
+
+def _mutations(spec: Spec, stage: str, names: set[str], result: JsonObject) -> Iterator[Mutation]:
+    """Yield changed results, the smallest changes first, then planted faults; none that its schema would refuse."""
+    schemas = criteria.result_properties(documents.schema(spec.stage(stage).schema)["$defs"]["result"])
+    kind, name_of_stage = planted(spec.kind), of_schema(spec.stage(stage))
+    fixed = kind.of(spec.stage(stage)).fixed
+    steps = {
+        name: [step for step in _perturbed(result[name]) if step != result[name] and _allowed(step, schemas[name])]
+        for name in sorted(names & set(result) - set(fixed))
+    }
+    for place in range(max(map(len, steps.values()), default=0)):
+        for name, values in steps.items():
+            if place < len(values):
+                text = f"{name} {shown(result[name])} -> {shown(values[place])}"
+                yield Mutation(text, {**result, name: values[place]})
+    for fault in kind.faults:
+        changed = _values(fault.results.get(name_of_stage, {}), {**spec.constants(stage), **result})
+        changed = {
+            name: value for name, value in changed.items() if name not in fixed and _allowed(value, schemas[name])
+        }
+        if changed:
+            yield Mutation(f"{fault.id}: {fault.what}", {**result, **changed}, fault.id)
+
+
+def _perturbed(value: Any) -> Iterator[Any]:
+    """Yield other values of a number or a truth value, the nearest first."""
+    if isinstance(value, bool):
+        yield not value
+    elif isinstance(value, int | float):
+        if isinstance(value, int):
+            yield from (value + 1, value - 1)
+        yield from (type(value)(value * factor) for factor in FACTORS)
+
+
+def _allowed(value: Any, schema: JsonObject) -> bool:
+    """Whether the schema of a result lets a finished step have this value."""
+    if value is None:
+        return "null" in criteria.types_of(schema)
+    domain = satisfiability.domain(schema)
+    return bool(domain.low <= value <= domain.high)
+
+
+def shown(value: Any) -> str:
+    """Return a value of a result as people read it."""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
