@@ -1,13 +1,13 @@
 """Mutation: a criterion that no wrong result fails is known as such, and cannot be all that verifies an assumption."""
 
 import pytest
-from sophron.records.step_identity import step_name
 
 from sophron.campaign.execution import outcome_store
 from sophron.campaign.spec import criteria_review, mutation, spec
 from sophron.cli import main
 from sophron.records import documents, entry_points
 from sophron.records.atomic import write_json
+from sophron.records.digests import step_name
 from sophron.records.paths import resource
 from sophron.records.typed_json import to_json
 
