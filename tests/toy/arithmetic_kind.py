@@ -1,7 +1,8 @@
 """A campaign kind of another distribution than Sophron's: plain sums, so that a whole campaign takes seconds.
 
 It is found as any installed kind is (see `arithmetic_kind-0.dist-info`), and brings its own rules and schemas. Every
-stage may be told to sleep, to fail, to need memory, or to be killed, as the definition's common keys say.
+stage may be told to sleep, to fail, to need memory, or to be killed, as the definition's common keys say. All but `e`
+can be derived again from their files.
 """
 
 import os
@@ -35,6 +36,7 @@ def _stage(name, *depends_on, **details):
         run=f"arithmetic_kind:{name}",
         schema=str(HERE / "schemas" / name),
         outputs={"numbers": "numbers.txt"},
+        rederivable=name != "e",
         **details,
     )
 

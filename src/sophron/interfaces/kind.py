@@ -163,7 +163,7 @@ class Part:
     fact that the loop goes on with. Its mechanical block is `parts.<name>` of the stage's block, or the stage's own.
     run, schema (`$defs: {result}`), wildcards, outputs, engine: as of a stage. builds_on: parts, agent rules of the
     same stage, or stages that it depends on; carried: parts and agent rules whose steps of the round before it builds
-    on too (the first wildcard counts rounds).
+    on too (the first wildcard counts rounds). rederivable: as of a stage.
     """
 
     name: str
@@ -174,6 +174,7 @@ class Part:
     builds_on: tuple[str, ...] = ()
     carried: tuple[str, ...] = ()
     engine: str = ""
+    rederivable: bool = False
 
 
 @dataclass(frozen=True)
@@ -191,6 +192,8 @@ class StageKind:
     engine: the program that it runs, by its name in the entry points `sophron.engines`, or `stage.key` of the
         definition that names it; empty if it runs none (see `sophron.interfaces.engine`).
     parts, agents: rules of its loop, and rules that ask agents; builds_on: those of them that its own steps take up.
+    rederivable: its function computes result and files from definition, seed and what it builds on alone, in minutes
+        on one core, so that `sophron rederive` can run it again anywhere and compare.
     """
 
     name: str
@@ -207,6 +210,7 @@ class StageKind:
     builds_on: tuple[str, ...] = ()
     carried: tuple[str, ...] = ()
     engine: str = ""
+    rederivable: bool = False
 
     def unit(self, part: Part) -> StageKind:
         """A part of it, in the form of a stage."""
@@ -220,6 +224,7 @@ class StageKind:
             builds_on=part.builds_on,
             carried=part.carried,
             engine=part.engine,
+            rederivable=part.rederivable,
         )
 
 

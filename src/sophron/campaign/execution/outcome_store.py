@@ -160,7 +160,7 @@ def upstream(root: Path, spec: "Spec", unit: StageKind, wildcards: Wildcards) ->
     """
     gathered: dict[str, list[Finished]] = {}
     for name in unit.depends_on:
-        gathered[name] = [_usable(finished(root, spec, name, other)) for other in _sharing(spec, name, wildcards)]
+        gathered[name] = [usable(finished(root, spec, name, other)) for other in sharing(spec, name, wildcards)]
     return gathered | {name: of_loop(root, spec, name, wildcards) for name in unit.builds_on}
 
 
@@ -187,10 +187,10 @@ def of_loop(root: Path, spec: "Spec", name: str, wildcards: Wildcards) -> list[F
         return []
     found = [
         answered(root, spec, name, other) if name in spec.agent_rules else finished(root, spec, name, other)
-        for other in _sharing(spec, name, wildcards)
+        for other in sharing(spec, name, wildcards)
         if published(root, step_name(name, other)) is not None
     ]
-    return [whole(one) for one in found if _is_current(root, one)]
+    return [whole(one) for one in found if is_current(root, one)]
 
 
 def answered(root: Path, spec: "Spec", rule: str, wildcards: Wildcards) -> Finished:
@@ -223,7 +223,8 @@ def beside(root: Path, step: str) -> list[str]:
     return [entry.file for entry in typed_json.load(kept, AgentAnswer).files.values()] if kept.is_file() else []
 
 
-def _sharing(spec: "Spec", name: str, wildcards: Wildcards) -> list[Wildcards]:
+def sharing(spec: "Spec", name: str, wildcards: Wildcards) -> list[Wildcards]:
+    """The wildcards of the steps of `name` that agree with these where they have the same."""
     return [
         other
         for other in spec.steps(name)
@@ -231,13 +232,14 @@ def _sharing(spec: "Spec", name: str, wildcards: Wildcards) -> list[Wildcards]:
     ]
 
 
-def _is_current(root: Path, step: Finished) -> bool:
+def is_current(root: Path, step: Finished) -> bool:
     """Whether what a step was built on is still what lies there."""
     paths = ((published(root, name), digest) for name, digest in step.outcome.inputs.items())
     return all(path is not None and file_digest(path) == digest for path, digest in paths)
 
 
-def _usable(step: Finished) -> Finished:
+def usable(step: Finished) -> Finished:
+    """The step itself; Refused if it failed, or if a file of it is not the one that its outcome speaks of."""
     if not step.outcome.done:
         raise Refused(f"{step.path}: {step.step} failed ({step.outcome.reason}); nothing can build on it")
     return whole(step)

@@ -53,7 +53,11 @@ class Verdict:
 
 def judge(root: Path, spec: Spec, stage: str) -> Verdict:
     """Return the verdict of a stage over all its steps: pass or fail, with each number compared."""
-    steps = outcome_store.all_finished(root, spec, stage)
+    return judge_steps(spec, stage, outcome_store.all_finished(root, spec, stage))
+
+
+def judge_steps(spec: Spec, stage: str, steps: Sequence[outcome_store.Finished]) -> Verdict:
+    """Return the verdict of a stage over these finished steps of it."""
     constants = spec.constants(stage)
     judged = [_judge_one(criterion, steps, constants) for criterion in spec.criteria(stage)]
     failed_steps = {step.step: step.outcome.reason for step in steps if not step.outcome.done}

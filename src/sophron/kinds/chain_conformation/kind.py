@@ -48,19 +48,20 @@ def question(_definitions: Mapping[str, Definition]) -> Question:
 
 _stage = partial(stage_of, "chain_conformation")
 _lammps = partial(_stage, engine="lammps")
+_analysis = partial(_stage, rederivable=True)
 
 
 KIND = Kind(
     name="chain_conformation",
     rules="chain_conformation.smk",
     stages=(
-        _stage("build", wildcards=_REPLICA, outputs=_SYSTEM),
+        _analysis("build", wildcards=_REPLICA, outputs=_SYSTEM),
         _lammps("equilibrate", "build", wildcards=_REPLICA, outputs=_SYSTEM),
         *(
             _lammps(name, "equilibrate", run="sample", wildcards=_REPLICA, outputs=_SERIES, optional=True)
             for name in WAYS
         ),
-        _stage("compare", *WAYS, partial=True, outputs={"sets_plot": "sets.svg"}),
+        _analysis("compare", *WAYS, partial=True, outputs={"sets_plot": "sets.svg"}),
     ),
     ranges=ranges,
     question=question,

@@ -47,16 +47,17 @@ def question(definitions: Mapping[str, Definition]) -> Question:
 
 _stage = partial(stage_of, "conductivity")
 _lammps = partial(_stage, engine="lammps")
+_analysis = partial(_stage, rederivable=True)
 
 
 KIND = Kind(
     name="conductivity",
     rules="conductivity.smk",
     stages=(
-        _stage("build", wildcards=_REPLICA, outputs=_SYSTEM),
+        _analysis("build", wildcards=_REPLICA, outputs=_SYSTEM),
         _lammps("equilibrate", "build", wildcards=_REPLICA, outputs=_SYSTEM),
         _lammps("green_kubo_flux", "equilibrate", wildcards=_REPLICA, outputs={"flux": "flux.npz"}, optional=True),
-        _stage(
+        _analysis(
             "green_kubo",
             "green_kubo_flux",
             outputs={"curves": "curves.npz", "integral_plot": "integral.svg"},
@@ -69,7 +70,7 @@ KIND = Kind(
             outputs={"profile": "profile.npz"},
             optional=True,
         ),
-        _stage("extrapolate", "mueller_plathe", outputs={"lengths_plot": "lengths.svg"}, optional=True),
+        _analysis("extrapolate", "mueller_plathe", outputs={"lengths_plot": "lengths.svg"}, optional=True),
     ),
     ranges=ranges,
     question=question,

@@ -78,6 +78,7 @@ def _part(
     outputs: Mapping[str, str] | None = None,
     carried: tuple[str, ...] = (),
     engine: str = "",
+    rederivable: bool = False,
 ) -> Part:
     return Part(
         name,
@@ -88,6 +89,7 @@ def _part(
         builds_on=builds_on,
         carried=carried,
         engine=engine,
+        rederivable=rederivable,
     )
 
 
@@ -115,6 +117,7 @@ TRIALS = StageKind(
     run="sophron.debate.trials.panel_stages:trials",
     schema="host_guest/trials",
     outputs={**_PIPELINE, "reputation": "reputation.json", "trials_plot": "trials.svg"},
+    rederivable=True,
     parts=(
         _part(
             "layer1",
@@ -135,6 +138,7 @@ TRIALS = StageKind(
             ("trial",),
             tuple(asked.rule for asked in _PRE),
             run="panel_stages:screen",
+            rederivable=True,
             schema="critique",
             carried=("close",),
         ),
@@ -147,12 +151,14 @@ TRIALS = StageKind(
             ("trial",),
             ("references", "prepare", "equilibrate", "produce", "analyse"),
             run="panel_stages:benchmark",
+            rederivable=True,
         ),
         _part(
             "examine",
             _GUEST,
             tuple(asked.rule for asked in _SINGLE),
             run="panel_stages:examine",
+            rederivable=True,
             schema="critique",
             carried=("close",),
         ),
@@ -161,6 +167,7 @@ TRIALS = StageKind(
             ("trial",),
             tuple(asked.rule for asked in _POST),
             run="panel_stages:review",
+            rederivable=True,
             schema="critique",
             carried=("close",),
         ),
@@ -169,6 +176,7 @@ TRIALS = StageKind(
             ("trial",),
             ("rehearse", "screen", "benchmark", "review"),
             run="panel_stages:close",
+            rederivable=True,
             carried=("close",),
         ),
     ),
@@ -203,6 +211,7 @@ KIND = Kind(
             run="sophron.debate.trials.trial_setup:references",
             schema="host_guest/references",
             outputs={"references": "references.json"},
+            rederivable=True,
         ),
         StageKind(
             "discussion",
@@ -211,6 +220,7 @@ KIND = Kind(
             schema="host_guest/discussion",
             agents=_DESIGN,
             builds_on=tuple(asked.rule for asked in _DESIGN),
+            rederivable=True,
             optional=True,
         ),
         TRIALS,

@@ -91,7 +91,7 @@ KIND = Kind(
             optional=True,
             engine=_ENGINE,
         ),
-        _stage("compare", "refine", "series", outputs={"series_plot": "series.svg"}, partial=True),
+        _stage("compare", "refine", "series", outputs={"series_plot": "series.svg"}, partial=True, rederivable=True),
     ),
     ranges=ranges,
     question=question,

@@ -62,6 +62,7 @@ KIND = Kind(
             run="sophron.debate.screening.ranking:rank",
             schema="screen/rank",
             outputs={"ranking": "ranking.csv", "ranking_plot": "ranking.svg"},
+            rederivable=True,
         ),
     ),
     ranges=ranges,

@@ -39,13 +39,14 @@ def question(_definitions: Mapping[str, Definition]) -> Question:
 
 _stage = partial(stage_of, "viscosity")
 _lammps = partial(_stage, engine="lammps")
+_analysis = partial(_stage, rederivable=True)
 
 
 KIND = Kind(
     name="viscosity",
     rules="viscosity.smk",
     stages=(
-        _stage("build", wildcards=_REPLICA, outputs=_SYSTEM),
+        _analysis("build", wildcards=_REPLICA, outputs=_SYSTEM),
         _lammps("relax", "build", wildcards=_REPLICA, outputs=_SYSTEM),
         _lammps("equilibrate", "relax", wildcards=_REPLICA, outputs=_SYSTEM, fragments=("fragments",)),
         _lammps(
@@ -55,14 +56,14 @@ KIND = Kind(
             outputs={"stress": "stress.npz", "trajectory": "trajectory.npz"},
             fragments=("fragments",),
         ),
-        _stage(
+        _analysis(
             "green_kubo",
             "produce",
             outputs={"curves": "curves.npz", "acf_plot": "acf.svg", "integral_plot": "integral.svg"},
         ),
         _lammps("shear", "equilibrate", wildcards=("rate", "replica"), outputs={"stress": "stress.npz"}, optional=True),
-        _stage("rouse", "produce", outputs={"modes_plot": "modes.svg"}, optional=True),
-        _stage("cross_check", "green_kubo", "shear", outputs={"rates_plot": "rates.svg"}, optional=True),
+        _analysis("rouse", "produce", outputs={"modes_plot": "modes.svg"}, optional=True),
+        _analysis("cross_check", "green_kubo", "shear", outputs={"rates_plot": "rates.svg"}, optional=True),
     ),
     ranges=ranges,
     question=question,
