@@ -12,9 +12,7 @@ rule a:
     retries: CAMPAIGN.retries("a")
     threads: CAMPAIGN.cores("a")
     resources:
-        mem_mb=CAMPAIGN.memory("a"),
-        runtime=CAMPAIGN.runtime("a"),
-        **CAMPAIGN.requests("a"),
+        **CAMPAIGN.resources("a"),
     params:
         digest=CAMPAIGN.definition_digest("a"),
     shell:
@@ -37,9 +35,7 @@ rule b:
     retries: CAMPAIGN.retries("b")
     threads: CAMPAIGN.cores("b")
     resources:
-        mem_mb=CAMPAIGN.memory("b"),
-        runtime=CAMPAIGN.runtime("b"),
-        **CAMPAIGN.requests("b"),
+        **CAMPAIGN.resources("b"),
     params:
         digest=CAMPAIGN.definition_digest("b"),
     shell:
@@ -62,9 +58,7 @@ rule c:
     retries: CAMPAIGN.retries("c")
     threads: CAMPAIGN.cores("c")
     resources:
-        mem_mb=CAMPAIGN.memory("c"),
-        runtime=CAMPAIGN.runtime("c"),
-        **CAMPAIGN.requests("c"),
+        **CAMPAIGN.resources("c"),
     params:
         digest=CAMPAIGN.definition_digest("c"),
     shell:
@@ -87,9 +81,7 @@ rule d:
     retries: CAMPAIGN.retries("d")
     threads: CAMPAIGN.cores("d")
     resources:
-        mem_mb=CAMPAIGN.memory("d"),
-        runtime=CAMPAIGN.runtime("d"),
-        **CAMPAIGN.requests("d"),
+        **CAMPAIGN.resources("d"),
     params:
         digest=CAMPAIGN.definition_digest("d"),
     shell:
@@ -114,9 +106,7 @@ if CAMPAIGN.has("e"):
         retries: CAMPAIGN.retries("e")
         threads: CAMPAIGN.cores("e")
         resources:
-            mem_mb=CAMPAIGN.memory("e"),
-            runtime=CAMPAIGN.runtime("e"),
-            **CAMPAIGN.requests("e"),
+            **CAMPAIGN.resources("e"),
         params:
             digest=CAMPAIGN.definition_digest("e"),
         shell:
@@ -144,9 +134,7 @@ if CAMPAIGN.has("f"):
         retries: CAMPAIGN.retries("f")
         threads: CAMPAIGN.cores("f")
         resources:
-            mem_mb=CAMPAIGN.memory("f"),
-            runtime=CAMPAIGN.runtime("f"),
-            **CAMPAIGN.requests("f"),
+            **CAMPAIGN.resources("f"),
         params:
             digest=CAMPAIGN.definition_digest("f"),
         shell:
@@ -174,9 +162,7 @@ if CAMPAIGN.has("g"):
         retries: CAMPAIGN.retries("g")
         threads: CAMPAIGN.cores("g")
         resources:
-            mem_mb=CAMPAIGN.memory("g"),
-            runtime=CAMPAIGN.runtime("g"),
-            **CAMPAIGN.requests("g"),
+            **CAMPAIGN.resources("g"),
         params:
             digest=CAMPAIGN.definition_digest("g"),
         shell:

@@ -34,9 +34,7 @@ rule advise:
         "<logs>/search/advise/{round}.log",
     localrule: True
     resources:
-        mem_mb=1000,
-        runtime=30,
-        llm_calls=1,
+        **CAMPAIGN.agent_resources(),
     params:
         digest=CAMPAIGN.agent_digest("advise"),
     shell:
@@ -55,8 +53,7 @@ rule guess:
     retries: CAMPAIGN.retries("guess")
     threads: CAMPAIGN.cores("guess")
     resources:
-        mem_mb=CAMPAIGN.memory("guess"),
-        runtime=CAMPAIGN.runtime("guess"),
+        **CAMPAIGN.resources("guess"),
     params:
         digest=CAMPAIGN.definition_digest("guess"),
     shell:
@@ -77,8 +74,7 @@ checkpoint weigh:
     retries: CAMPAIGN.retries("weigh")
     threads: CAMPAIGN.cores("weigh")
     resources:
-        mem_mb=CAMPAIGN.memory("weigh"),
-        runtime=CAMPAIGN.runtime("weigh"),
+        **CAMPAIGN.resources("weigh"),
     params:
         digest=CAMPAIGN.definition_digest("weigh"),
     shell:
@@ -98,8 +94,7 @@ rule search:
     retries: CAMPAIGN.retries("search")
     threads: CAMPAIGN.cores("search")
     resources:
-        mem_mb=CAMPAIGN.memory("search"),
-        runtime=CAMPAIGN.runtime("search"),
+        **CAMPAIGN.resources("search"),
     params:
         digest=CAMPAIGN.definition_digest("search"),
     shell:

@@ -16,9 +16,7 @@ rule caveats:
     conda:
         "../../envs/sophron.yaml"
     resources:
-        mem_mb=1000,
-        runtime=30,
-        llm_calls=1,
+        **CAMPAIGN.agent_resources(),
     params:
         digest=CAMPAIGN.agent_digest("caveats"),
     shell:
@@ -37,9 +35,7 @@ rule explain:
     conda:
         "../../envs/sophron.yaml"
     resources:
-        mem_mb=1000,
-        runtime=30,
-        llm_calls=1,
+        **CAMPAIGN.agent_resources(),
     params:
         digest=CAMPAIGN.agent_digest("explain"),
     shell:
@@ -60,9 +56,7 @@ rule debug:
     conda:
         "../../envs/sophron.yaml"
     resources:
-        mem_mb=1000,
-        runtime=30,
-        llm_calls=1,
+        **CAMPAIGN.agent_resources(),
     params:
         digest=CAMPAIGN.agent_digest("debug"),
     shell:
@@ -82,9 +76,7 @@ rule amend:
     conda:
         "../../envs/sophron.yaml"
     resources:
-        mem_mb=1000,
-        runtime=30,
-        llm_calls=1,
+        **CAMPAIGN.agent_resources(),
     params:
         digest=CAMPAIGN.agent_digest("amend"),
     shell:
@@ -103,9 +95,7 @@ rule resume:
     conda:
         "../../envs/sophron.yaml"
     resources:
-        mem_mb=1000,
-        runtime=30,
-        llm_calls=1,
+        **CAMPAIGN.agent_resources(),
     params:
         digest=CAMPAIGN.agent_digest("resume"),
     shell:
@@ -124,9 +114,7 @@ rule checkpoint_management:
     conda:
         "../../envs/sophron.yaml"
     resources:
-        mem_mb=1000,
-        runtime=30,
-        llm_calls=1,
+        **CAMPAIGN.agent_resources(),
     params:
         digest=CAMPAIGN.agent_digest("checkpoint_management"),
     shell:
@@ -145,9 +133,7 @@ rule design:
     conda:
         "../../envs/sophron.yaml"
     resources:
-        mem_mb=1000,
-        runtime=30,
-        llm_calls=1,
+        **CAMPAIGN.agent_resources(),
     params:
         campaign=CAMPAIGN.folder,
     shell:
@@ -165,9 +151,7 @@ rule plan:
     conda:
         "../../envs/sophron.yaml"
     resources:
-        mem_mb=1000,
-        runtime=30,
-        llm_calls=1,
+        **CAMPAIGN.agent_resources(),
     params:
         campaign=CAMPAIGN.folder,
     shell:

@@ -59,8 +59,7 @@ rule sample:
     retries: CAMPAIGN.retries("sample")
     threads: CAMPAIGN.cores("sample")
     resources:
-        mem_mb=CAMPAIGN.memory("sample"),
-        runtime=CAMPAIGN.runtime("sample"),
+        **CAMPAIGN.resources("sample"),
     params:
         digest=CAMPAIGN.definition_digest("sample"),
     shell:
@@ -84,8 +83,7 @@ checkpoint candidate:
     retries: CAMPAIGN.retries("candidate")
     threads: CAMPAIGN.cores("candidate")
     resources:
-        mem_mb=CAMPAIGN.memory("candidate"),
-        runtime=CAMPAIGN.runtime("candidate"),
+        **CAMPAIGN.resources("candidate"),
     params:
         digest=CAMPAIGN.definition_digest("candidate"),
     shell:
@@ -105,9 +103,7 @@ rule aud:
     log:
         "<logs>/build/try_case/{round}-{case}.log",
     resources:
-        mem_mb=2000,
-        runtime=60,
-        llm_calls=1,
+        **CAMPAIGN.agent_resources(memory_mb=2000, runtime_min=60),
     params:
         digest=CAMPAIGN.agent_digest("aud"),
     shell:
@@ -125,9 +121,7 @@ rule judge_screen:
         "<logs>/build/screen_case/{round}-{case}.log",
     localrule: True
     resources:
-        mem_mb=1000,
-        runtime=30,
-        llm_calls=1,
+        **CAMPAIGN.agent_resources(),
     params:
         digest=CAMPAIGN.agent_digest("judge_screen"),
     shell:
@@ -145,9 +139,7 @@ rule judge_score:
         "<logs>/build/score_case/{round}-{case}-{repeat}.log",
     localrule: True
     resources:
-        mem_mb=1000,
-        runtime=30,
-        llm_calls=1,
+        **CAMPAIGN.agent_resources(),
     params:
         digest=CAMPAIGN.agent_digest("judge_score"),
     shell:
@@ -175,8 +167,7 @@ rule card:
     retries: CAMPAIGN.retries("card")
     threads: CAMPAIGN.cores("card")
     resources:
-        mem_mb=CAMPAIGN.memory("card"),
-        runtime=CAMPAIGN.runtime("card"),
+        **CAMPAIGN.resources("card"),
     params:
         digest=CAMPAIGN.definition_digest("card"),
     shell:
@@ -201,8 +192,7 @@ checkpoint conclude:
     retries: CAMPAIGN.retries("conclude")
     threads: CAMPAIGN.cores("conclude")
     resources:
-        mem_mb=CAMPAIGN.memory("conclude"),
-        runtime=CAMPAIGN.runtime("conclude"),
+        **CAMPAIGN.resources("conclude"),
     params:
         digest=CAMPAIGN.definition_digest("conclude"),
     shell:
@@ -221,9 +211,7 @@ rule optimize:
         "<logs>/build/improve/{round}.log",
     localrule: True
     resources:
-        mem_mb=1000,
-        runtime=30,
-        llm_calls=1,
+        **CAMPAIGN.agent_resources(),
     params:
         digest=CAMPAIGN.agent_digest("optimize"),
     shell:
@@ -246,8 +234,7 @@ rule build:
     retries: CAMPAIGN.retries("build")
     threads: CAMPAIGN.cores("build")
     resources:
-        mem_mb=CAMPAIGN.memory("build"),
-        runtime=CAMPAIGN.runtime("build"),
+        **CAMPAIGN.resources("build"),
     params:
         digest=CAMPAIGN.definition_digest("build"),
     shell:

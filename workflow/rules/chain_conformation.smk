@@ -16,9 +16,7 @@ rule build:
         "../../envs/md.yaml"
     threads: CAMPAIGN.cores("build")
     resources:
-        **CAMPAIGN.requests("build"),
-        mem_mb=CAMPAIGN.memory("build"),
-        runtime=CAMPAIGN.runtime("build"),
+        **CAMPAIGN.resources("build"),
     params:
         digest=CAMPAIGN.definition_digest("build"),
     shell:
@@ -43,9 +41,7 @@ rule equilibrate:
         "../../envs/md.yaml"
     threads: CAMPAIGN.cores("equilibrate")
     resources:
-        **CAMPAIGN.requests("equilibrate"),
-        mem_mb=CAMPAIGN.memory("equilibrate"),
-        runtime=CAMPAIGN.runtime("equilibrate"),
+        **CAMPAIGN.resources("equilibrate"),
     params:
         digest=CAMPAIGN.definition_digest("equilibrate"),
     shell:
@@ -73,9 +69,7 @@ if CAMPAIGN.has("sample_local"):
             "../../envs/md.yaml"
         threads: CAMPAIGN.cores("sample_local")
         resources:
-            **CAMPAIGN.requests("sample_local"),
-            mem_mb=CAMPAIGN.memory("sample_local"),
-            runtime=CAMPAIGN.runtime("sample_local"),
+            **CAMPAIGN.resources("sample_local"),
         params:
             digest=CAMPAIGN.definition_digest("sample_local"),
         shell:
@@ -103,9 +97,7 @@ if CAMPAIGN.has("sample_slurm"):
             "../../envs/md.yaml"
         threads: CAMPAIGN.cores("sample_slurm")
         resources:
-            **CAMPAIGN.requests("sample_slurm"),
-            mem_mb=CAMPAIGN.memory("sample_slurm"),
-            runtime=CAMPAIGN.runtime("sample_slurm"),
+            **CAMPAIGN.resources("sample_slurm"),
         params:
             digest=CAMPAIGN.definition_digest("sample_slurm"),
         shell:
@@ -133,9 +125,7 @@ if CAMPAIGN.has("sample_slurm_gpu"):
             "../../envs/md.yaml"
         threads: CAMPAIGN.cores("sample_slurm_gpu")
         resources:
-            **CAMPAIGN.requests("sample_slurm_gpu"),
-            mem_mb=CAMPAIGN.memory("sample_slurm_gpu"),
-            runtime=CAMPAIGN.runtime("sample_slurm_gpu"),
+            **CAMPAIGN.resources("sample_slurm_gpu"),
         params:
             digest=CAMPAIGN.definition_digest("sample_slurm_gpu"),
         shell:
@@ -163,9 +153,7 @@ if CAMPAIGN.has("sample_parsl"):
             "../../envs/md.yaml"
         threads: CAMPAIGN.cores("sample_parsl")
         resources:
-            **CAMPAIGN.requests("sample_parsl"),
-            mem_mb=CAMPAIGN.memory("sample_parsl"),
-            runtime=CAMPAIGN.runtime("sample_parsl"),
+            **CAMPAIGN.resources("sample_parsl"),
         params:
             digest=CAMPAIGN.definition_digest("sample_parsl"),
         shell:
@@ -198,9 +186,7 @@ rule compare:
         "../../envs/md.yaml"
     threads: CAMPAIGN.cores("compare")
     resources:
-        **CAMPAIGN.requests("compare"),
-        mem_mb=CAMPAIGN.memory("compare"),
-        runtime=CAMPAIGN.runtime("compare"),
+        **CAMPAIGN.resources("compare"),
     params:
         digest=CAMPAIGN.definition_digest("compare"),
     shell:

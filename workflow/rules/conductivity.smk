@@ -16,9 +16,7 @@ rule build:
         "../../envs/md.yaml"
     threads: CAMPAIGN.cores("build")
     resources:
-        **CAMPAIGN.requests("build"),
-        mem_mb=CAMPAIGN.memory("build"),
-        runtime=CAMPAIGN.runtime("build"),
+        **CAMPAIGN.resources("build"),
     params:
         digest=CAMPAIGN.definition_digest("build"),
     shell:
@@ -43,9 +41,7 @@ rule equilibrate:
         "../../envs/md.yaml"
     threads: CAMPAIGN.cores("equilibrate")
     resources:
-        **CAMPAIGN.requests("equilibrate"),
-        mem_mb=CAMPAIGN.memory("equilibrate"),
-        runtime=CAMPAIGN.runtime("equilibrate"),
+        **CAMPAIGN.resources("equilibrate"),
     params:
         digest=CAMPAIGN.definition_digest("equilibrate"),
     shell:
@@ -72,9 +68,7 @@ if CAMPAIGN.has("green_kubo_flux"):
             "../../envs/md.yaml"
         threads: CAMPAIGN.cores("green_kubo_flux")
         resources:
-            **CAMPAIGN.requests("green_kubo_flux"),
-            mem_mb=CAMPAIGN.memory("green_kubo_flux"),
-            runtime=CAMPAIGN.runtime("green_kubo_flux"),
+            **CAMPAIGN.resources("green_kubo_flux"),
         params:
             digest=CAMPAIGN.definition_digest("green_kubo_flux"),
         shell:
@@ -106,9 +100,7 @@ if CAMPAIGN.has("green_kubo"):
             "../../envs/md.yaml"
         threads: CAMPAIGN.cores("green_kubo")
         resources:
-            **CAMPAIGN.requests("green_kubo"),
-            mem_mb=CAMPAIGN.memory("green_kubo"),
-            runtime=CAMPAIGN.runtime("green_kubo"),
+            **CAMPAIGN.resources("green_kubo"),
         params:
             digest=CAMPAIGN.definition_digest("green_kubo"),
         shell:
@@ -137,9 +129,7 @@ if CAMPAIGN.has("mueller_plathe"):
             "../../envs/md.yaml"
         threads: CAMPAIGN.cores("mueller_plathe")
         resources:
-            **CAMPAIGN.requests("mueller_plathe"),
-            mem_mb=CAMPAIGN.memory("mueller_plathe"),
-            runtime=CAMPAIGN.runtime("mueller_plathe"),
+            **CAMPAIGN.resources("mueller_plathe"),
         params:
             digest=CAMPAIGN.definition_digest("mueller_plathe"),
         shell:
@@ -170,9 +160,7 @@ if CAMPAIGN.has("extrapolate"):
             "../../envs/md.yaml"
         threads: CAMPAIGN.cores("extrapolate")
         resources:
-            **CAMPAIGN.requests("extrapolate"),
-            mem_mb=CAMPAIGN.memory("extrapolate"),
-            runtime=CAMPAIGN.runtime("extrapolate"),
+            **CAMPAIGN.resources("extrapolate"),
         params:
             digest=CAMPAIGN.definition_digest("extrapolate"),
         shell:

@@ -35,9 +35,7 @@ if CAMPAIGN.has("discussion"):
         conda:
             "../../envs/sophron.yaml"
         resources:
-            mem_mb=1000,
-            runtime=30,
-            llm_calls=1,
+            **CAMPAIGN.agent_resources(),
         params:
             digest=CAMPAIGN.agent_digest("vote_design"),
         shell:
@@ -59,9 +57,7 @@ if CAMPAIGN.has("discussion"):
             "../../envs/sophron.yaml"
         threads: CAMPAIGN.cores("discussion")
         resources:
-            **CAMPAIGN.requests("discussion"),
-            mem_mb=CAMPAIGN.memory("discussion"),
-            runtime=CAMPAIGN.runtime("discussion"),
+            **CAMPAIGN.resources("discussion"),
         params:
             digest=CAMPAIGN.definition_digest("discussion"),
         shell:
@@ -85,9 +81,7 @@ if CAMPAIGN.has("screen"):
         conda:
             "../../envs/sophron.yaml"
         resources:
-            mem_mb=1000,
-            runtime=30,
-            llm_calls=1,
+            **CAMPAIGN.agent_resources(),
         params:
             digest=CAMPAIGN.agent_digest("vote_pre"),
         shell:
@@ -108,9 +102,7 @@ if CAMPAIGN.has("screen"):
             "../../envs/sophron.yaml"
         threads: CAMPAIGN.cores("screen")
         resources:
-            **CAMPAIGN.requests("screen"),
-            mem_mb=CAMPAIGN.memory("screen"),
-            runtime=CAMPAIGN.runtime("screen"),
+            **CAMPAIGN.resources("screen"),
         params:
             digest=CAMPAIGN.definition_digest("screen"),
         shell:
@@ -134,9 +126,7 @@ if CAMPAIGN.has("examine"):
         conda:
             "../../envs/sophron.yaml"
         resources:
-            mem_mb=1000,
-            runtime=30,
-            llm_calls=1,
+            **CAMPAIGN.agent_resources(),
         params:
             digest=CAMPAIGN.agent_digest("vote_single"),
         shell:
@@ -157,9 +147,7 @@ if CAMPAIGN.has("examine"):
             "../../envs/sophron.yaml"
         threads: CAMPAIGN.cores("examine")
         resources:
-            **CAMPAIGN.requests("examine"),
-            mem_mb=CAMPAIGN.memory("examine"),
-            runtime=CAMPAIGN.runtime("examine"),
+            **CAMPAIGN.resources("examine"),
         params:
             digest=CAMPAIGN.definition_digest("examine"),
         shell:
@@ -183,9 +171,7 @@ if CAMPAIGN.has("review"):
         conda:
             "../../envs/sophron.yaml"
         resources:
-            mem_mb=1000,
-            runtime=30,
-            llm_calls=1,
+            **CAMPAIGN.agent_resources(),
         params:
             digest=CAMPAIGN.agent_digest("vote_post"),
         shell:
@@ -206,9 +192,7 @@ if CAMPAIGN.has("review"):
             "../../envs/sophron.yaml"
         threads: CAMPAIGN.cores("review")
         resources:
-            **CAMPAIGN.requests("review"),
-            mem_mb=CAMPAIGN.memory("review"),
-            runtime=CAMPAIGN.runtime("review"),
+            **CAMPAIGN.resources("review"),
         params:
             digest=CAMPAIGN.definition_digest("review"),
         shell:

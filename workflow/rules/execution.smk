@@ -23,9 +23,7 @@ rule prepare:
         "../../envs/chem.yaml"
     threads: CAMPAIGN.cores("prepare")
     resources:
-        **CAMPAIGN.requests("prepare"),
-        mem_mb=CAMPAIGN.memory("prepare"),
-        runtime=CAMPAIGN.runtime("prepare"),
+        **CAMPAIGN.resources("prepare"),
     params:
         digest=CAMPAIGN.definition_digest("prepare"),
     shell:
@@ -51,9 +49,7 @@ rule equilibrate:
         "../../envs/chem.yaml"
     threads: CAMPAIGN.cores("equilibrate")
     resources:
-        **CAMPAIGN.requests("equilibrate"),
-        mem_mb=CAMPAIGN.memory("equilibrate"),
-        runtime=CAMPAIGN.runtime("equilibrate"),
+        **CAMPAIGN.resources("equilibrate"),
     params:
         digest=CAMPAIGN.definition_digest("equilibrate"),
     shell:
@@ -79,9 +75,7 @@ rule produce:
         "../../envs/chem.yaml"
     threads: CAMPAIGN.cores("produce")
     resources:
-        **CAMPAIGN.requests("produce"),
-        mem_mb=CAMPAIGN.memory("produce"),
-        runtime=CAMPAIGN.runtime("produce"),
+        **CAMPAIGN.resources("produce"),
     params:
         digest=CAMPAIGN.definition_digest("produce"),
     shell:
@@ -107,9 +101,7 @@ rule analyse:
         "../../envs/chem.yaml"
     threads: CAMPAIGN.cores("analyse")
     resources:
-        **CAMPAIGN.requests("analyse"),
-        mem_mb=CAMPAIGN.memory("analyse"),
-        runtime=CAMPAIGN.runtime("analyse"),
+        **CAMPAIGN.resources("analyse"),
     params:
         digest=CAMPAIGN.definition_digest("analyse"),
     shell:

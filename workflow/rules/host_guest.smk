@@ -29,9 +29,7 @@ rule tasks:
         "../../envs/chem.yaml"
     threads: CAMPAIGN.cores("tasks")
     resources:
-        **CAMPAIGN.requests("tasks"),
-        mem_mb=CAMPAIGN.memory("tasks"),
-        runtime=CAMPAIGN.runtime("tasks"),
+        **CAMPAIGN.resources("tasks"),
     params:
         digest=CAMPAIGN.definition_digest("tasks"),
     shell:
@@ -53,9 +51,7 @@ rule references:
         "../../envs/chem.yaml"
     threads: CAMPAIGN.cores("references")
     resources:
-        **CAMPAIGN.requests("references"),
-        mem_mb=CAMPAIGN.memory("references"),
-        runtime=CAMPAIGN.runtime("references"),
+        **CAMPAIGN.resources("references"),
     params:
         digest=CAMPAIGN.definition_digest("references"),
     shell:

@@ -21,9 +21,7 @@ rule data:
         "../../envs/xrd.yaml"
     threads: CAMPAIGN.cores("data")
     resources:
-        **CAMPAIGN.requests("data"),
-        mem_mb=CAMPAIGN.memory("data"),
-        runtime=CAMPAIGN.runtime("data"),
+        **CAMPAIGN.resources("data"),
     params:
         digest=CAMPAIGN.definition_digest("data"),
     shell:
@@ -49,9 +47,7 @@ rule refinement:
     conda:
         "../../envs/xrd.yaml"
     resources:
-        mem_mb=2000,
-        runtime=60,
-        llm_calls=1,
+        **CAMPAIGN.agent_resources(memory_mb=2000, runtime_min=60),
     params:
         digest=CAMPAIGN.agent_digest("refinement"),
     shell:
@@ -87,9 +83,7 @@ rule refine:
         "../../envs/xrd.yaml"
     threads: CAMPAIGN.cores("refine")
     resources:
-        **CAMPAIGN.requests("refine"),
-        mem_mb=CAMPAIGN.memory("refine"),
-        runtime=CAMPAIGN.runtime("refine"),
+        **CAMPAIGN.resources("refine"),
     params:
         digest=CAMPAIGN.definition_digest("refine"),
     shell:
@@ -121,9 +115,7 @@ if CAMPAIGN.has("series"):
             "../../envs/xrd.yaml"
         threads: CAMPAIGN.cores("series")
         resources:
-            **CAMPAIGN.requests("series"),
-            mem_mb=CAMPAIGN.memory("series"),
-            runtime=CAMPAIGN.runtime("series"),
+            **CAMPAIGN.resources("series"),
         params:
             digest=CAMPAIGN.definition_digest("series"),
         shell:
@@ -158,9 +150,7 @@ rule compare:
         "../../envs/xrd.yaml"
     threads: CAMPAIGN.cores("compare")
     resources:
-        **CAMPAIGN.requests("compare"),
-        mem_mb=CAMPAIGN.memory("compare"),
-        runtime=CAMPAIGN.runtime("compare"),
+        **CAMPAIGN.resources("compare"),
     params:
         digest=CAMPAIGN.definition_digest("compare"),
     shell:

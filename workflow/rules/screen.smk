@@ -20,9 +20,7 @@ rule tasks:
         "../../envs/chem.yaml"
     threads: CAMPAIGN.cores("tasks")
     resources:
-        **CAMPAIGN.requests("tasks"),
-        mem_mb=CAMPAIGN.memory("tasks"),
-        runtime=CAMPAIGN.runtime("tasks"),
+        **CAMPAIGN.resources("tasks"),
     params:
         digest=CAMPAIGN.definition_digest("tasks"),
     shell:
@@ -47,9 +45,7 @@ rule prepare:
         "../../envs/chem.yaml"
     threads: CAMPAIGN.cores("prepare")
     resources:
-        **CAMPAIGN.requests("prepare"),
-        mem_mb=CAMPAIGN.memory("prepare"),
-        runtime=CAMPAIGN.runtime("prepare"),
+        **CAMPAIGN.resources("prepare"),
     params:
         digest=CAMPAIGN.definition_digest("prepare"),
     shell:
@@ -75,9 +71,7 @@ rule equilibrate:
         "../../envs/chem.yaml"
     threads: CAMPAIGN.cores("equilibrate")
     resources:
-        **CAMPAIGN.requests("equilibrate"),
-        mem_mb=CAMPAIGN.memory("equilibrate"),
-        runtime=CAMPAIGN.runtime("equilibrate"),
+        **CAMPAIGN.resources("equilibrate"),
     params:
         digest=CAMPAIGN.definition_digest("equilibrate"),
     shell:
@@ -104,9 +98,7 @@ rule produce:
         "../../envs/chem.yaml"
     threads: CAMPAIGN.cores("produce")
     resources:
-        **CAMPAIGN.requests("produce"),
-        mem_mb=CAMPAIGN.memory("produce"),
-        runtime=CAMPAIGN.runtime("produce"),
+        **CAMPAIGN.resources("produce"),
     params:
         digest=CAMPAIGN.definition_digest("produce"),
     shell:
@@ -137,9 +129,7 @@ rule analyse:
         "../../envs/chem.yaml"
     threads: CAMPAIGN.cores("analyse")
     resources:
-        **CAMPAIGN.requests("analyse"),
-        mem_mb=CAMPAIGN.memory("analyse"),
-        runtime=CAMPAIGN.runtime("analyse"),
+        **CAMPAIGN.resources("analyse"),
     params:
         digest=CAMPAIGN.definition_digest("analyse"),
     shell:
@@ -164,9 +154,7 @@ rule rank:
         "../../envs/sophron.yaml"
     threads: CAMPAIGN.cores("rank")
     resources:
-        **CAMPAIGN.requests("rank"),
-        mem_mb=CAMPAIGN.memory("rank"),
-        runtime=CAMPAIGN.runtime("rank"),
+        **CAMPAIGN.resources("rank"),
     params:
         digest=CAMPAIGN.definition_digest("rank"),
     shell:

@@ -107,9 +107,7 @@ rule pipeline_author:
     conda:
         "../../envs/sophron.yaml"
     resources:
-        mem_mb=1000,
-        runtime=60,
-        llm_calls=1,
+        **CAMPAIGN.agent_resources(runtime_min=60),
     params:
         digest=CAMPAIGN.agent_digest("pipeline_author"),
     shell:
@@ -131,9 +129,7 @@ if CAMPAIGN.has("pipeline_critic"):
         conda:
             "../../envs/sophron.yaml"
         resources:
-            mem_mb=1000,
-            runtime=60,
-            llm_calls=1,
+            **CAMPAIGN.agent_resources(runtime_min=60),
         params:
             digest=CAMPAIGN.agent_digest("pipeline_critic"),
         shell:
@@ -157,9 +153,7 @@ rule layer1:
         "../../envs/sophron.yaml"
     threads: CAMPAIGN.cores("layer1")
     resources:
-        **CAMPAIGN.requests("layer1"),
-        mem_mb=CAMPAIGN.memory("layer1"),
-        runtime=CAMPAIGN.runtime("layer1"),
+        **CAMPAIGN.resources("layer1"),
     params:
         digest=CAMPAIGN.definition_digest("layer1"),
     shell:
@@ -184,9 +178,7 @@ checkpoint rehearse:
         "../../envs/chem.yaml"
     threads: CAMPAIGN.cores("rehearse")
     resources:
-        **CAMPAIGN.requests("rehearse"),
-        mem_mb=CAMPAIGN.memory("rehearse"),
-        runtime=CAMPAIGN.runtime("rehearse"),
+        **CAMPAIGN.resources("rehearse"),
     params:
         digest=CAMPAIGN.definition_digest("rehearse"),
     shell:
@@ -209,9 +201,7 @@ if CAMPAIGN.has("pipeline_engineer"):
         conda:
             "../../envs/sophron.yaml"
         resources:
-            mem_mb=1000,
-            runtime=60,
-            llm_calls=1,
+            **CAMPAIGN.agent_resources(runtime_min=60),
         params:
             digest=CAMPAIGN.agent_digest("pipeline_engineer"),
         shell:
@@ -237,9 +227,7 @@ checkpoint benchmark:
         "../../envs/sophron.yaml"
     threads: CAMPAIGN.cores("benchmark")
     resources:
-        **CAMPAIGN.requests("benchmark"),
-        mem_mb=CAMPAIGN.memory("benchmark"),
-        runtime=CAMPAIGN.runtime("benchmark"),
+        **CAMPAIGN.resources("benchmark"),
     params:
         digest=CAMPAIGN.definition_digest("benchmark"),
     shell:
@@ -262,9 +250,7 @@ checkpoint close:
         "../../envs/sophron.yaml"
     threads: CAMPAIGN.cores("close")
     resources:
-        **CAMPAIGN.requests("close"),
-        mem_mb=CAMPAIGN.memory("close"),
-        runtime=CAMPAIGN.runtime("close"),
+        **CAMPAIGN.resources("close"),
     params:
         digest=CAMPAIGN.definition_digest("close"),
     shell:
@@ -298,9 +284,7 @@ rule trials:
         "../../envs/chem.yaml"
     threads: CAMPAIGN.cores("trials")
     resources:
-        **CAMPAIGN.requests("trials"),
-        mem_mb=CAMPAIGN.memory("trials"),
-        runtime=CAMPAIGN.runtime("trials"),
+        **CAMPAIGN.resources("trials"),
     params:
         digest=CAMPAIGN.definition_digest("trials"),
     shell:

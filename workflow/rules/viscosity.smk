@@ -16,9 +16,7 @@ rule build:
         "../../envs/md.yaml"
     threads: CAMPAIGN.cores("build")
     resources:
-        **CAMPAIGN.requests("build"),
-        mem_mb=CAMPAIGN.memory("build"),
-        runtime=CAMPAIGN.runtime("build"),
+        **CAMPAIGN.resources("build"),
     params:
         digest=CAMPAIGN.definition_digest("build"),
     shell:
@@ -43,9 +41,7 @@ rule relax:
         "../../envs/md.yaml"
     threads: CAMPAIGN.cores("relax")
     resources:
-        **CAMPAIGN.requests("relax"),
-        mem_mb=CAMPAIGN.memory("relax"),
-        runtime=CAMPAIGN.runtime("relax"),
+        **CAMPAIGN.resources("relax"),
     params:
         digest=CAMPAIGN.definition_digest("relax"),
     shell:
@@ -70,9 +66,7 @@ rule equilibrate:
         "../../envs/md.yaml"
     threads: CAMPAIGN.cores("equilibrate")
     resources:
-        **CAMPAIGN.requests("equilibrate"),
-        mem_mb=CAMPAIGN.memory("equilibrate"),
-        runtime=CAMPAIGN.runtime("equilibrate"),
+        **CAMPAIGN.resources("equilibrate"),
     params:
         digest=CAMPAIGN.definition_digest("equilibrate"),
     shell:
@@ -98,9 +92,7 @@ rule produce:
         "../../envs/md.yaml"
     threads: CAMPAIGN.cores("produce")
     resources:
-        **CAMPAIGN.requests("produce"),
-        mem_mb=CAMPAIGN.memory("produce"),
-        runtime=CAMPAIGN.runtime("produce"),
+        **CAMPAIGN.resources("produce"),
     params:
         digest=CAMPAIGN.definition_digest("produce"),
     shell:
@@ -135,9 +127,7 @@ rule green_kubo:
         "../../envs/md.yaml"
     threads: CAMPAIGN.cores("green_kubo")
     resources:
-        **CAMPAIGN.requests("green_kubo"),
-        mem_mb=CAMPAIGN.memory("green_kubo"),
-        runtime=CAMPAIGN.runtime("green_kubo"),
+        **CAMPAIGN.resources("green_kubo"),
     params:
         digest=CAMPAIGN.definition_digest("green_kubo"),
     shell:
@@ -168,9 +158,7 @@ if CAMPAIGN.has("rouse"):
             "../../envs/md.yaml"
         threads: CAMPAIGN.cores("rouse")
         resources:
-            **CAMPAIGN.requests("rouse"),
-            mem_mb=CAMPAIGN.memory("rouse"),
-            runtime=CAMPAIGN.runtime("rouse"),
+            **CAMPAIGN.resources("rouse"),
         params:
             digest=CAMPAIGN.definition_digest("rouse"),
         shell:
@@ -197,9 +185,7 @@ if CAMPAIGN.has("shear"):
             "../../envs/md.yaml"
         threads: CAMPAIGN.cores("shear")
         resources:
-            **CAMPAIGN.requests("shear"),
-            mem_mb=CAMPAIGN.memory("shear"),
-            runtime=CAMPAIGN.runtime("shear"),
+            **CAMPAIGN.resources("shear"),
         params:
             digest=CAMPAIGN.definition_digest("shear"),
         shell:
@@ -231,9 +217,7 @@ if CAMPAIGN.has("cross_check"):
             "../../envs/md.yaml"
         threads: CAMPAIGN.cores("cross_check")
         resources:
-            **CAMPAIGN.requests("cross_check"),
-            mem_mb=CAMPAIGN.memory("cross_check"),
-            runtime=CAMPAIGN.runtime("cross_check"),
+            **CAMPAIGN.resources("cross_check"),
         params:
             digest=CAMPAIGN.definition_digest("cross_check"),
         shell:

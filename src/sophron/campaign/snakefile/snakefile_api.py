@@ -154,6 +154,15 @@ class RuleView:
         """
         return 0 if self.in_job else self.mechanical(stage).retries
 
+    def resources(self, stage: str) -> dict[str, Any]:
+        """Return the whole `resources` of a compute rule: memory, wall time, and what only a queue needs to know."""
+        return {"mem_mb": self.memory(stage), "runtime": self.runtime(stage), **self.requests(stage)}
+
+    @staticmethod
+    def agent_resources(memory_mb: int = 1000, runtime_min: int = 30) -> dict[str, int]:
+        """Return the whole `resources` of an agent rule; `snakemake --resources llm_calls=2` runs two at a time."""
+        return {"mem_mb": memory_mb, "runtime": runtime_min, "llm_calls": 1}
+
     def requests(self, stage: str) -> dict[str, int | str]:
         """What only a queue needs to know of a step: MPI ranks with their threads, and GPUs.
 
