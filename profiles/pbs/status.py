@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How a job of PBS Pro or OpenPBS stands, for Snakemake: `status.py ID` prints success, failed or running."""
+"""How a job stands, for Snakemake, as `submit.py` beside it says: `status.py ID` prints success, failed or running."""
 
 import sys
 from pathlib import Path

@@ -11,13 +11,13 @@ from typing import Any
 from snakemake_interface_common.exceptions import WorkflowError
 from snakemake_interface_executor_plugins.settings import SharedFSUsage
 
-from snakemake_executor_plugin_dpdispatcher import batches, headers, requests, states
-from snakemake_executor_plugin_dpdispatcher.adopted import Adopted
-from snakemake_executor_plugin_dpdispatcher.batches import Batch, Task
+from snakemake_executor_plugin_dpdispatcher import job_status, requests, scheduler_directives, submission_record
 from snakemake_executor_plugin_dpdispatcher.identity import steps
-from snakemake_executor_plugin_dpdispatcher.killing import is_alive, kill
+from snakemake_executor_plugin_dpdispatcher.job_status import cancel, is_alive
 from snakemake_executor_plugin_dpdispatcher.requests import Request
+from snakemake_executor_plugin_dpdispatcher.resumed_submissions import ResumedSubmissions
 from snakemake_executor_plugin_dpdispatcher.site import Site, configuration, load
+from snakemake_executor_plugin_dpdispatcher.submission_record import MARKER, Batch, Task
 from sophron.records import SPEC_NAME, retry
 from sophron.records.retry import Pauses
 from sophron.records.secret_keys import is_secret
@@ -61,7 +61,7 @@ class Dispatcher:
         self.logger = logger
         self.patience_s = patience_s
         self._exports: dict[str, str] = {}
-        self._old = Adopted(site, logger)
+        self._old = ResumedSubmissions(site, logger)
         self._done: list[Batch] = []
         self._warned_at = 0.0
 
@@ -114,16 +114,16 @@ class Dispatcher:
     def _hand_out_alike(
         self, request: Request, jobs: Sequence[Any], command: Callable[[Any], str]
     ) -> Iterator[tuple[Any, Handed]]:
-        tasks = [batches.new_task(steps(job), job.attempt) for job in jobs]
+        tasks = [submission_record.new_task(steps(job), job.attempt) for job in jobs]
         header = self.folder / f"{tasks[0].ident}.header"
         size = min(self.group_size, len(jobs))
-        resources = headers.resources(
+        resources = scheduler_directives.resources(
             request, self.site.batch_type, self.site.given.resources, steps=size, group_size=size, header=header
         )
         resources["envs"] = self._exports | resources.get("envs", {})
         with self.site.lock:
             made = [_as_task(task, command(job)) for task, job in zip(tasks, jobs, strict=True)]
-            batch = batches.create(self.folder, self.site, tasks, made, resources)
+            batch = submission_record.create(self.folder, self.site, tasks, made, resources)
             batch.submission.upload_jobs()
             faults = self._submit(batch)
             for task, job in zip(tasks, jobs, strict=True):
@@ -190,16 +190,16 @@ class Dispatcher:
             if not missing:
                 continue
             if in_slurm is None and self.site.batch_type.startswith("Slurm"):
-                in_slurm = states.active_in_slurm(self.site)
+                in_slurm = job_status.active_in_slurm(self.site)
             jobs = {id(job): job for job in map(batch.job_of, missing)}.values()
-            living = {task.ident for job in jobs for task in states.alive(self.site, batch, job, in_slurm)}
-            for task in states.dead(missing, living, self.patience_s):
+            living = {task.ident for job in jobs for task in job_status.alive(self.site, batch, job, in_slurm)}
+            for task in job_status.dead(missing, living, self.patience_s):
                 ends[task.ident] = End(ok=False, reason=f"job {batch.job_of(task).job_id} ended without a word")
             if len(living) < len(missing):
                 self._markers(missing, ends)
 
     def _markers(self, tasks: Iterable[Task], ends: dict[str, End]) -> None:
-        codes = states.ended(self.site)
+        codes = job_status.ended(self.site)
         for task in tasks:
             if task.ident in codes:
                 code = codes[task.ident]
@@ -225,7 +225,7 @@ class Dispatcher:
                 if id(job) not in done:
                     done.add(id(job))
                     self.site.bind(one.batch.submission, one.batch.root)
-                    kill(self.site, one.batch, job)
+                    cancel(self.site, one.batch, job)
                 self.settle(one, "cancelled")
 
     def settle(self, handed: Handed, how: str) -> None:
@@ -285,8 +285,8 @@ def _harmless(declared: Mapping[str, str]) -> dict[str, str]:
 def _as_task(task: Task, command: str) -> Any:
     marker = shlex.quote(task.marker)
     line = (
-        f'export {batches.MARKER}="$REMOTE_ROOT"/{marker}; ( {command} ); code=$?;'
-        f' echo "$code" > "${batches.MARKER}.new" && mv "${batches.MARKER}.new" "${batches.MARKER}"; exit "$code"'
+        f'export {MARKER}="$REMOTE_ROOT"/{marker}; ( {command} ); code=$?;'
+        f' echo "$code" > "${MARKER}.new" && mv "${MARKER}.new" "${MARKER}"; exit "$code"'
     )
     log = f"{task.ident}.log"
     return load("submission").Task(command=line, task_work_path=".", outlog=log, errlog=log)

@@ -13,8 +13,8 @@ from typing import Any
 
 from snakemake_interface_common.exceptions import WorkflowError
 
-from snakemake_executor_plugin_dpdispatcher.environment import withheld
 from snakemake_executor_plugin_dpdispatcher.requests import KNOWN
+from sophron.records.secret_keys import is_secret
 
 SUBMITS = re.compile(r"\b(sbatch|qsub|bsub|nohup)\b")
 
@@ -169,3 +169,20 @@ def _once(command: str, receipt: str, known: str) -> str:
 def _text(stream: Any) -> str:
     data = stream.read()
     return data.decode("utf-8", "replace") if isinstance(data, bytes) else str(data)
+
+
+# sbatch inside a Slurm job would inherit that job's shape.
+OUTER_JOB = re.compile(r"SLURM_(?!CONF$)|SLURMD_")
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def withheld(environment: Mapping[str, str]) -> list[str]:
+    """Return the names of the variables that a submitted job must not inherit, sorted.
+
+    Keys, and what belongs to a job that the driver itself runs in.
+    """
+    return sorted(
+        name
+        for name, value in environment.items()
+        if NAME.fullmatch(name) and (OUTER_JOB.match(name) or is_secret(name, value))
+    )

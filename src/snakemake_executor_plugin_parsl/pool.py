@@ -14,15 +14,15 @@ from parsl.executors import HighThroughputExecutor
 from parsl.executors.high_throughput.executor import DEFAULT_LAUNCH_CMD
 from parsl.jobs.error_handlers import windowed_error_handler
 
-from snakemake_executor_plugin_parsl import start
-from snakemake_executor_plugin_parsl.leftovers import Blocks, give_back
+from snakemake_executor_plugin_parsl import lean_start
+from snakemake_executor_plugin_parsl.orphan_blocks import Blocks, give_back
 from snakemake_executor_plugin_parsl.providers import provider
 from snakemake_executor_plugin_parsl.slots import Block, Slot, slot_of
 from sophron.warm_workers import worker
 
 FOLDER = Path(".snakemake") / "parsl"
 # By the interpreter of this run: nothing needs to be on the PATH.
-START = [sys.executable, "-P", "-m", start.__name__]
+START = [sys.executable, "-P", "-m", lean_start.__name__]
 # A lost block is noticed after this time without a sign of it; its workers give up after as long without the driver.
 BEAT_S, LOST_S = 5, 30
 SCALE_S = 1  # between two looks whether more blocks are needed
@@ -81,8 +81,10 @@ class Pool:
             label=slot.label,
             provider=provider(self._settings, self._block, gpu=bool(slot.gpus)),
             address=self._settings.address or ("127.0.0.1" if self._settings.provider == "local" else None),
-            launch_cmd=DEFAULT_LAUNCH_CMD.replace("process_worker_pool.py", f"{shlex.join(START)} {start.WORKERS}"),
-            interchange_launch_cmd=[*START, start.INTERCHANGE, str(os.getpid())],
+            launch_cmd=DEFAULT_LAUNCH_CMD.replace(
+                "process_worker_pool.py", f"{shlex.join(START)} {lean_start.WORKERS}"
+            ),
+            interchange_launch_cmd=[*START, lean_start.INTERCHANGE, str(os.getpid())],
             max_workers_per_node=slot.workers,
             cores_per_worker=slot.cores,
             available_accelerators=_accelerators(slot),

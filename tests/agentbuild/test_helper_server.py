@@ -10,7 +10,7 @@ from sophron.agents.tools.toolbox import Toolbox
 from sophron.interfaces.model_backend import ToolCall
 from sophron.records.files import write_json
 from sophron.records.paths import resource
-from sophron.sandbox import self_mount
+from sophron.sandbox import mounts
 from sophron.sandbox.choose import choose
 
 TOTAL = 'def run(arguments):\n    print("aside")\n    return {"total": sum(arguments["counts"])}\n'
@@ -58,8 +58,8 @@ def test_an_agent_calls_its_helpers_in_its_sandbox(agent, tmp_path):
     secret.write_text("42")
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    command = [*self_mount.COMMAND, "build", "helpers", "--agent", str(agent)]
-    server = Server(command=command, read_only=self_mount.folders(), env=self_mount.environment())
+    command = [*mounts.SELF_COMMAND, "build", "helpers", "--agent", str(agent)]
+    server = Server(command=command, read_only=mounts.self_folders(), env=mounts.self_environment())
     with Toolbox(scratch, {"agent": agent}, choose(None), ["helpers__call"], servers={"helpers": server}) as box:
 
         def call(name, **arguments):

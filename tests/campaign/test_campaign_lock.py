@@ -134,7 +134,7 @@ def test_scratch_survives_the_kill_of_its_holder(tmp_path):
         (["python", "-X", "dev", "-B", "-u", "-m", "snakemake"], True),
         (["python3", "-W", "ignore", "-P", "/usr/bin/snakemake", "-c", "1"], True),
         (["/usr/bin/snakemake"], True),
-        (["python", "-m", "snakemake_executor_plugin_parsl.start", "x"], True),
+        (["python", "-m", "snakemake_executor_plugin_parsl.lean_start", "x"], True),
         (["python", "-m", "pytest", "-m", "snakemake"], False),
         (["vim", "notes", "snakemake"], False),
         (["/bin/sh", "-c", "exec python", "tests/snakemake_executor_plugin_x -m snakemake"], False),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from snakemake_executor_plugin_dpdispatcher.environment import withheld
+from snakemake_executor_plugin_dpdispatcher.site import withheld
 from snakemake_executor_plugin_parsl.environment import is_passed
 from sophron.agents.documents.redact import MARK, Redactor
 from sophron.records import secret_keys

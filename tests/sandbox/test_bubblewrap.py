@@ -14,7 +14,7 @@ import pytest
 from sophron.interfaces.sandbox import Ended, Grant
 from sophron.records.entry_points import load
 from sophron.records.errors import UserError
-from sophron.sandbox import process_limit
+from sophron.sandbox import kernel_limits
 from sophron.sandbox.bubblewrap import Bubblewrap
 
 # Asked of bwrap itself: were it asked of the backend, a broken backend would skip its own tests.
@@ -337,7 +337,7 @@ print(ended.returncode, (work.parent / "stdout").read_text())
 
 
 def test_a_fork_bomb_is_bounded_by_the_kernel_for_an_ordinary_user(nobody):
-    if process_limit._kernel() < process_limit._COUNTS_NAMESPACES:
+    if kernel_limits._kernel() < kernel_limits._COUNTS_NAMESPACES:
         pytest.skip("this kernel counts the processes of an account, not those of a sandbox")
     work, python = nobody
     work.parent.chmod(0o777)
@@ -348,7 +348,7 @@ def test_a_fork_bomb_is_bounded_by_the_kernel_for_an_ordinary_user(nobody):
 def test_a_fork_bomb_of_root_is_bounded_by_the_kernel(work):
     if os.geteuid() != 0:
         pytest.skip("root has another bound than everybody else")
-    if not any(os.access(parent, os.W_OK) for parent in process_limit._parents()):
+    if not any(os.access(parent, os.W_OK) for parent in kernel_limits._parents()):
         pytest.skip("no control group can be made here: the number is only looked at")
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     python = str(Path(sys.executable).resolve())
@@ -358,7 +358,7 @@ def test_a_fork_bomb_of_root_is_bounded_by_the_kernel(work):
     said, errors = bombed.communicate()
     assert said == "0 78 11\n\n", errors
     own = f"sophron-{bombed.pid}-*"  # other tests may have groups at work
-    assert not [group for parent in process_limit._parents() for group in parent.glob(own)]
+    assert not [group for parent in kernel_limits._parents() for group in parent.glob(own)]
 
 
 def test_groups_of_both_versions_are_found(tmp_path, monkeypatch):
@@ -372,8 +372,8 @@ def test_groups_of_both_versions_are_found(tmp_path, monkeypatch):
         f"31 23 0:29 / {second} rw,relatime shared:9 - cgroup2 cgroup2 rw\n"
         "32 23 0:30 / /proc rw - proc proc rw\n"
     )
-    monkeypatch.setattr(process_limit, "_PROC", tmp_path)
-    assert list(process_limit._parents()) == [first / "inner", second / "user.slice"]
+    monkeypatch.setattr(kernel_limits, "_PROC", tmp_path)
+    assert list(kernel_limits._parents()) == [first / "inner", second / "user.slice"]
 
 
 def test_what_runs_on_in_the_background_ends_with_the_program(work):

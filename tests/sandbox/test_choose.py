@@ -13,7 +13,7 @@ from sophron.records.documents import Document
 from sophron.records.errors import UserError
 from sophron.sandbox import apptainer, bubblewrap, choose, grants, mounts, seccomp
 from sophron.sandbox.apptainer import IMAGE, Apptainer
-from sophron.sandbox.unconfined import Unconfined
+from sophron.sandbox.choose import Unconfined
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 import pytest
 from snakemake_interface_common.exceptions import WorkflowError
 
-from snakemake_executor_plugin_dpdispatcher import headers, requests
+from snakemake_executor_plugin_dpdispatcher import requests, scheduler_directives
 from snakemake_executor_plugin_dpdispatcher.requests import Request
 
 
@@ -52,7 +52,7 @@ def made(batch_type, request, tmp_path, steps=1, base=None):
 
     machine = {"batch_type": batch_type, "context_type": "LocalContext", "local_root": str(tmp_path)}
     site = Site(Configuration(machine | {"remote_root": str(tmp_path)}, {}, "test"))
-    values = headers.resources(
+    values = scheduler_directives.resources(
         request, batch_type, base or {}, steps=steps, group_size=steps, header=tmp_path / "header"
     )
     module = load("submission")

@@ -3,9 +3,8 @@ import time
 import pytest
 from snakemake_interface_common.exceptions import WorkflowError
 
-from snakemake_executor_plugin_dpdispatcher import batches
-from snakemake_executor_plugin_dpdispatcher.environment import withheld
-from snakemake_executor_plugin_dpdispatcher.site import Site, configuration, load
+from snakemake_executor_plugin_dpdispatcher import submission_record
+from snakemake_executor_plugin_dpdispatcher.site import Site, configuration, load, withheld
 
 
 @pytest.fixture
@@ -15,10 +14,10 @@ def site(tmp_path):
 
 def prepared(site, folder, command):
     module = load("submission")
-    task = batches.new_task([], 1)
+    task = submission_record.new_task([], 1)
     made = module.Task(command=command, task_work_path=".", outlog=f"{task.ident}.log", errlog=f"{task.ident}.log")
     resources = {"number_node": 1, "cpu_per_node": 1, "gpu_per_node": 0, "queue_name": "", "group_size": 1}
-    batch = batches.create(folder, site, [task], [made], resources)
+    batch = submission_record.create(folder, site, [task], [made], resources)
     batch.submission.upload_jobs()
     return batch
 
@@ -26,7 +25,7 @@ def prepared(site, folder, command):
 def test_a_submission_that_was_cut_off_is_finished_once(site, tmp_path):
     batch = prepared(site, tmp_path, f"echo run >> {tmp_path}/runs; sleep 1; touch {tmp_path}/ended")
     site.submit(batch.jobs[0])  # and the driver is killed before it notes the id
-    (again,) = batches.open_batches(tmp_path, Site(configuration(None, None, tmp_path)))
+    (again,) = submission_record.open_batches(tmp_path, Site(configuration(None, None, tmp_path)))
     other = Site(configuration(None, None, tmp_path))
     other.bind(again.submission, again.root)
     again.submission.belonging_jobs[0].machine = other.machine
@@ -42,7 +41,7 @@ def test_a_submission_that_was_cut_off_is_finished_once(site, tmp_path):
 def test_a_record_that_was_torn_is_no_submission(site, tmp_path):
     batch = prepared(site, tmp_path, "true")
     batch.path.write_bytes(batch.path.read_bytes()[:-20])
-    assert batches.open_batches(tmp_path, site) == []
+    assert submission_record.open_batches(tmp_path, site) == []
 
 
 def test_the_answer_of_a_submit_command_that_was_not_noted_is_used(site, tmp_path):

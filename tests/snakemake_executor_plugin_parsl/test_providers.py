@@ -16,7 +16,7 @@ from snakemake_executor_plugin_parsl.slots import Block
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("parsl") is None, reason="parsl is not installed")
 
 GOLDEN = Path(__file__).parents[1] / "queues" / "golden"
-WORKERS = "/opt/env/bin/python -m snakemake_executor_plugin_parsl.start process_worker_pool"
+WORKERS = "/opt/env/bin/python -m snakemake_executor_plugin_parsl.lean_start process_worker_pool"
 # qsub is given the name of the script; bsub reads `#BSUB` lines of what comes by standard input alone.
 COMMANDS = {
     "qsub": 'for last; do :; done; cat "$last" > kept.sh; echo "$@" > kept.words; env > kept.env; echo 7.server',

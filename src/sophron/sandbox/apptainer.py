@@ -16,8 +16,8 @@ IMAGE = "SOPHRON_APPTAINER_IMAGE"
 class Apptainer(SandboxBackend):
     """A container with nothing of this account but the grant: no home, no network, its own process and IPC space.
 
-    The system inside is the image's, so a granted program must fit it. Limits are those of `supervise`: the kernel's
-    for each process, and the totals of the process tree every 50 ms.
+    The system inside is the image's, so a granted program must fit it. Limits are those of
+    `plain_process_limits`: the kernel's for each process, and the totals of the process tree every 50 ms.
     """
 
     name = "apptainer"

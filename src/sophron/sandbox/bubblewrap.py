@@ -31,8 +31,8 @@ class Bubblewrap(SandboxBackend):
     (64 MB if none is given). The environment is `grant.env` and PWD. Limits hold for the whole process tree,
     looked at every 50 ms (disk: every 200 ms or less often, if the work folder is large); on top of that the kernel
     bounds each process (address space, CPU seconds, file size) and, if it can, the number of processes
-    (`process_limit`), and refuses the calls in `syscalls`. With `network` the
-    program reaches whatever this machine reaches, its local services too. A socket or FIFO in a granted folder can be
+    (`kernel_limits`), and refuses the calls in `seccomp`. With `network` the program
+    reaches whatever this machine reaches, its local services too. A socket or FIFO in a granted folder can be
     talked to, although the folder is read-only: grant folders of data.
     Everything inside ends with the program, with a passed limit, and with the process that called `run`, however that
     one ended. Needs Linux 5.3 or later.

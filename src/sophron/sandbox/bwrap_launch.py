@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from sophron.interfaces.sandbox import Grant
 from sophron.records.errors import UserError
-from sophron.sandbox import process_limit, rlimits, seccomp, sysv_shm
+from sophron.sandbox import kernel_limits, resource_usage, seccomp
 
 # bwrap asks the kernel to end the sandbox with its parent, but only once the mounts are made. Until then the caller
 # may be killed unnoticed, so the program waits for a word from it, and gives up if the line is dead. (To ask for
@@ -89,14 +89,14 @@ def started(
                 env={},  # the grant's is set inside; bwrap itself must not see it
                 pass_fds=(listed, status, filtered),
                 start_new_session=True,
-                preexec_fn=partial(_prepare, rlimits.wanted(grant)),  # noqa: PLW1509 - it only calls the C library
+                preexec_fn=partial(_prepare, kernel_limits.wanted(grant)),  # noqa: PLW1509 - it only calls the C library
             )
         try:
             first = _first(status) if _said(ours) else None
             if first is None:
                 yield monitor, None
                 return
-            with sysv_shm.listed(first, _SEGMENTS) as segment_list, _bounded(first, grant.processes):
+            with resource_usage.shared_segments(first, _SEGMENTS) as segment_list, _bounded(first, grant.processes):
                 ours.sendall(b"\n")
                 yield monitor, Inside(first, segment_list)
         finally:
@@ -127,9 +127,9 @@ def _bounded(first: int, most: int | None) -> AbstractContextManager[None]:
     if most is None:
         return nullcontext()
     children = Path(f"/proc/{first}/task/{first}/children").read_text(encoding="ascii").split()
-    return process_limit.bounded([first, *map(int, children)], 2 * most)
+    return kernel_limits.bound_processes([first, *map(int, children)], 2 * most)
 
 
-def _prepare(wanted: list[rlimits.Limit]) -> None:
-    rlimits.apply(wanted)
-    rlimits.leave_keyring()
+def _prepare(wanted: list[kernel_limits.Limit]) -> None:
+    kernel_limits.apply(wanted)
+    kernel_limits.leave_keyring()

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sophron.interfaces.sandbox import Grant
-from sophron.sandbox import process_usage, sysv_shm
+from sophron.sandbox import resource_usage
 from sophron.sandbox.bwrap_launch import Inside, closing
-from sophron.sandbox.disk import DiskWatch
+from sophron.sandbox.resource_usage import DiskWatch
 
 _PERIOD_S = 0.05
 _LEAST_FREE_PAGES = 100_000_000 // os.sysconf("SC_PAGE_SIZE")
@@ -38,7 +38,7 @@ def usage(init: int) -> Usage:
     Its /proc lists its own processes only, so the cost does not grow with what else runs on the machine.
     """
     processes = _processes(_proc(init))
-    found = process_usage.total(processes)
+    found = resource_usage.of_processes(processes)
     nameless: dict[tuple[int, int], int] = {}
     for process in processes:
         nameless |= _nameless(process)
@@ -118,7 +118,7 @@ class Watch:
             return "processes"
         used = usage(self._init)
         nameless = sum(size for device, size in used.hidden.items() if device != self._device)
-        shared_mb = nameless / 1e6 + sysv_shm.resident_mb(self._segments)
+        shared_mb = nameless / 1e6 + resource_usage.shared_segments_mb(self._segments)
         if grant.processes is not None and used.threads - 1 > grant.processes:  # bubblewrap's own does not count
             return "processes"
         if grant.cpu_s is not None and used.cpu_s > grant.cpu_s:

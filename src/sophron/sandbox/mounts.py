@@ -1,10 +1,14 @@
 """File system of a sandboxed program: turn a grant into bubblewrap arguments, or refuse it."""
 
+from __future__ import annotations
+
 import os
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import sophron
 from sophron.interfaces.sandbox import Grant
 from sophron.records.errors import UserError
 
@@ -147,3 +151,20 @@ def _system(*, network: bool) -> list[str]:
 
 def _hides_local() -> bool:
     return _LOCAL.is_dir() and not _LOCAL.is_symlink()
+
+
+SELF = "sophron"
+"""The word of a definition that stands for this installation of Sophron."""
+SELF_COMMAND = (sys.executable, "-m", "sophron")
+_PACKAGE = Path(sophron.__file__).resolve().parent
+
+
+def self_folders() -> list[Path]:
+    """Return what it reads: the interpreter, its packages, this package, and the data that an editable one links to."""
+    linked = [path.resolve() for path in _PACKAGE.iterdir() if path.is_symlink()]
+    return list(dict.fromkeys([Path(sys.base_prefix), Path(sys.prefix), _PACKAGE.parent, *linked]))
+
+
+def self_environment() -> dict[str, str]:
+    """Return what the command needs to find itself, and to leave no caches and no threads that nobody asked for."""
+    return {"PYTHONPATH": str(_PACKAGE.parent), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}

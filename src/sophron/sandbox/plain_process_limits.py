@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 
 from sophron.interfaces.sandbox import Ended, Grant
-from sophron.sandbox import process_usage, rlimits
+from sophron.sandbox import kernel_limits, resource_usage
 from sophron.sandbox.bwrap_launch import written
-from sophron.sandbox.disk import DiskWatch
+from sophron.sandbox.resource_usage import DiskWatch
 
 _PERIOD_S = 0.05
 
@@ -31,7 +31,7 @@ def run(command: Sequence[str], grant: Grant, environment: Mapping[str, str], st
             stdout=out,
             stderr=err,
             start_new_session=True,
-            preexec_fn=partial(_prepare, rlimits.wanted(grant)),  # noqa: PLW1509 - it only calls the C library
+            preexec_fn=partial(_prepare, kernel_limits.wanted(grant)),  # noqa: PLW1509 - it only calls the C library
         )
         try:
             limit = _passed(process, grant, DiskWatch(grant, (stdout, stderr)))
@@ -43,10 +43,10 @@ def run(command: Sequence[str], grant: Grant, environment: Mapping[str, str], st
     return Ended(-signal.SIGKILL, limit)
 
 
-def _prepare(wanted: list[rlimits.Limit]) -> None:
-    rlimits.apply(wanted)
-    rlimits.leave_keyring()
-    rlimits.die_with_parent()
+def _prepare(wanted: list[kernel_limits.Limit]) -> None:
+    kernel_limits.apply(wanted)
+    kernel_limits.leave_keyring()
+    kernel_limits.die_with_parent()
 
 
 def _passed(process: subprocess.Popen[bytes], grant: Grant, disk: DiskWatch) -> str | None:
@@ -62,7 +62,7 @@ def _passed(process: subprocess.Popen[bytes], grant: Grant, disk: DiskWatch) -> 
 
 
 def _exceeded(pid: int, grant: Grant, wall_s: float) -> str | None:
-    found = process_usage.total(Path(f"/proc/{one}") for one in tree(pid))
+    found = resource_usage.of_processes(Path(f"/proc/{one}") for one in tree(pid))
     used = {
         "wall_s": wall_s,
         "processes": found.threads,

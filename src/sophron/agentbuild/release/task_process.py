@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sophron.agentbuild.release import a2a_task_folder, package
 from sophron.interfaces.sandbox import Grant
-from sophron.sandbox import rlimits
+from sophron.sandbox import kernel_limits
 
 FILE_MB = 500
 LOG = "worker.log"
@@ -48,8 +48,8 @@ def kill(process: ForkServerProcess) -> None:
 
 def _run(where: Path, folder: Path) -> None:
     os.setsid()
-    rlimits.apply(rlimits.wanted(Grant(folder, file_mb=FILE_MB)))
-    rlimits.die_with_parent()  # of which it was forked, and which ends with the server
+    kernel_limits.apply(kernel_limits.wanted(Grant(folder, file_mb=FILE_MB)))
+    kernel_limits.die_with_parent()  # of which it was forked, and which ends with the server
     log = os.open(folder / LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     for stream in (1, 2):
         os.dup2(log, stream)

@@ -134,20 +134,20 @@ def allowed_tools(agent: AgentFile, inputs: JsonObject) -> list[str]:
 
 def _server(work: AgentStep, about: JsonObject) -> "Server":
     from sophron.agents.tools.mcp_client import Server
-    from sophron.sandbox import self_mount
+    from sophron.sandbox import mounts
 
     root, seconds = work.root, work.agent.front["limits"]["seconds"]
-    mounts, env = [root / path for path in about.get("mounts", [])], {}
+    folders, env = [root / path for path in about.get("mounts", [])], {}
     files = {f"{{{role}}}": str(path.absolute()) for role, path in work.files.items()}
     # It runs in its scratch folder: a word that names a file of the campaign is that file.
     command = [str(root / word) if (root / word).is_file() else word for word in about.get("command", [])]
     command = [files.get(word, word) for word in command]
-    if command[:1] == [self_mount.NAME]:
-        command = [*self_mount.COMMAND, *command[1:]]
-        mounts, env = [*mounts, *self_mount.folders()], self_mount.environment()
+    if command[:1] == [mounts.SELF]:
+        command = [*mounts.SELF_COMMAND, *command[1:]]
+        folders, env = [*folders, *mounts.self_folders()], mounts.self_environment()
     # The step's own time bounds its server too: one answer may be a long computation.
     times = {"timeout_s": seconds, "wall_s": seconds}
-    return Server(command=command, url=about.get("url", ""), read_only=mounts, env=env, **times)
+    return Server(command=command, url=about.get("url", ""), read_only=folders, env=env, **times)
 
 
 def candidates(catalogue: model_catalogue.Catalogue, agent: AgentFile, who: JsonObject) -> list[Model]:

@@ -1,25 +1,70 @@
-"""The kernel's bound on the number of processes in a sandbox, so that a fork bomb cannot outrun whoever watches.
+"""Limits that the kernel holds: those of one process, set between fork and exec, and the number of processes.
 
-Two mechanisms, as neither holds for everybody. RLIMIT_NPROC counts the processes of a user namespace (Linux 5.14 and
-later; before that all of the account's, so it is left alone), but never binds the machine's root. For root there is a
-control group of the pids controller (version 1 or 2), if the place for it can be written, as it cannot in many
-containers. If neither holds, the number is only looked at, and a bomb may be
-quicker.
+The number is bounded so that a fork bomb cannot outrun whoever watches (`resource_usage`), by two mechanisms, as
+neither holds for everybody. RLIMIT_NPROC counts the processes of a user namespace (Linux 5.14 and later; before that
+all of the account's, so it is left alone), but never binds the machine's root. For root there is a control group of the
+pids controller (version 1 or 2), if the place for it can be written, as it cannot in many containers. If neither holds,
+the number is only looked at, and a bomb may be quicker. The default number is in `grants`.
 """
 
 import contextlib
+import ctypes
 import os
+import platform
 import re
 import resource
+import signal
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+from sophron.interfaces.sandbox import Grant
+
+_PR_SET_PDEATHSIG = 1
+_KEYCTL = {"x86_64": 250, "aarch64": 219, "ppc64le": 271, "riscv64": 219}
+_KEYCTL_JOIN_SESSION_KEYRING = 1
+_LIBRARY = ctypes.CDLL(None, use_errno=True)
+
+Limit = tuple[int, int, int]
+
+
+def wanted(grant: Grant) -> list[Limit]:
+    """Return the kernel's limits for each process of a grant: (resource, soft, hard)."""
+    made = [(resource.RLIMIT_CORE, 0, 0)]
+    if grant.cpu_s is not None:
+        made.append((resource.RLIMIT_CPU, grant.cpu_s, grant.cpu_s + 1))
+    for which, megabytes in ((resource.RLIMIT_FSIZE, grant.file_mb), (resource.RLIMIT_AS, grant.memory_mb)):
+        if megabytes is not None:
+            made.append((which, megabytes * 1_000_000, megabytes * 1_000_000))
+    return made
+
+
+def apply(limits: list[Limit]) -> None:
+    """Set them for this process and all that it starts."""
+    for which, soft, hard in limits:
+        resource.setrlimit(which, (soft, hard))
+
+
+def die_with_parent() -> None:
+    """Let the kernel kill this process when the thread that started it ends."""
+    _LIBRARY.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def leave_keyring() -> None:
+    """Begin an empty session keyring: the account's holds tickets and keys, and no namespace hides it.
+
+    A kernel without keyrings refuses, and has none to hide; on an unknown processor the number is not known.
+    """
+    number = _KEYCTL.get(platform.machine())
+    if number is not None:
+        _LIBRARY.syscall(number, _KEYCTL_JOIN_SESSION_KEYRING, None)
+
 
 _COUNTS_NAMESPACES = (5, 14)
 _PROC = Path("/proc/self")
 
 
 @contextlib.contextmanager
-def bounded(pids: Sequence[int], most: int) -> Iterator[None]:
+def bound_processes(pids: Sequence[int], most: int) -> Iterator[None]:
     """Hold `pids`, and all that they start from now on, to `most` processes and threads at once.
 
     The processes are in a user namespace of their own, and have all ended when the caller leaves.

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from snakemake_executor_plugin_dpdispatcher import batches, states
-from snakemake_executor_plugin_dpdispatcher.batches import Batch, Task
+from snakemake_executor_plugin_dpdispatcher import job_status, submission_record
 from snakemake_executor_plugin_dpdispatcher.identity import members, newest_input, steps, target
-from snakemake_executor_plugin_dpdispatcher.killing import kill
+from snakemake_executor_plugin_dpdispatcher.job_status import cancel
 from snakemake_executor_plugin_dpdispatcher.site import Site
+from snakemake_executor_plugin_dpdispatcher.submission_record import Batch, Task
 
 
-class Adopted:
+class ResumedSubmissions:
     """The open submissions of earlier drivers. Hold the site's lock around every call."""
 
     def __init__(self, site: Site, logger: Any) -> None:
@@ -25,7 +25,7 @@ class Adopted:
 
     def open(self, folder: Path) -> list[Batch]:
         """Read the open records below `folder`; the submissions. WorkflowError for another machine's."""
-        self.batches = batches.open_batches(folder, self.site)
+        self.batches = submission_record.open_batches(folder, self.site)
         for batch in self.batches:
             for task in batch.tasks:
                 for step in task.steps:
@@ -77,7 +77,7 @@ class Adopted:
         complete = {target(job) for job in self._dag.jobs if job not in unmade}
         for batch in open_ones:
             self.site.bind(batch.submission, batch.root)
-            self._codes |= states.ended(self.site)
+            self._codes |= job_status.ended(self.site)
             for task in batch.tasks:
                 if self._codes.get(task.ident) == 0 and {step.target for step in task.steps} <= complete:
                     batch.settle(task, "done")
@@ -97,8 +97,8 @@ class Adopted:
         self.site.bind(batch.submission, batch.root)
         text = f"dpdispatcher: job {job.job_id} of an earlier run is ended: {why}."
         self.logger.info(text)
-        kill(self.site, batch, job)
-        self._codes |= states.ended(self.site)
+        cancel(self.site, batch, job)
+        self._codes |= job_status.ended(self.site)
         for one in batch.tasks_of(job):
             if one is task or self._codes.get(one.ident) is None:
                 batch.settle(one, "ended")

@@ -1,7 +1,8 @@
 """Start one of Parsl's own programs without the packages that it imports but does not use, and end it with its driver.
 
-Run as `python -m snakemake_executor_plugin_parsl.start MODULE ...`. The path that leaves them out is in `sys.path`
-alone, which Parsl's workers inherit from their pool; steps are started with the environment and have everything.
+Run as `python -m snakemake_executor_plugin_parsl.lean_start MODULE ...`. The path of the stubs is in
+`sys.path` alone, which Parsl's workers inherit from their pool; steps are started with the environment and have
+everything.
 """
 
 import os
@@ -28,5 +29,5 @@ if __name__ == "__main__":
     del sys.argv[0]
     if sys.argv[0] == INTERCHANGE:
         threading.Thread(target=_follow, args=(int(sys.argv.pop()),), daemon=True).start()
-    sys.path.insert(0, str(Path(__file__).with_name("left_out")))
+    sys.path.insert(0, str(Path(__file__).with_name("import_stubs")))
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
