@@ -19,7 +19,7 @@ from sophron.records.paths import resource
 PITFALL = "many-body-heat-flux"
 SMALL = {
     "build": {"cells": [2, 2, 4]},
-    "equilibrate": {"discard_steps": 100, "steps": 200, "settle_steps": 20},
+    "equilibrate": {"damping": 0.02, "discard_steps": 100, "steps": 200, "settle_steps": 20},
     "green_kubo_flux": {"steps": 200, "restart_every": 100},
     "green_kubo": {"replicas": 1, "max_lag": 0.1},
 }
@@ -28,7 +28,7 @@ SMALL_FLUX = {
     "settle_steps": 100,
     "discard_steps": 200,
     "steps": 1000,
-    "swap_every": 20,
+    "swap_every": 10,
     "block_steps": 100,
 }
 

@@ -11,7 +11,17 @@ from sophron.campaign.spec.pitfalls import applicable, catalogue
 from sophron.interfaces.probe import Finding
 from sophron.records.entry_points import load
 from sophron.records.errors import UserError
-from sophron.science.probes import box, conditions, estimates, fragments, integration, model, relaxation, replicas
+from sophron.science.probes import (
+    box,
+    conditions,
+    estimates,
+    fragments,
+    imposed_flux,
+    integration,
+    model,
+    relaxation,
+    replicas,
+)
 
 WCA = 2 ** (1 / 6)
 
@@ -29,7 +39,15 @@ LIQUID = {
             }
         },
         "relax": {"definition": {"temperature": 2.0, "timestep": 0.005, "steps": 4000}},
-        "equilibrate": {"definition": {"temperature": 0.722, "timestep": 0.005, "discard_steps": 8000, "steps": 60000}},
+        "equilibrate": {
+            "definition": {
+                "temperature": 0.722,
+                "timestep": 0.005,
+                "damping": 0.5,
+                "discard_steps": 8000,
+                "steps": 60000,
+            }
+        },
         "produce": {"definition": {"timestep": 0.005, "steps": 500000, "sample_every": 5}},
         "green_kubo": {
             "definition": {"replicas": 6, "max_lag_tau": 10.0},
@@ -56,7 +74,7 @@ MELT["stages"]["equilibrate"]["definition"] |= {"temperature": 1.0, "discard_ste
 MELT["stages"]["produce"]["definition"]["steps"] = 1600000
 MELT["stages"]["green_kubo"]["definition"]["max_lag_tau"] = 400.0
 MELT["stages"]["green_kubo"]["criteria"][0]["expression"] = "viscosity_relative_error < 0.06"
-MELT["stages"]["shear"] = {"definition": {"rates": [0.01, 0.1], "temperature": 1.0, "timestep": 0.005}}
+MELT["stages"]["shear"] = {"definition": {"rates": [0.01, 0.1], "temperature": 1.0, "timestep": 0.005, "damping": 0.5}}
 MELT["stages"]["cross_check"] = {"definition": {}}
 
 
@@ -247,11 +265,19 @@ def test_stress_sampling(every, status):
         ("compute t all temp", "clear"),
         ("compute t all temp\nfix hot all langevin 1.0 1.0 2.0 4711", "hit"),
         ("if '1 > 0' then 'fix hot all langevin 1.0 1.0 2.0 4711'", "hit"),
+        ("fix drag all viscous 0.1", "hit"),
+        ("fix push all addforce 0.1 0 0", "hit"),
+        ("fix still all momentum 100 linear 1 1 1", "hit"),
+        ("fix twice all nve", "hit"),
+        ("fix new all style/of/tomorrow", "hit"),
+        ("velocity all scale 1.0", "hit"),
+        ("fix say all print 100 hello", "clear"),
     ],
 )
 def test_thermostat_in_production(line, status):
-    assert integration.thermostat(changed(LIQUID, produce__fragments=[line]), {}).status == status
-    assert integration.thermostat(changed(LIQUID, equilibrate__fragments=[line]), {}).status == "clear"
+    given = parameters("thermostat_in_production")
+    assert integration.thermostat(changed(LIQUID, produce__fragments=[line]), given).status == status
+    assert integration.thermostat(changed(LIQUID, equilibrate__fragments=[line]), given).status == "clear"
 
 
 @pytest.mark.parametrize(
@@ -301,7 +327,54 @@ def test_no_free_lines():
 
 
 def test_thermostat_by_definition():
-    assert integration.thermostat(changed(LIQUID, produce__thermostat="nose-hoover"), {}).status == "hit"
+    given = parameters("thermostat_in_production")
+    assert integration.thermostat(changed(LIQUID, produce__thermostat="nose-hoover"), given).status == "hit"
+
+
+@pytest.mark.parametrize(("damping", "status"), [(0.1, "clear"), (0.099, "hit"), (0.005, "hit")])
+@pytest.mark.parametrize("stage", ["equilibrate", "shear"])
+def test_thermostat_of_a_few_time_steps(stage, damping, status):
+    given = parameters("thermostat_coupling")
+    assert integration.coupling(changed(MELT, **{f"{stage}__damping": damping}), given).status == status
+
+
+@pytest.mark.parametrize(("steps", "status"), [(1000, "clear"), (990, "hit"), (510, "hit")])
+def test_energy_measured_over_ten_times_of_the_thermostat(steps, status):
+    given = parameters("energy_span")
+    assert integration.energy_span(changed(LIQUID, equilibrate__steps=steps), given).status == status
+
+
+@pytest.mark.parametrize(
+    ("density", "temperature", "status"),
+    [(0.8442, 0.722, "clear"), (0.87, 0.722, "hit"), (1.1, 0.722, "hit"), (1.05, 2.0, "clear"), (0.8, 0.6, "hit")],
+)
+def test_a_liquid_that_freezes(density, temperature, status):
+    """Mastny and de Pablo: freezing at 0.855 at temperature 0.722, and at 1.063 at 2."""
+    cold = changed(LIQUID, build__density=density)
+    cold["question"]["conditions"]["temperature"] = temperature
+    assert box.liquid(cold, {}).status == status
+    assert box.liquid(MELT, {}).status == "clear"
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({}, "clear"), ({"swap_every": 10}, "clear"), ({"swap_every": 9}, "hit"), ({"swap_every": 125}, "hit"),
+        ({"discard_steps": 0}, "hit"), ({"discard_steps": 2000}, "clear"), ({"block_steps": None}, "unknown"),
+    ],
+)  # fmt: skip
+def test_swaps_of_an_imposed_flux(change, status):
+    sound = {"swap_every": 50, "block_steps": 1000, "steps": 20000, "discard_steps": 4000}
+    spec = {"stages": {"mueller_plathe": {"definition": sound | change}}}
+    assert imposed_flux.swaps(spec, parameters("imposed_swaps")).status == status
+
+
+def test_periods_of_metals_are_those_of_the_lightest_species():
+    """Carbon: 28 fs, as of diamond's Raman line at 1,332 per cm (25 fs)."""
+    metal = {"stages": {"build": {"definition": {"units": "metal", "species": [{"mass": 28.1}, {"mass": 12.011}]}}}}
+    assert estimates.shortest_period(metal) == pytest.approx(0.029, rel=0.03)
+    metal["stages"]["mueller_plathe"] = {"definition": {"timestep": 0.01}}
+    assert integration.time_step(metal, parameters("time_step")).status == "hit"
 
 
 @pytest.mark.parametrize(("count", "status"), [(4, "clear"), (3, "hit")])

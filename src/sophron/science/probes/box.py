@@ -7,6 +7,9 @@ from sophron.science.probes import estimates
 from sophron.science.probes.estimates import BUILD, MODEL
 from sophron.science.probes.spec_access import MissingValueError, Parameters, Spec, clear, hit, needed, number, wanted
 
+_ATTRACTIVE = 2.0  # cutoff in sigma from which on the phase diagram of the whole potential is near
+_COLDEST = 0.95  # of the triple point: a cut potential has one that is a little lower
+
 
 def density(spec: Spec, parameters: Parameters) -> Finding:
     """All densities that the spec states, or atoms over volume give, agree within parameters.tolerance (relative)."""
@@ -47,6 +50,21 @@ def chain_extent(spec: Spec, parameters: Parameters) -> Finding:
     extent = estimates.end_to_end(beads)
     text = f"chains of {beads} span about {extent:.2f} sigma, the box edge is {edge:.2f} sigma"
     return hit(f"chains meet their own images: {text}") if extent > wanted(parameters, "share") * edge else clear(text)
+
+
+def liquid(spec: Spec, _parameters: Parameters) -> Finding:
+    """Check that single Lennard-Jones beads are not so dense, or so cold, that they freeze (whole potential)."""
+    try:
+        dense, warm = needed(spec, f"{BUILD}.density"), estimates.temperature(spec)
+        if estimates.chain_length(spec) > 1 or needed(spec, f"{MODEL}.cutoff") < _ATTRACTIVE:
+            return clear("chains and repulsive beads are not looked at: they stay fluid at densities of melts")
+    except MissingValueError as missing:
+        return missing.finding
+    if warm < estimates.TRIPLE_POINT * _COLDEST:
+        return hit(f"the temperature {warm:g} is below the triple point, {estimates.TRIPLE_POINT:g}")
+    freezes = estimates.freezing_density(max(warm, estimates.TRIPLE_POINT))
+    text = f"at temperature {warm:g} the liquid freezes from density {freezes:.3f} on, {dense:g} is asked for"
+    return hit(text) if dense > freezes else clear(text)
 
 
 def _edge(spec: Spec) -> float:

@@ -1,7 +1,7 @@
 """Probe of the question against the stages: a condition that is asked for is the one that is simulated."""
 
 from sophron.interfaces.probe import Finding
-from sophron.science.probes.spec_access import MissingValueError, Parameters, Spec, clear, hit, number, value, wanted
+from sophron.science.probes.spec_access import Parameters, Spec, clear, hit, number, unknown, value, wanted
 
 
 def agree(spec: Spec, parameters: Parameters) -> Finding:
@@ -13,7 +13,8 @@ def agree(spec: Spec, parameters: Parameters) -> Finding:
     compared = 0
     for name, keys in wanted(parameters, "simulated").items():
         asked = number(spec, f"question.conditions.{name}")
-        if isinstance(text := value(spec, f"question.conditions.{name}"), str):
+        text = value(spec, f"question.conditions.{name}")
+        if isinstance(text, str) and any(number(spec, key) is not None for key in keys):
             return hit(f'question.conditions.{name} is the text "{text}", which no stage can be compared with')
         for key in keys:
             found = number(spec, key)
@@ -22,6 +23,8 @@ def agree(spec: Spec, parameters: Parameters) -> Finding:
             compared += 1
             if abs(found - asked) > wanted(parameters, "tolerance") * max(abs(found), abs(asked)):
                 return hit(f"question.conditions.{name} is {asked:g}, but {key} is {found:g}")
+    if not compared and not isinstance(value(spec, "question.conditions"), dict):
+        return unknown("question.conditions is not in the spec, so this could not be looked for")
     if not compared:
-        return MissingValueError("question.conditions").finding
+        return clear("no stage of this campaign states a number that question.conditions asks for")
     return clear(f"{compared} values in the stages are those of question.conditions")

@@ -21,6 +21,15 @@ _MELT_TEMPERATURE = (0.8, 1.2)
 _LIQUID_STRESS_TAU = 0.5
 
 
+_ATOMIC_MASS_KG = 1.66053907e-27
+_STIFFEST_BOND_N_PER_M = 470.0
+
+# Density of the Lennard-Jones liquid that freezes: polynomial in 1/T, times T^(1/4) (Mastny and de Pablo 2007,
+# 10.1063/1.2753149), from the triple point up.
+_FREEZING = (0.90735, -0.27120, 0.91784, -1.16270, 0.68012, -0.15284)
+TRIPLE_POINT = 0.694
+
+
 def chain_length(spec: Spec) -> int:
     """Return the beads a chain; 1 for single beads. Raises MissingValueError."""
     return int(needed(spec, f"{BUILD}.chain_length"))
@@ -50,6 +59,11 @@ def known_melt(spec: Spec) -> bool:
     )
 
 
+def freezing_density(warm: float) -> float:
+    """Return the density at which the Lennard-Jones liquid begins to freeze, per sigma^3; warm: epsilon, >= 0.694."""
+    return math.pow(warm, 0.25) * sum(factor / warm**power for power, factor in enumerate(_FREEZING))
+
+
 def rouse_tau(beads: int) -> float:
     """Return the longest Rouse relaxation time of a chain in tau, zeta N^2 b^2 / (3 pi^2 kT) at kT 1: about 1.5 N^2.
 
@@ -66,6 +80,21 @@ def stress_tau(beads: int) -> float:
 def end_to_end(beads: int) -> float:
     """Return the root mean squared end-to-end distance of a melt chain in sigma."""
     return math.sqrt(_SEGMENT_SQUARED * (beads - 1))
+
+
+def shortest_period(spec: Spec) -> float:
+    """Return the period of the stiffest motion in the time unit of the spec, ps or tau. Raises MissingValueError."""
+    return _shortest_period_ps(spec) if value(spec, f"{BUILD}.units") == "metal" else shortest_period_tau(spec)
+
+
+def _shortest_period_ps(spec: Spec) -> float:
+    """Period of two atoms of the lightest species on a bond as stiff as that of diamond, 470 N/m (28 fs for carbon)."""
+    species = value(spec, f"{BUILD}.species")
+    masses = [number(spec, f"{BUILD}.species.{place}.mass") for place in range(len(species or ()))]
+    known = [mass for mass in masses if mass is not None and mass > 0]
+    if not known:
+        raise MissingValueError(f"{BUILD}.species.0.mass")
+    return 2 * math.pi * math.sqrt(min(known) / 2 * _ATOMIC_MASS_KG / _STIFFEST_BOND_N_PER_M) * 1e12
 
 
 def shortest_period_tau(spec: Spec) -> float:

@@ -15,23 +15,9 @@ from sophron.science.probes.spec_access import (
     wanted,
 )
 
-_INTEGRATED = ("relax", "equilibrate", "produce", "shear")
-_THERMOSTATS = (
-    "nvt",
-    "npt",
-    "nph",
-    "langevin",
-    "temp/",
-    "gjf",
-    "gle",
-    "gld",
-    "brownian",
-    "press/",
-    "ffl",
-    "tgnvt",
-    "tgnpt",
-    "bd/",
-)
+_INTEGRATED = ("relax", "equilibrate", "produce", "shear", "green_kubo_flux", "mueller_plathe")
+_SAMPLED = ("produce", "green_kubo_flux")
+_CHANGES = ("velocity", "displace_atoms", "set", "change_box", "minimize", "delete_atoms", "create_atoms")
 
 
 def time_step(spec: Spec, parameters: Parameters) -> Finding:
@@ -41,37 +27,68 @@ def time_step(spec: Spec, parameters: Parameters) -> Finding:
     if not known:
         return MissingValueError("stages.produce.definition.timestep").finding
     try:
-        period = estimates.shortest_period_tau(spec)
+        period = estimates.shortest_period(spec)
     except MissingValueError as missing:
         return missing.finding
     stage, longest = max(known.items(), key=lambda entry: entry[1])
-    text = (
-        f"stages.{stage}.definition.timestep is {longest:g} tau, the stiffest motion has a period of {period:.3g} tau"
-    )
+    text = f"stages.{stage}.definition.timestep is {longest:g}, the stiffest motion has a period of {period:.3g}"
     return hit(text) if longest * wanted(parameters, "steps_per_period") > period else clear(text)
 
 
 def sampling(spec: Spec, parameters: Parameters) -> Finding:
-    """Check that stress is sampled parameters.samples_per_period times within the period of the stiffest motion."""
+    """Check that stress or flux is sampled parameters.samples_per_period times a period of the stiffest motion."""
+    where = next((f"stages.{stage}.definition" for stage in _SAMPLED if value(spec, f"stages.{stage}")), "stages")
     try:
-        where = "stages.produce.definition"
         interval = needed(spec, f"{where}.timestep") * needed(spec, f"{where}.sample_every")
-        period = estimates.shortest_period_tau(spec)
+        period = estimates.shortest_period(spec)
     except MissingValueError as missing:
         return missing.finding
-    text = f"stress is sampled every {interval:g} tau, the stiffest motion has a period of {period:.3g} tau"
+    text = f"{where} takes a sample every {interval:g}, the stiffest motion has a period of {period:.3g}"
     if interval * wanted(parameters, "samples_per_period") > period:
         return hit(f"{text}: the first decay of the autocorrelation is lost between samples")
     return clear(text)
 
 
-def thermostat(spec: Spec, _parameters: Parameters) -> Finding:
-    """No thermostat or barostat acts on production, by its definition or by a free line."""
+def thermostat(spec: Spec, parameters: Parameters) -> Finding:
+    """Check that nothing but its integrator acts on velocities, forces or box of production.
+
+    parameters.passive: fixes, or beginnings of their styles, that only look on; any other fix is taken to act.
+    """
     for key in ("thermostat", "barostat"):
         if value(spec, f"stages.produce.definition.{key}") not in (None, "none"):
             return hit(f"stages.produce.definition.{key} is set")
+    passive = tuple(wanted(parameters, "passive"))
     for line in fragments(spec):
         style = line.words[3] if line.words[0] == "fix" and len(line.words) > 3 else ""
-        if line.stage == "produce" and style.startswith(_THERMOSTATS):
-            return hit(f"{line} acts on the velocities whose correlations are measured")
-    return clear("production is NVE: nothing in it sets temperature or pressure")
+        acts = line.words[0] in _CHANGES or (style and not style.startswith(passive))
+        if line.stage == "produce" and acts:
+            return hit(f"{line} acts on the velocities, forces or positions whose fluctuations are measured")
+    return clear("production is NVE: nothing in it sets temperature or pressure, or adds a force")
+
+
+def coupling(spec: Spec, parameters: Parameters) -> Finding:
+    """Check that each thermostat relaxes over parameters.steps time steps at least.
+
+    A faster one decides the velocities itself: what it then holds is no trajectory of the liquid.
+    """
+    known = []
+    for stage in _INTEGRATED:
+        times = [number(spec, f"stages.{stage}.definition.{key}") for key in ("damping", "timestep")]
+        known += [(times[0] / times[1], stage)] if times[0] is not None and times[1] else []
+    if not known:
+        return MissingValueError("stages.equilibrate.definition.damping").finding
+    steps, stage = min(known)
+    text = f"stages.{stage}.definition.damping is {steps:.3g} time steps"
+    return hit(f"{text}, under {parameters['steps']:g}") if steps < wanted(parameters, "steps") else clear(text)
+
+
+def energy_span(spec: Spec, parameters: Parameters) -> Finding:
+    """Check that equilibrate measures its energy over parameters.times relaxation times of its thermostat."""
+    where = "stages.equilibrate.definition"
+    try:
+        lasts = needed(spec, f"{where}.timestep") * needed(spec, f"{where}.steps")
+        damping = needed(spec, f"{where}.damping")
+    except MissingValueError as missing:
+        return missing.finding
+    text = f"equilibrate measures for {lasts:g}, its thermostat relaxes in {damping:g}"
+    return hit(f"{text}: too briefly for the energy") if lasts < wanted(parameters, "times") * damping else clear(text)

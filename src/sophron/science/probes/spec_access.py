@@ -37,10 +37,13 @@ class MissingValueError(Exception):
 
 
 def value(spec: Spec, key: str) -> Any:
-    """Return what lies at a dotted key such as `stages.build.definition.density`, or None."""
+    """Return what lies at a dotted key such as `stages.build.definition.density`, or None (`.0`: first of a list)."""
     here: Any = spec
     for part in key.split("."):
-        here = here.get(part) if isinstance(here, Mapping) else None
+        if isinstance(here, list) and part.isdigit():
+            here = here[int(part)] if int(part) < len(here) else None
+        else:
+            here = here.get(part) if isinstance(here, Mapping) else None
     return here
 
 

@@ -1,0 +1,29 @@
+"""Probe of an imposed flux: swaps that are neither too rare for a mean nor too frequent for a temperature."""
+
+from sophron.interfaces.probe import Finding
+from sophron.science.probes.spec_access import MissingValueError, Parameters, Spec, clear, hit, needed, wanted
+
+_WHERE = "stages.mueller_plathe.definition"
+
+
+def swaps(spec: Spec, parameters: Parameters) -> Finding:
+    """Check swap interval, swaps a block and discarded share of an imposed flux.
+
+    parameters.least_interval: steps between swaps; a_block: swaps in each block; discarded: share of the measured steps
+    (Mueller-Plathe 1997, 10.1063/1.473271).
+    """
+    try:
+        every, block, steps, discarded = (
+            needed(spec, f"{_WHERE}.{key}") for key in ("swap_every", "block_steps", "steps", "discard_steps")
+        )
+    except MissingValueError as missing:
+        return missing.finding
+    text = f"{_WHERE}.swap_every is {every:g}"
+    if every < wanted(parameters, "least_interval"):
+        return hit(f"{text}: hot and cold slab are swapped again before they have a temperature")
+    if block < every * wanted(parameters, "a_block"):
+        return hit(f"{text}, a block has {block:g} steps: {block / every:.2g} swaps a block are no mean flux")
+    if discarded < steps * wanted(parameters, "discarded"):
+        share = f"{discarded:g} steps are discarded before {steps:g} measured ones"
+        return hit(f"{_WHERE}.discard_steps: {share}; the profile is not steady yet")
+    return clear(f"{text}, {block / every:g} swaps a block, and {discarded:g} steps are discarded")

@@ -1,0 +1,27 @@
+"""Twenty errors of a reviewer, each planted in a shipped campaign: all are caught at review, and no sound one is."""
+
+import planted_errors
+import pytest
+
+from sophron.campaign.spec import spec
+from sophron.cli import _probes
+from sophron.records.paths import resource
+
+ERRORS = planted_errors.listed()
+SHIPPED = sorted(resource("campaigns").glob("*/campaign.yaml"))
+
+
+def test_there_are_twenty():
+    assert len({one["error"] for one in ERRORS}) == 20
+
+
+@pytest.mark.parametrize("planted", ERRORS, ids=[one["error"] for one in ERRORS])
+def test_a_planted_error_is_caught(planted, tmp_path):
+    assert planted["caught"] in planted_errors.caught(planted, tmp_path)
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.parent.name)
+def test_no_probe_is_hit_by_a_sound_campaign(path):
+    found = _probes.findings(path.parent, spec.load(path))
+    hits = [pitfall.id for pitfall, finding in found if finding.status == "hit"]
+    assert hits == (["many-body-heat-flux"] if path.parent.name == "sic-conductivity" else [])  # its flaw is its story

@@ -1,0 +1,45 @@
+"""Errors planted in shipped campaigns, and what catches each before anything runs."""
+
+from pathlib import Path
+
+import yaml
+
+from sophron.campaign.spec import criteria_review, spec
+from sophron.cli import _probes
+from sophron.records.errors import UserError
+from sophron.records.paths import resource
+
+LISTED = Path(__file__).parents[1] / "data" / "planted_errors.yaml"
+
+
+def listed():
+    """Return the errors as plain data."""
+    return yaml.safe_load(LISTED.read_text())
+
+
+def caught(planted, folder):
+    """Return what catches an error: ids of pitfalls that are hit, else the sentences that refuse it, as one text."""
+    path = folder / "campaign.yaml"
+    path.write_text(yaml.safe_dump(_planted(planted)))
+    try:
+        made = spec.load(path)
+    except UserError as error:
+        return str(error)
+    hits = [pitfall.id for pitfall, finding in _probes.findings(folder, made) if finding.status == "hit"]
+    return " ".join(hits + criteria_review.closed(made))
+
+
+def _planted(planted):
+    data = yaml.safe_load(resource("campaigns", planted["campaign"], "campaign.yaml").read_text())
+    if "amended" in planted:
+        change = yaml.safe_load(resource("workflow", "agents", "pitfalls", f"{planted['amended']}.yaml").read_text())
+        for name in change["amendment"]["remove_stages"]:
+            del data["stages"][name]
+        data["stages"] |= change["amendment"]["add_stages"]
+    for key, value in planted["set"].items():
+        *above, last = key.split(".")
+        here = data
+        for part in above:
+            here = here[part]
+        here[last] = value
+    return data
