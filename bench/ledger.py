@@ -16,9 +16,8 @@ from statistics import median
 from record import record
 
 from sophron.agents.documents.redact import Redactor
-from sophron.agents.gateway import model_catalogue
 from sophron.agents.gateway.audit import Audit
-from sophron.agents.gateway.gateway import Gateway
+from sophron.agents.gateway.gateway import Gateway, load_catalogue
 from sophron.agents.gateway.ledger import FILE, BudgetError, Cap, Caps, Ledger
 from sophron.interfaces.model_backend import Message, Request, Response, Text, Usage
 
@@ -83,7 +82,7 @@ def replayed(root: Path, calls: int = 500) -> dict[str, float]:
         Request("step", "report", turn, "Be brief.", (Message("user", (Text(f"{turn} " + 4000 * "x"),)),), SCHEMA)
         for turn in range(calls)
     ]
-    catalogue, audit = model_catalogue.load(root), Audit(root, Redactor())
+    catalogue, audit = load_catalogue(root), Audit(root, Redactor())
     response = Response((Text('{"ok": true}' + 2000 * " "),), "end", Usage(1000, 500), "stub", "stub")
     ledger = Ledger(root, UNBOUND)
     for one in asked:

@@ -18,13 +18,11 @@ from pathlib import Path
 
 from record import record
 
-from sophron.agents.documents.errors import AgentError
+from sophron.agents.documents.answers import AgentError
 from sophron.agents.documents.redact import Redactor
-from sophron.agents.gateway import model_catalogue
 from sophron.agents.gateway.audit import Audit, path_of
-from sophron.agents.gateway.gateway import Gateway
+from sophron.agents.gateway.gateway import Catalogue, Gateway, load_catalogue
 from sophron.agents.gateway.ledger import FILE, Cap, Caps, Ledger
-from sophron.agents.gateway.model_catalogue import Catalogue
 from sophron.interfaces.model_backend import Message, Request, Text
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "agents" / "loopback"))
@@ -64,7 +62,7 @@ def closings(root: Path) -> tuple[dict[str, int], Counter[str]]:
 def run(root: Path, peer: Peer, requests: int) -> dict[str, object]:
     """Ask them all; what was lost, and what ledger, audits and service say of it."""
     os.environ |= {"ANTHROPIC_BASE_URL": peer.url, "ANTHROPIC_API_KEY": "loopback-no-real-key"}
-    model = replace(model_catalogue.load(root).get("claude-haiku"), timeout_s=TIMEOUT_S)
+    model = replace(load_catalogue(root).get("claude-haiku"), timeout_s=TIMEOUT_S)
     ledger = Ledger(root, UNBOUND)
     gateway = Gateway(Catalogue((model,)), ledger, Audit(root, Redactor()), sleep=lambda _: None)
     lost = []

@@ -25,7 +25,7 @@ from loopback_peer import Turn
 from mutations import FAMILIES, mutate
 from record import record
 
-from sophron.agents.rule_based import pipeline_author
+from sophron.agents.rule_based import pipeline_agents
 from sophron.debate.pipelines.pipeline import Pipeline
 from sophron.science.host_guest.pipelines import dimer_pipeline
 
@@ -47,7 +47,7 @@ class ScriptedAuthor:
             path = self.root / "results" / "trials" / "review" / str(self.asked - 1) / "outcome.json"
             critique = json.loads(path.read_text())["result"]["critique"] if path.is_file() else {}
             told = {"pipeline": self.last, "critiques": {"post": critique}, "task": {}}
-            self.last = pipeline_author.answer(told)["reply"]
+            self.last = pipeline_agents.author(told)["reply"]
         self.asked += 1
         return Turn(json.dumps({"reply": self.last, "summary": f"Reply {self.asked} of the transcript."}))
 

@@ -10,7 +10,7 @@ import yaml
 
 from sophron import cli
 from sophron.agentbuild import aud, contract, judge, mutation
-from sophron.agents.rule_based import judge_score, judge_screen, optimize
+from sophron.agents.rule_based import judges, optimize
 from sophron.kinds.agent_build import agent_inputs, rehearsal
 from sophron.records.errors import UserError
 from sophron.records.paths import resource
@@ -47,8 +47,8 @@ def judged(run, made):
     card = judge.judge(
         run,
         made.rubric,
-        lambda run: from_json(judge.Screening, judge_screen.answer(agent_inputs.screening(run))),
-        lambda repeat: from_json(judge.Scoring, judge_score.answer(agent_inputs.scoring(run, made, repeat, None))),
+        lambda run: from_json(judge.Screening, judges.screen(agent_inputs.screening(run))),
+        lambda repeat: from_json(judge.Scoring, judges.score(agent_inputs.scoring(run, made, repeat, None))),
     )
     return to_json(card)
 

@@ -4,7 +4,7 @@ import pytest
 import toy
 
 from sophron.agents.documents.answers import AmendAnswer
-from sophron.agents.supervisor import amendment_drafting, design_dialogue
+from sophron.agents.supervisor import design_dialogue, supervisor
 from sophron.campaign.approval import amend
 from sophron.campaign.scaffold import campaign_folder
 from sophron.campaign.spec import amendment_draft
@@ -34,7 +34,7 @@ def offer(campaign, *answers):
         content = {"changes": changes, "rationale": "The error was too large."}
         return None if changes is None else from_json(AmendAnswer, content)
 
-    return amendment_drafting.offer(campaign.root, ask, lambda _: []), told
+    return supervisor.offer(campaign.root, ask, lambda _: []), told
 
 
 def test_a_fault_goes_back_to_the_agent_once(campaign):

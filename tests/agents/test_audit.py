@@ -10,8 +10,8 @@ from urllib.parse import quote
 import pytest
 import stub_models
 
+from sophron.agents.documents.model_request import request_digest, response_data, response_of
 from sophron.agents.documents.redact import MARK, Redactor
-from sophron.agents.documents.request_json import request_digest, response_data, response_of
 from sophron.agents.gateway.audit import Audit, path_of
 from sophron.interfaces.model_backend import Image, Message, ModelError, Response, Text, ToolAnswer, ToolCall, Usage
 
@@ -116,7 +116,7 @@ def test_the_digest_of_a_request_tells_every_part_apart_and_no_machine():
         [
             sys.executable,
             "-c",
-            "import stub_models as s; from sophron.agents.documents.request_json import request_digest as d; print(d(s.request()))",
+            "import stub_models as s; from sophron.agents.documents.model_request import request_digest as d; print(d(s.request()))",
         ],
         env={"PYTHONPATH": str(stub_models.__file__).rpartition("/")[0], "HOME": "/nowhere"},
         capture_output=True,

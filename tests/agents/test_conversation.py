@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from sophron.agents.documents.errors import AgentError
+from sophron.agents.documents.answers import AgentError
 from sophron.agents.step.conversation import converse, parsed
 from sophron.interfaces.model_backend import Message, Request, Response, Text, Tool, ToolAnswer, ToolCall, Usage
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from sophron.agents.documents.errors import AgentError
+from sophron.agents.documents.answers import AgentError
 from sophron.agents.step import agent_step
 from sophron.campaign.planning import agent_definitions
 from sophron.interfaces.model_backend import Response, Text, ToolCall, Usage

@@ -10,12 +10,12 @@ from loopback_anthropic import serve_anthropic
 from loopback_peer import LOST, seeded
 from stub_models import answer, failure, model, request
 
-from sophron.agents.documents.errors import AgentError
+from sophron.agents.documents.answers import AgentError
 from sophron.agents.documents.redact import Redactor
 from sophron.agents.gateway import gateway as module
 from sophron.agents.gateway.audit import Audit, path_of
+from sophron.agents.gateway.gateway import load_catalogue
 from sophron.agents.gateway.ledger import Cap, Caps, Ledger
-from sophron.agents.gateway.model_catalogue import load
 from sophron.interfaces.model_backend import Response, Text, ToolCall, Usage
 
 
@@ -172,7 +172,7 @@ def test_requests_through_the_real_client_under_faults_are_neither_lost_nor_char
         monkeypatch.setenv("ANTHROPIC_BASE_URL", peer.url)
         ledger = Ledger(tmp_path, stub_models.UNBOUND)
         audit = Audit(tmp_path, Redactor())
-        made = module.Gateway(load(tmp_path), ledger, audit, backend="anthropic", sleep=lambda _: None)
+        made = module.Gateway(load_catalogue(tmp_path), ledger, audit, backend="anthropic", sleep=lambda _: None)
         texts = [ask(made, request(f"number {turn}", turn=turn), rank=3).text for turn in range(30)]
         calls = peer.asked("/messages")
     assert texts == ['{"verdict": "yes"}'] * 30

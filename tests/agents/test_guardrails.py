@@ -1,4 +1,4 @@
-from sophron.agents.step import guardrails
+from sophron.agents.step import conversation
 
 CHOICES = {"spec_stage": {"mechanical": {"choices": {"memory_mb": [2000, 4000]}}}}
 
@@ -9,29 +9,36 @@ def debug(action="overlay", overlay=None, kind="mechanical"):
 
 def test_an_explanation_can_never_turn_fail_into_pass():
     inputs = {"verdict": {"stage": "produce", "verdict": "fail"}}
-    assert guardrails.faults("explain", inputs, {"stage": "produce", "verdict": "fail", "explanation": "x"}) == []
-    (fault,) = guardrails.faults("explain", inputs, {"stage": "produce", "verdict": "pass", "explanation": "x"})
+    assert (
+        conversation.guardrail_faults("explain", inputs, {"stage": "produce", "verdict": "fail", "explanation": "x"})
+        == []
+    )
+    (fault,) = conversation.guardrail_faults(
+        "explain", inputs, {"stage": "produce", "verdict": "pass", "explanation": "x"}
+    )
     assert "the verdict says fail" in fault
 
 
 def test_a_mechanical_change_is_one_of_the_signed_choices():
-    assert guardrails.faults("debug", CHOICES, debug(overlay={"key": "memory_mb", "value": 4000})) == []
+    assert conversation.guardrail_faults("debug", CHOICES, debug(overlay={"key": "memory_mb", "value": 4000})) == []
     for overlay in ({"key": "memory_mb", "value": 8000}, {"key": "ranks", "value": 2}):
-        assert "signed choices" in guardrails.faults("debug", CHOICES, debug(overlay=overlay))[0]
+        assert "signed choices" in conversation.guardrail_faults("debug", CHOICES, debug(overlay=overlay))[0]
 
 
 def test_a_definitional_fault_changes_nothing():
     overlay = {"key": "memory_mb", "value": 4000}
     assert any(
         "escalated" in fault
-        for fault in guardrails.faults("debug", CHOICES, debug(overlay=overlay, kind="definitional"))
+        for fault in conversation.guardrail_faults("debug", CHOICES, debug(overlay=overlay, kind="definitional"))
     )
-    assert guardrails.faults("debug", CHOICES, debug("escalate", kind="definitional")) == []
+    assert conversation.guardrail_faults("debug", CHOICES, debug("escalate", kind="definitional")) == []
 
 
 def test_an_overlay_and_the_action_overlay_go_together():
-    assert guardrails.faults("debug", CHOICES, debug("retry", {"key": "memory_mb", "value": 4000}, "transient"))
-    assert guardrails.faults("debug", CHOICES, debug("overlay", None))
+    assert conversation.guardrail_faults(
+        "debug", CHOICES, debug("retry", {"key": "memory_mb", "value": 4000}, "transient")
+    )
+    assert conversation.guardrail_faults("debug", CHOICES, debug("overlay", None))
 
 
 def test_resume_is_checked_against_the_state():
@@ -43,17 +50,17 @@ def test_resume_is_checked_against_the_state():
     ]
     inputs = {"state": {"stages": stages, "running_process": []}}
     good = {"ran": ["build"], "running": ["produce"], "processes": [{"step": "produce-0"}], "next": ["analyse"]}
-    assert guardrails.faults("resume", inputs, good) == []
+    assert conversation.guardrail_faults("resume", inputs, good) == []
     wrongs = ({"ran": ["build", "produce"]}, {"ran": []}, {"running": []}, {"next": ["ghost"]}, {"next": ["build"]})
     for wrong in (*wrongs, {"processes": [{"step": "other"}]}):
-        assert guardrails.faults("resume", inputs, good | wrong), wrong
+        assert conversation.guardrail_faults("resume", inputs, good | wrong), wrong
 
 
 def test_restart_files_are_chosen_among_the_whole_ones():
     files = {name: {"step": "p-0", "file": name} for name in "abc"}
     inputs = {"restarts": [files["a"] | {"valid": False}, files["b"] | {"valid": True}]}
     good = {"kept": [files["b"]], "pruned": [files["a"]], "chosen": {"p-0": {"file": "b"}}}
-    assert guardrails.faults("checkpoint-management", inputs, good) == []
+    assert conversation.guardrail_faults("checkpoint-management", inputs, good) == []
     for wrong in (
         {"chosen": {"p-0": {"file": "a"}}},
         {"chosen": {"p-1": {"file": "b"}}},
@@ -61,15 +68,15 @@ def test_restart_files_are_chosen_among_the_whole_ones():
         {"pruned": [files["b"]]},
         {"kept": []},
     ):
-        assert guardrails.faults("checkpoint-management", inputs, good | wrong), wrong
+        assert conversation.guardrail_faults("checkpoint-management", inputs, good | wrong), wrong
 
 
 def test_a_drafted_spec_must_be_one():
     empty = {"draft": None}
-    assert guardrails.faults("design", {}, empty) == []
-    assert "campaign" in guardrails.faults("design", {}, {"draft": {"kind": "viscosity"}})[0]
+    assert conversation.guardrail_faults("design", {}, empty) == []
+    assert "campaign" in conversation.guardrail_faults("design", {}, {"draft": {"kind": "viscosity"}})[0]
 
 
 def test_a_summary_is_one_line():
-    assert guardrails.summary({"diagnosis": "two\nlines", "reason": "other"}) == "two lines"
-    assert len(guardrails.summary({"text": "x" * 1000})) == guardrails.LONGEST_SUMMARY
+    assert conversation.summary({"diagnosis": "two\nlines", "reason": "other"}) == "two lines"
+    assert len(conversation.summary({"text": "x" * 1000})) == conversation.LONGEST_SUMMARY

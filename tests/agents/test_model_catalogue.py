@@ -2,7 +2,7 @@
 
 import pytest
 
-from sophron.agents.gateway import model_catalogue
+from sophron.agents.gateway import gateway
 from sophron.interfaces.model_backend import Usage
 from sophron.records.errors import UserError
 
@@ -10,11 +10,11 @@ from sophron.records.errors import UserError
 def own(root, text):
     (root / "config").mkdir()
     (root / "config" / "models.yaml").write_text(text)
-    return model_catalogue.load(root)
+    return gateway.load_catalogue(root)
 
 
 def test_the_shipped_models_have_prices_contexts_and_variables_for_their_keys(tmp_path):
-    catalogue = model_catalogue.load(tmp_path)
+    catalogue = gateway.load_catalogue(tmp_path)
     opus = catalogue.get("claude-opus")
     assert (opus.provider, opus.rank, opus.key_env) == ("anthropic", 1, "ANTHROPIC_API_KEY")
     assert opus.dollars(Usage(1_000_000, 100_000)) == pytest.approx(6.0)
@@ -25,7 +25,7 @@ def test_the_shipped_models_have_prices_contexts_and_variables_for_their_keys(tm
 
 
 def test_candidates_have_the_same_rank_and_a_role_and_no_stand_in_is_among_them(tmp_path):
-    catalogue = model_catalogue.load(tmp_path)
+    catalogue = gateway.load_catalogue(tmp_path)
     assert [model.handle for model in catalogue.candidates(1, "control")] == ["claude-opus"]
     assert [model.handle for model in catalogue.candidates(3, "work")] == ["claude-haiku", "gpt-mini", "local"]
     assert [model.handle for model in catalogue.candidates(3, "control")] == ["claude-haiku"]
@@ -34,11 +34,11 @@ def test_candidates_have_the_same_rank_and_a_role_and_no_stand_in_is_among_them(
 @pytest.mark.parametrize("provider", ["heuristic", "replay", "mailbox"])
 @pytest.mark.parametrize("rank", [1, 2, 3])
 def test_a_named_provider_stands_in_for_every_weaker_rank(tmp_path, provider, rank):
-    assert [model.handle for model in model_catalogue.load(tmp_path).candidates(rank, "work", provider)] == [provider]
+    assert [model.handle for model in gateway.load_catalogue(tmp_path).candidates(rank, "work", provider)] == [provider]
 
 
 def test_a_weaker_model_never_stands_in_for_a_stronger_one(tmp_path):
-    assert model_catalogue.load(tmp_path).candidates(1, "work", "openai") == []
+    assert gateway.load_catalogue(tmp_path).candidates(1, "work", "openai") == []
 
 
 def test_a_campaign_changes_single_keys_and_adds_models_and_its_own_come_first(tmp_path):
@@ -67,4 +67,4 @@ def test_a_faulty_entry_is_one_sentence_with_file_and_key(tmp_path, text, senten
 
 def test_an_unknown_handle_is_refused_with_the_nearest(tmp_path):
     with pytest.raises(UserError, match='no model "claude-opos"; did you mean "claude-opus"'):
-        model_catalogue.load(tmp_path).get("claude-opos")
+        gateway.load_catalogue(tmp_path).get("claude-opos")

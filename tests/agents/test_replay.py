@@ -7,9 +7,9 @@ import pytest
 import stub_models
 from stub_models import answer, failure, model, request
 
-from sophron.agents.documents.errors import AgentError
+from sophron.agents.documents.answers import AgentError
 from sophron.agents.documents.redact import Redactor
-from sophron.agents.gateway import model_catalogue
+from sophron.agents.gateway import gateway
 from sophron.agents.gateway.audit import Audit, path_of
 from sophron.agents.gateway.backends.replay import Replay
 from sophron.agents.gateway.gateway import Gateway
@@ -32,7 +32,7 @@ def record(root, monkeypatch, script, *requests):
 
 def replay(root, monkeypatch, *requests, rank=2):
     monkeypatch.setattr(entry_points, "load", lambda group, name: {"replay": Replay}[name])
-    made = Gateway(model_catalogue.load(root), Ledger(root, NOTHING), Audit(root, Redactor()), backend="replay")
+    made = Gateway(gateway.load_catalogue(root), Ledger(root, NOTHING), Audit(root, Redactor()), backend="replay")
     return [made.ask(one, rank=rank, role="control") for one in requests]
 
 

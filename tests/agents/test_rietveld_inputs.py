@@ -10,8 +10,8 @@ import pytest
 from loopback_anthropic import serve_anthropic
 from loopback_peer import Turn
 
-from sophron.agents.documents import prompt
-from sophron.agents.documents.errors import AgentError
+from sophron.agents.documents import model_request
+from sophron.agents.documents.answers import AgentError
 from sophron.agents.step import agent_step, step_wiring
 from sophron.agents.step.agent_step import AgentStep
 from sophron.campaign.approval import amendment_journal
@@ -171,7 +171,7 @@ def test_an_answer_without_a_model_is_a_failure(work, monkeypatch):
 
 
 def test_the_sample_is_for_the_tools_and_not_told(work):
-    asked = prompt.request(work.agent, work.step, work.inputs)
+    asked = model_request.request(work.agent, work.step, work.inputs)
     text = "".join(part.text for part in asked.messages[0].parts)
     assert "(a file: your tools have it as `sample`)" in text
     assert "two_theta_deg" not in text

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sophron.agents.documents import prompt
+from sophron.agents.documents import model_request
 from sophron.agents.step import agent_inputs, step_wiring
 from sophron.agents.step.agent_step import AgentStep
 from sophron.campaign.planning import agent_definitions
@@ -85,7 +85,7 @@ def test_a_definition_brings_its_folders_programs_and_servers(step):
 
 
 def test_the_prompt_names_the_folder_and_its_content_is_not_part_of_the_inputs(step):
-    asked = prompt.request(step.agent, step.step, step.inputs)
+    asked = model_request.request(step.agent, step.step, step.inputs)
     assert "your tools read it as `results/...`" in "".join(part.text for part in asked.messages[0].parts)
     assert "alpha" not in str(asked)
     before = step.input_digests

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from sophron.agents.documents.errors import AgentError
+from sophron.agents.documents.answers import AgentError
 from sophron.agents.step import agent_step
 
 

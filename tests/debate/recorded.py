@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 from sophron.agents.gateway import ledger
-from sophron.agents.rule_based import experts, pipeline_author
+from sophron.agents.rule_based import experts, pipeline_agents
 from sophron.campaign.execution import outcome_store
 from sophron.campaign.scaffold import campaign_folder
 from sophron.campaign.spec import spec
@@ -97,7 +97,7 @@ def panel(made, analysed):
 def revised(made, critique):
     """The author's next pipeline, by its rule of thumb."""
     told = {"pipeline": made.reply, "critiques": {"post": critique}, "task": {"most_windows": 18}}
-    return Pipeline.parse(pipeline_author.answer(told)["reply"])
+    return Pipeline.parse(pipeline_agents.author(told)["reply"])
 
 
 def trial(root, loaded, number, made, analysed):

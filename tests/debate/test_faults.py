@@ -7,7 +7,7 @@ import ast
 
 import pytest
 
-from sophron.agents.rule_based import experts, pipeline_author, pipeline_engineer
+from sophron.agents.rule_based import experts, pipeline_agents
 from sophron.agents.tools import literature
 from sophron.debate.panel.votes import Vote
 from sophron.debate.pipelines.edits import mechanical_edits
@@ -74,10 +74,10 @@ def test_the_panel_finds_the_stage_and_its_one_line_edit_undoes_the_fault(produc
     assert votes["analysis"].edit.file == file
     critique = {"rounds": [{name: to_json(vote) for name, vote in votes.items()}], "focus": "analysis"}
     told = {"pipeline": made.reply, "critiques": {"post": critique}, "task": {}}
-    mended = Pipeline.parse(pipeline_author.answer(told)["reply"])
+    mended = Pipeline.parse(pipeline_agents.author(told)["reply"])
     assert mended.files == sound().files
     told = {"pipeline": made.reply, "critiques": {"post": None, "single": {"guest": critique}}, "task": {}}
-    assert Pipeline.parse(pipeline_author.answer(told)["reply"]) == mended
+    assert Pipeline.parse(pipeline_agents.author(told)["reply"]) == mended
     changed = [
         (one, other)
         for name in made.files
@@ -107,7 +107,7 @@ def test_what_does_not_run_is_mended_by_mechanical_edits_or_given_up(tmp_path, s
     _, crashed = dimers.stage(made, number, tmp_path, earlier=earlier, window=window)
     assert not crashed.completed
     said = f"{crashed.result.failure.sentence}\n{crashed.measured.stderr_tail}"
-    answer = pipeline_engineer.answer({"pipeline": made.reply, "failure": {"file": file, "said": said}})
+    answer = pipeline_agents.engineer({"pipeline": made.reply, "failure": {"file": file, "said": said}})
     if answer["action"] == "give_up":
         assert not answer["edits"]
         return
@@ -128,7 +128,7 @@ def test_most_of_what_does_not_run_can_be_mended():
     """So that the test above cannot pass by giving up."""
     said = {"np": "name 'np' is not defined", "Path": "name 'Path' is not defined"}
     for name, sentence in said.items():
-        answer = pipeline_engineer.answer(
+        answer = pipeline_agents.engineer(
             {"pipeline": sound().reply, "failure": {"file": "03_production.py", "said": sentence}}
         )
         assert answer["action"] == "edit", name
@@ -144,7 +144,7 @@ def test_too_few_windows_call_for_more_and_not_for_an_edit_of_the_analysis(produ
     assert votes["analysis"].label == "uncertain"
     for most, windows in ((100, 12), (10, 10), (8, 8)):
         told = {"critiques": {"post": {"focus": "production", "rounds": []}}, "task": {"most_windows": most}}
-        answer = pipeline_author.answer({"pipeline": sound().reply, **told})
+        answer = pipeline_agents.author({"pipeline": sound().reply, **told})
         assert Pipeline.parse(answer["reply"]).windows == windows
 
 

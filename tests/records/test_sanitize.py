@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sophron.agents.rule_based import input_checks
-from sophron.agents.tools import crossref
+from sophron.agents.tools import literature_web
 from sophron.campaign.planning import plan_documents
 from sophron.campaign.rendering import formatting, html
 from sophron.campaign.state import progress_log
@@ -99,7 +99,7 @@ ONE_LINE = {
 MANY_LINES = {
     "lines": lambda raw: "\n".join(sanitize.lines(raw)),
     "escape_lines": lambda raw: sanitize.escape_lines(raw, 100),
-    "literature": lambda raw: crossref._text(raw, 100),
+    "literature": lambda raw: literature_web._text(raw, 100),
 }
 
 

@@ -2,9 +2,8 @@
 
 from sophron.agents.documents.redact import Redactor
 from sophron.agents.gateway.audit import Audit
-from sophron.agents.gateway.gateway import Gateway
+from sophron.agents.gateway.gateway import Catalogue, Gateway
 from sophron.agents.gateway.ledger import Cap, Caps, Ledger
-from sophron.agents.gateway.model_catalogue import Catalogue
 from sophron.interfaces.model_backend import Message, Model, ModelBackend, ModelError, Request, Response, Text, Usage
 from sophron.records import entry_points
 

@@ -7,7 +7,7 @@ import toy
 from loopback_anthropic import serve_anthropic
 from loopback_peer import Turn, queue
 
-from sophron.agents.step import availability
+from sophron.agents.step import step_wiring
 from sophron.cli import _status
 
 pytest.importorskip("anthropic")
@@ -74,7 +74,7 @@ def test_a_key_and_an_address_are_looked_for_before_the_first_step(asking, monke
     assert toy.cli.main(["run", str(asking.root)]) == 2
     assert "nothing answers at 127.0.0.1, the address in ANTHROPIC_BASE_URL" in capsys.readouterr().err
     monkeypatch.setenv("SOPHRON_AGENTS", "heuristic")
-    availability.require(asking.root)
+    step_wiring.require_models(asking.root)
 
 
 def _check_spent(campaign, capsys):

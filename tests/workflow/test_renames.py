@@ -11,9 +11,9 @@ import pytest
 import toy
 
 from sophron import cli
-from sophron.agents.documents.prompt import INTRODUCTION
+from sophron.agents.documents.model_request import INTRODUCTION
 from sophron.agents.gateway.backends.replay import Replay
-from sophron.agents.gateway.model_catalogue import load as catalogue
+from sophron.agents.gateway.gateway import load_catalogue as catalogue
 from sophron.campaign.approval import approve
 from sophron.campaign.execution import outcome_store
 from sophron.campaign.planning import agent_definitions, agent_rules

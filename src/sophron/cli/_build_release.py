@@ -100,11 +100,11 @@ def _retune(args: argparse.Namespace) -> int:
     """The campaign is made, and nothing runs before a person signed it; once it has come to its end, it is an entry."""
     from sophron.agentbuild import contract
     from sophron.agentbuild.release import trail
-    from sophron.agents.gateway import model_catalogue
+    from sophron.agents.gateway import gateway
     from sophron.campaign.spec.spec import SPEC_NAME
     from sophron.kinds.agent_build import retune
 
-    model = model_catalogue.load(args.folder).get(args.model)
+    model = gateway.load_catalogue(args.folder).get(args.model)
     agent = {"backend": model.provider, "model": model.handle}
     before = trail.load(args.folder)
     handles = retune.handles_with(before, agent)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sophron.agents.gateway import spending
+from sophron.agents.gateway import ledger
 from sophron.campaign.state import projector as states
 from sophron.campaign.state import time_left
 from sophron.campaign.state.model import Record, fresh
@@ -74,7 +74,7 @@ def look(root: Path, state: Record, *, whole: bool = True) -> Record:
     driver: fate of the Snakemake process ("running", "lost", "elsewhere"; None where it ended). steps: the running
     ones, each with its fate and progress. edited: campaign.yaml is not the recorded spec. stale: stage -> finished
     steps whose outcome was made for another definition than campaign.yaml has, unless that is the signed file. models:
-    what calls of language models took and may take, as `spending.beside_the_caps` has it. eta: time left; waiting_for:
+    what calls of language models took and may take, as `ledger.beside_the_caps` has it. eta: time left; waiting_for:
     whom.
     """
     steps = [_look_at(root, stage, entry) for stage, entry in _running(state)]
@@ -89,7 +89,7 @@ def look(root: Path, state: Record, *, whole: bool = True) -> Record:
         "waiting_for": list(_waiting_for(root, state, driver, edited=edited)),
         "edited": edited,
         "stale": _stale(root, current) if current and whole else {},
-        "models": spending.beside_the_caps(root),
+        "models": ledger.beside_the_caps(root),
         "next": _with_what_lacks(root, _advice(state, driver, [step["state"] for step in steps], edited=edited)),
     }
 

@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Iterator
 
-from sophron.agents.gateway import spending
+from sophron.agents.gateway import ledger
 from sophron.campaign.state.model import Record, cut_short
 from sophron.campaign.state.progress_log import plain
 from sophron.records import SPEC_NAME
@@ -22,7 +22,7 @@ def page(state: Record, live: Record) -> list[str]:
     if live["driver"] == "running":
         lines.append(f"Time left: {time_left_text(live['eta'])}")
     if live["models"]:
-        lines.append(spending.sentence(live["models"]))
+        lines.append(ledger.spending_sentence(live["models"]))
     if state["stages"]:
         lines += ["", _stage_table(state["stages"])]
     lines += _section("Running", [_step_line(step) for step in live["steps"]])

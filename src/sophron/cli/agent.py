@@ -21,7 +21,7 @@ examples:
   sophron agent reask caveats my-melt       set its answer aside; the next snakemake asks again
 """
 BACKEND_VARIABLE = "SOPHRON_AGENTS"
-"""The same as in `agents/step/availability.py`, which costs too much to import here."""
+"""The same as in `agents/step/step_wiring.py`, which costs too much to import here."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -152,21 +152,23 @@ def _reask(args: argparse.Namespace) -> int:
 
 def _ask(args: argparse.Namespace) -> int:
     """One step of an agent that makes a spec or speaks about one before it is signed."""
-    from sophron.agents.step import agent_inputs, unapproved_step
+    from sophron.agents.step import agent_inputs, step_wiring
     from sophron.agents.supervisor import design_dialogue
 
     root = args.campaign.absolute()
     inputs = design_dialogue.inputs(root) if args.name == "design" else agent_inputs.for_plan(root)
     step = f"design-{len(design_dialogue.turns(root)) + 1}" if args.name == "design" else "plan"
     override = args.agents or os.environ.get(BACKEND_VARIABLE)
-    unapproved_step.run(root, args.name, inputs, step_name=step, answer=Path.cwd() / args.answer, override=override)
+    step_wiring.run_unapproved(
+        root, args.name, inputs, step_name=step, answer=Path.cwd() / args.answer, override=override
+    )
     _step.finish_log(args, f"{step}: {args.answer}")
     return 0
 
 
 def _run(args: argparse.Namespace) -> int:
     """One agent step. What its agent is told is gathered from results and records; it decides nothing."""
-    from sophron.agents.documents.errors import AgentError
+    from sophron.agents.documents.answers import AgentError
     from sophron.agents.step import agent_inputs, agent_step, step_wiring
     from sophron.campaign.planning import agent_definitions, agent_rules
     from sophron.campaign.spec.spec import load_signed

@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the answer of a finished campaign."""
-    from sophron.agents.gateway import spending
+    from sophron.agents.gateway import ledger
     from sophron.campaign.execution import outcome_store
     from sophron.campaign.report import report
     from sophron.campaign.spec.spec import SPEC_NAME, load
@@ -30,8 +30,8 @@ def run(args: argparse.Namespace) -> int:
     print("\n".join(_lines(gathered)))
     if lack := outcome_store.without_caveats(root):
         print(lack)
-    if cost := spending.beside_the_caps(root):
-        print(spending.sentence(cost))
+    if cost := ledger.beside_the_caps(root):
+        print(ledger.spending_sentence(cost))
     return 0
 
 

@@ -82,7 +82,7 @@ def _ask(prompt: str) -> str:
 
 
 def _turn(root: Path, agents: str | None) -> Mapping[str, Any]:
-    from sophron.agents.step import unapproved_step
+    from sophron.agents.step import step_wiring
     from sophron.agents.supervisor import design_dialogue
     from sophron.records import documents
 
@@ -90,7 +90,7 @@ def _turn(root: Path, agents: str | None) -> Mapping[str, Any]:
     target = design_dialogue.answer_path(root, number)
     override = _backend(root, agents)
     inputs, name = design_dialogue.inputs(root), f"design-{number}"
-    unapproved_step.run(root, "design", inputs, step_name=name, answer=target, override=override)
+    step_wiring.run_unapproved(root, "design", inputs, step_name=name, answer=target, override=override)
     answer: Mapping[str, Any] = documents.load_json(target)["answer"]
     return answer
 
@@ -107,19 +107,19 @@ def _open_question(root: Path) -> Mapping[str, Any] | None:
 
 def _backend(root: Path, agents: str | None) -> str | None:
     """Who leads: the one named now, the one that campaign.yaml names, or who led so far."""
-    from sophron.agents.step import unapproved_step
+    from sophron.agents.step import step_wiring
     from sophron.agents.supervisor import design_dialogue
     from sophron.cli.agent import BACKEND_VARIABLE
 
     named = agents or os.environ.get(BACKEND_VARIABLE)
-    return named or (None if "agents" in unapproved_step.whom(root, None)[0] else design_dialogue.leader(root))
+    return named or (None if "agents" in step_wiring.unapproved_models(root, None)[0] else design_dialogue.leader(root))
 
 
 def _leaders(root: Path, agents: str | None) -> Mapping[str, Any] | None:
     """Who answers for the agents of the draft, unless it says so itself: whoever leads, if that is a language model."""
-    from sophron.agents.step import unapproved_step
+    from sophron.agents.step import step_wiring
 
-    return unapproved_step.whom(root, _backend(root, agents))[0].get("agents")
+    return step_wiring.unapproved_models(root, _backend(root, agents))[0].get("agents")
 
 
 def _announce(root: Path, override: str | None, *, back: bool) -> None:
@@ -128,13 +128,13 @@ def _announce(root: Path, override: str | None, *, back: bool) -> None:
     back: whether its draft goes back to it; else an answer that is there is used again.
     """
     from sophron.agents.gateway import ledger
-    from sophron.agents.step import unapproved_step
+    from sophron.agents.step import step_wiring
     from sophron.agents.supervisor import design_dialogue
     from sophron.campaign.planning import agent_definitions
 
     if design_dialogue.answer_path(root, len(design_dialogue.turns(root)) + 1).is_file() and not back:
         return
-    data, instead = unapproved_step.whom(root, override)
+    data, instead = step_wiring.unapproved_models(root, override)
     backend = instead or agent_definitions.chosen(data, "design")["backend"]
     if backend in ("heuristic", "replay"):
         return

@@ -31,7 +31,7 @@ def _caveats(path: Path, digest: str) -> dict[str, Any]:
 
 def run(args: argparse.Namespace) -> int:
     """Write both from results and records; refused if they are not those of the signed spec."""
-    from sophron.agents.gateway import spending
+    from sophron.agents.gateway import ledger
     from sophron.campaign.report import crate, report, report_page
     from sophron.campaign.spec.spec import load_signed
     from sophron.records import approvals
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     gathered = report.collect(root, spec, approval)
     caveats = _caveats(args.caveats, str(approval.record.agents["caveats"]))
     sections = _step.function(spec.kind.report)(gathered) if spec.kind.report else ()
-    write_text(args.html, report_page.render(gathered, caveats, sections, spending.spent(root)))
+    write_text(args.html, report_page.render(gathered, caveats, sections, ledger.spent(root)))
     write_json(args.crate, crate.metadata(gathered, args.crate.absolute().parent, args.html.absolute()))
     _step.finish_log(args, f"report of {spec.campaign}, version {spec.version}: {args.html}")
     return 0

@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Show them, or move what an answer prunes. Nothing is deleted."""
     from sophron.agents.memory import restart_files
-    from sophron.agents.step import guardrails
+    from sophron.agents.step import conversation
     from sophron.campaign.execution import campaign_lock
     from sophron.records import documents
     from sophron.records.errors import UserError
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     # A running step may have written others since: the answer must still fit what is there.
     with campaign_lock.signing(root):
         inputs = {"restarts": restart_files.listed(root)}
-        faults = guardrails.faults("checkpoint-management", inputs, document["answer"])
+        faults = conversation.guardrail_faults("checkpoint-management", inputs, document["answer"])
         if document["agent"] != "checkpoint-management" or faults:
             reason = faults[0] if faults else f"it is an answer of {document['agent']}"
             raise UserError(f"{args.apply}: does not fit the restart files that are there ({reason}); ask again")

@@ -44,13 +44,13 @@ def run(args: argparse.Namespace) -> int:
         return 0
     from dataclasses import replace
 
-    from sophron.agents.step import availability
+    from sophron.agents.step import step_wiring
     from sophron.campaign.review import review, review_page, review_text
     from sophron.cli import _probes
     from sophron.records.files import write_text
 
     looked = review.collect(root, snakefile, (lambda _: []) if args.no_probes else _probes.of(root))
-    looked = replace(looked, lacking=availability.lacking(root, looked.spec))
+    looked = replace(looked, lacking=step_wiring.lacking_models(root, looked.spec))
     page = args.html or root / PAGE_NAME
     write_text(page, review_page.render(looked))
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ

@@ -3,10 +3,10 @@
 Lowest layer of the house: `science` and `campaign`, which know neither each other, both build on it.
 """
 
+__all__ = ["engine", "kind", "model_backend", "probe", "rietveld", "rule_based_agent", "sandbox"]
+
 from collections.abc import Mapping
 from typing import Any
-
-__all__ = ["engine", "kind", "model_backend", "probe", "rietveld", "rule_based_agent", "sandbox"]
 
 JsonObject = Mapping[str, Any]
 """A JSON object that is passed on and not read here: a definition, the result of a kind, an answer of an agent.

@@ -2,13 +2,12 @@
 
 import pytest
 
-from sophron.agents.documents.errors import AgentError
+from sophron.agents.documents.answers import AgentError
 from sophron.agents.documents.redact import Redactor
-from sophron.agents.gateway import model_catalogue
 from sophron.agents.gateway.audit import Audit
 from sophron.agents.gateway.backends.replay import Replay
 from sophron.agents.gateway.backends.rule_based_backend import Heuristic
-from sophron.agents.gateway.gateway import Gateway
+from sophron.agents.gateway.gateway import Gateway, load_catalogue
 from sophron.agents.gateway.ledger import Cap, Caps, Ledger
 from sophron.agents.step.conversation import converse
 from sophron.interfaces.model_backend import Message, Request, Text, Tool, ToolAnswer
@@ -51,7 +50,7 @@ def _registered(tmp_path, monkeypatch):
 
 
 def asker(root, backend="heuristic"):
-    gateway = Gateway(model_catalogue.load(root), Ledger(root, NOTHING), Audit(root, Redactor()), backend=backend)
+    gateway = Gateway(load_catalogue(root), Ledger(root, NOTHING), Audit(root, Redactor()), backend=backend)
     return lambda request: gateway.ask(request, rank=1, role="work")
 
 

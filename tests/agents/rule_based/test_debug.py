@@ -3,8 +3,7 @@
 import pytest
 from agent_inputs import fitting, judged, stage_block, verdict
 
-from sophron.agents.rule_based import failure_table
-from sophron.agents.rule_based.debug import answer
+from sophron.agents.rule_based.debug import CLASSES, answer, installed
 from sophron.records import documents
 from sophron.records.paths import resource
 
@@ -163,9 +162,9 @@ def test_a_table_of_ones_own_replaces_the_installed_one():
 
 def test_the_installed_table_is_valid():
     documents.validate(documents.load_yaml(resource("workflow", "agents", "failures.yaml")), "failures")
-    table = failure_table.installed()
+    table = installed()
     assert len({known.id for known in table}) == len(table) >= 15
-    assert {known.kind for known in table} == set(failure_table.CLASSES)
+    assert {known.kind for known in table} == set(CLASSES)
 
 
 @pytest.mark.parametrize(

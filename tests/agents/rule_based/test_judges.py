@@ -3,7 +3,7 @@
 import pytest
 from agent_inputs import fitting
 
-from sophron.agents.rule_based import judge_score, judge_screen
+from sophron.agents.rule_based import judges
 
 REPORT = {
     "converged": True,
@@ -24,14 +24,14 @@ CALLS = [
 
 
 def screened(report, failure=""):
-    return fitting(judge_screen.answer({"run": {"failure": failure}, "report": report}), "judge-screen")
+    return fitting(judges.screen({"run": {"failure": failure}, "report": report}), "judge-screen")
 
 
 def scored(report=REPORT, calls=CALLS, computed=None, codes=("D4", "D5", "D6", "T3", "T5")):
     dimensions = [{"code": code, "threshold": 2} for code in codes]
     rubric = {"scale": {"lowest": 1, "highest": 5}, "dimensions": dimensions}
     told = {"rubric": rubric, "report": report, "calls": calls, "computed": computed or {}}
-    answer = fitting(judge_score.answer(told), "judge-score")
+    answer = fitting(judges.score(told), "judge-score")
     return {one["code"]: one["score"] for one in answer["scores"]}
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from agent_inputs import fitting
 
-from sophron.agents.rule_based import optimize, optimize_recipe
-from sophron.agents.rule_based.optimize_recipe import Fault, edited
+from sophron.agents.rule_based import optimize
+from sophron.agents.rule_based.optimize import Fault, edited
 from sophron.records import documents
 from sophron.records.strict_yaml import parse
 from sophron.records.typed_json import from_json
@@ -137,11 +137,11 @@ def test_an_order_that_was_wrong_is_put_right():
 
 def test_every_edit_gives_a_recipe_that_fits_its_schema():
     recipe = after({}, {"freed_short": [{"group": "cell"}], "plots_absent": [{}], "failure_kept": [{}]})
-    for code in optimize_recipe.EDITS:
+    for code in optimize.EDITS:
         after(recipe, {code: [{"group": "cell", "counts": 1e5, "wanted": 2, "code": code, "case": "a"}]}, {"a": 1e5})
 
 
 def test_nothing_of_a_sample_stands_in_the_rule():
-    text = "".join(map(inspect.getsource, (optimize, optimize_recipe))).casefold()
+    text = "".join(map(inspect.getsource, (optimize, optimize))).casefold()
     for name in ("llzo", "fap", "apatite", "pbso4", "sulphate", "la2zr2o7", "garnet", "12.9"):
         assert name not in text

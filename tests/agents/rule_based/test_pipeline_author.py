@@ -2,14 +2,14 @@
 
 import pytest
 
-from sophron.agents.rule_based import pipeline_author
+from sophron.agents.rule_based import pipeline_agents
 from sophron.science.host_guest.pipelines import complex_pipeline, dimer_pipeline
 
 WIDE = {"critiques": {"post": {"focus": "production"}}}
 
 
 def first(**task):
-    return pipeline_author.answer({"task": {"form": "molecules", "most_windows": 48} | task})
+    return pipeline_agents.author({"task": {"form": "molecules", "most_windows": 48} | task})
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,6 @@ def test_it_says_which_reference_pipeline_there_is_not():
 @pytest.mark.parametrize(("steps", "most", "wanted"), [(11, 48, 16), (44, 48, 48)])
 def test_more_windows_up_to_what_is_signed(steps, most, wanted):
     draft = complex_pipeline.replica_exchange() if steps == 11 else complex_pipeline.apr()
-    said = pipeline_author.answer({"task": {"most_windows": most}, "pipeline": draft, **WIDE})
+    said = pipeline_agents.author({"task": {"most_windows": most}, "pipeline": draft, **WIDE})
     assert f"03_production.py windows={wanted}\n" in said["reply"]
     assert said["summary"] == f"{wanted} windows instead of {steps}."

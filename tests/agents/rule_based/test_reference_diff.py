@@ -2,7 +2,7 @@
 
 import pytest
 
-from sophron.agents.rule_based.reference_diff import restored, source
+from sophron.agents.rule_based.pipeline_agents import restored, source
 from sophron.science.host_guest.pipelines import dimer_pipeline
 
 FILE = "04_analysis.py"

@@ -10,10 +10,9 @@ from loopback_peer import Turn, queue
 
 from sophron.agents.step import step_wiring
 from sophron.agents.step.agent_step import AgentStep
-from sophron.agents.tools import crossref, literature_web
-from sophron.agents.tools.crossref import Service
+from sophron.agents.tools import literature_web
 from sophron.agents.tools.literature import CitedWork
-from sophron.agents.tools.literature_web import Web
+from sophron.agents.tools.literature_web import Service, Web
 from sophron.agents.tools.toolbox import Toolbox
 from sophron.campaign.planning import agent_definitions
 from sophron.interfaces.model_backend import ToolCall
@@ -68,7 +67,7 @@ def ask(box, query):
 def test_a_work_is_found_and_the_question_is_polite(root):
     with serve_crossref() as server:
         configure(root, url=server.url, mailto="someone@example.org")
-        web = Web(root / "web.jsonl", crossref.service())
+        web = Web(root / "web.jsonl", literature_web.service())
         text, failed = ask(Toolbox(root, {}, Bubblewrap(), ["literature_web"], web=web), "multistate  Bennett")
     assert not failed
     assert text.splitlines()[1] == (
@@ -125,11 +124,11 @@ def test_it_waits_as_long_as_the_service_asks(root):
 
 @pytest.mark.parametrize("fault", ["timeout", "trickle"])
 def test_a_service_that_never_ends_is_left_in_time(root, monkeypatch, fault):
-    monkeypatch.setattr(crossref, "TIMEOUT_S", 0.2)
+    monkeypatch.setattr(literature_web, "TIMEOUT_S", 0.2)
     with serve_crossref(script=queue(then=Turn(fault=fault))) as server:
         _, box, _ = searches(root, server.url)
         assert "cannot be reached" in ask(box, "overlap")[0]
-        assert len(server.seen) == crossref.PAUSES.attempts
+        assert len(server.seen) == literature_web.PAUSES.attempts
 
 
 def test_nobody_there_is_a_sentence(root):
@@ -244,7 +243,7 @@ def test_another_host_than_the_granted_ones_is_not_asked(root, hosts):
 
 
 def test_without_a_configuration_the_host_is_crossrefs_own(root):
-    assert crossref.service() == Service("https://api.crossref.org")
+    assert literature_web.service() == Service("https://api.crossref.org")
     with pytest.raises(UserError, match=r"does not name api\.crossref\.org"):
         step_wiring.web(root, "reading", agent_definitions.find(root, "reader"), {})
 
@@ -279,7 +278,7 @@ def test_an_agent_without_the_tool_cannot_call_it(root):
 def test_a_configuration_of_another_form_is_refused(root, keys):
     configure(root, **keys)
     with pytest.raises(UserError, match=r"crossref\.yaml"):
-        crossref.service()
+        literature_web.service()
 
 
 def test_a_replay_needs_neither_grant_nor_network(root, monkeypatch):

@@ -20,7 +20,7 @@ from sophron.agentbuild.release import message_inputs
 from sophron.agentbuild.release.message_inputs import Given
 from sophron.agentbuild.release.package import MODELS, Package
 from sophron.agentbuild.release.packaged_agent import ITSELF
-from sophron.agents.documents.errors import AgentError
+from sophron.agents.documents.answers import AgentError
 from sophron.agents.step import agent_step, step_wiring
 from sophron.campaign.planning import agent_definitions
 from sophron.records import clock, documents

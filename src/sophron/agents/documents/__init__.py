@@ -1,3 +1,3 @@
 """Documents of agents: definitions as prompts, requests as JSON, typed failures, and secrets taken out."""
 
-__all__ = ["answers", "errors", "prompt", "redact", "request_json"]
+__all__ = ["answers", "model_request", "redact"]

@@ -1,10 +1,35 @@
-"""Answers of agents that code reads, as types: each has the fields that are read of the schema of its agent."""
+"""Answers of agents as types, each with the fields that code reads, and the error in place of an answer."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from sophron.interfaces import JsonObject
 from sophron.records.typed_json import left_out
+
+Kind = Literal[
+    "budget",  # no model was left whose reservation fits every cap
+    "unavailable",  # no model of the rank gave an answer
+    "invalid_answer",  # there was an answer, and it does not fit its schema
+    "refusal",  # the model declined
+    "too_long",  # the request does not fit a model, or the answer was cut
+    "tool",  # the model kept asking for tools
+    "absent",  # a replay or a mailbox has no answer
+]
+
+
+OWN: frozenset[Kind] = frozenset({"invalid_answer", "refusal", "too_long", "tool"})
+"""Kinds that say something about the agent; the others say that it was not asked, and another time it may be."""
+
+
+class AgentError(Exception):
+    """An agent gave no usable answer. kind: for programs; reason: one sentence for people."""
+
+    def __init__(self, kind: Kind, reason: str) -> None:
+        super().__init__(reason)
+        self.kind = kind
+        self.reason = reason
+
 
 REMOVED = object()
 """In place of a value: the key is removed."""

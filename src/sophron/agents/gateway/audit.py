@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from sophron.agents.documents.model_request import by_digest, request_digest, response_data
 from sophron.agents.documents.redact import Redactor
-from sophron.agents.documents.request_json import by_digest, request_digest, response_data
 from sophron.campaign.execution import outcome_store
 from sophron.interfaces import JsonObject
 from sophron.interfaces.model_backend import Model, ModelError, Request, Response

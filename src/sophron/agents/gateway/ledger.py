@@ -18,7 +18,7 @@ from pathlib import Path
 
 from sophron.interfaces import JsonObject
 from sophron.interfaces.model_backend import Usage
-from sophron.records import LEDGER, clock, files, paths, process_identity
+from sophron.records import LEDGER, approvals, clock, files, paths, process_identity
 from sophron.records.documents import load_yaml, schema, validate
 from sophron.records.errors import Refused, UserError
 from sophron.records.file_lock import FileLock
@@ -314,14 +314,14 @@ class Ledger:
         for kind in KINDS:
             limit = getattr(limits, kind)
             if limit is not None and round(used[kind] + wanted[kind], 9) > limit:
-                raise BudgetError(cap, kind, _sentence(cap, kind, limit, used[kind], wanted[kind]))
+                raise BudgetError(cap, kind, _over_cap(cap, kind, limit, used[kind], wanted[kind]))
 
 
 def _lock(book: Book) -> Path:
     return book.path.with_suffix(".lock")
 
 
-def _sentence(cap: str, kind: str, limit: float, used: float, wanted: float) -> str:
+def _over_cap(cap: str, kind: str, limit: float, used: float, wanted: float) -> str:
     remedy = {
         "step": f"raise limits.{kind} of the agent",
         "campaign": f"raise limits.{'model_calls' if kind == 'calls' else kind} with: sophron amend",
@@ -335,3 +335,44 @@ def _sentence(cap: str, kind: str, limit: float, used: float, wanted: float) -> 
 
 def _shown(value: float) -> str:
     return f"{value:.6f}".rstrip("0").rstrip(".")
+
+
+Amounts = dict[str, float]
+
+
+def spent(root: Path) -> Amounts | None:
+    """What is spent or reserved, by limit of a campaign; None where no model was ever asked."""
+    if not (root / LEDGER).is_file():
+        return None
+    from sophron.campaign.planning.agent_costs import KEYS
+    from sophron.records.typed_json import from_json
+
+    sums = Sums()
+    for record in files.read_json_lines(root / LEDGER)[0]:
+        sums.add(from_json(LedgerLine, record), "step")
+    return {limit: sums.total[kind] for limit, kind in KEYS.items()} if sums.total["calls"] else None
+
+
+def beside_the_caps(root: Path) -> dict[str, Amounts | None] | None:
+    """`{spent, signed}`, the latter None without an approval in force; None if no model was ever asked."""
+    amounts = spent(root)
+    return None if amounts is None else {"spent": amounts, "signed": _signed_caps(root)}
+
+
+def spending_sentence(found: Mapping[str, Amounts | None]) -> str:
+    """What `beside_the_caps` gives, in words."""
+    from sophron.campaign.rendering.formatting import of_a_model
+
+    amounts, caps = found["spent"], found["signed"]
+    most = f"; signed are at most {of_a_model(caps)}" if caps else ""
+    return f"Models took {of_a_model(amounts or {})}{most}"
+
+
+def _signed_caps(root: Path) -> Amounts | None:
+    from sophron.campaign.planning.agent_costs import KEYS
+
+    try:
+        envelope: Mapping[str, float] = approvals.signed_gate(root).record.envelope
+    except (Refused, OSError):
+        return None
+    return {limit: envelope.get(limit, 0) for limit in KEYS}

@@ -9,8 +9,8 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sophron.agents.documents.model_request import readable, request_data, request_digest
 from sophron.agents.documents.redact import Redactor, half_characters
-from sophron.agents.documents.request_json import readable, request_data, request_digest
 from sophron.interfaces.model_backend import Request
 from sophron.records.documents import load_json
 from sophron.records.errors import UserError, shown

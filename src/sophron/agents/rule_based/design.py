@@ -1,14 +1,234 @@
 """Rule of thumb of the design agent: the four questions of Superscientist A.1, then an example filled in."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
-from sophron.agents.rule_based import design_draft, example_specs, request_parsing
+from sophron.agents.rule_based import example_specs, request_parsing
 from sophron.agents.rule_based.example_specs import Example, SpecDraft
-from sophron.agents.rule_based.input_checks import given, mapping, objects, quoted, text, whole
+from sophron.agents.rule_based.input_checks import (
+    given,
+    listed,
+    mapping,
+    number,
+    objects,
+    quoted,
+    stages_of,
+    text,
+    texts,
+    whole,
+)
 from sophron.campaign.spec import scope_exclusions
+from sophron.campaign.spec.pitfalls import Condition
 from sophron.interfaces import UncheckedObject
+
+MOST_QUOTE = 400
+MOST_OMITTED = 40
+OMITTED = "said-but-not-used"
+TESTS = ("present", "equals", "at_least", "mentions")
+"""Of a condition under which a pitfall applies."""
+
+
+def conditions(example: Example, pieces: Sequence[str]) -> tuple[dict[str, float], list[str]]:
+    """Values of the example's numeric conditions as the pieces state them, and a sentence for each that is in doubt."""
+    values, problems = {}, []
+    agreed = any(request_parsing.AS_EXAMPLE.search(piece) for piece in pieces)
+    for name, shown in example.conditions.items():
+        default = number(shown)
+        if default is None:
+            continue
+        stated = request_parsing.condition(name, pieces)
+        if not stated and agreed:
+            values[name] = default
+        elif not stated:
+            problems.append(f"What is the {_spoken(name, example)}? (The example has {default:g}.)")
+        elif len(stated) > 1:
+            said = " and ".join(f'"{one.quote}"' for one in stated)
+            problems.append(f"The {_spoken(name, example)} is stated as {said}; which is it?")
+        elif not request_parsing.fits(name, stated[0], reduced=example.reduced):
+            unit = (
+                request_parsing.unit_of(name, reduced=example.reduced) or "the units of the question, which are reduced"
+            )
+            problems.append(f'"{stated[0].quote}" is not in {unit}; give the {_spoken(name, example)} so.')
+        elif bound := example_specs.outside(example, name, stated[0].value):
+            problems.append(f'"{stated[0].quote}": the {_spoken(name, example)} must be {bound}; which is it?')
+        else:
+            values[name] = stated[0].value
+    return values, problems
+
+
+def _spoken(name: str, example: Example) -> str:
+    unit = request_parsing.unit_of(name, reduced=example.reduced)
+    return f"{name.replace('_', ' ')} in {unit}" if unit else name.replace("_", " ")
+
+
+def whole_stages(spec: UncheckedObject) -> dict[str, UncheckedObject]:
+    """The stages of an example, each with definition and criteria. ValueError where an example is no whole spec."""
+    blocks = stages_of(spec)
+    for name, block in blocks.items():
+        mapping(block.get("definition"), f"definition of {name}")
+        for one in objects(block.get("criteria"), f"criteria of {name}"):
+            text(one.get("expression"), f"the expression of a criterion of {name}")
+            text(one.get("statement"), f"the statement of a criterion of {name}")
+    return blocks
+
+
+def spec_draft(
+    example: Example,
+    values: Mapping[str, float],
+    pieces: Sequence[str],
+    on_criteria: Sequence[str],
+    on_assumptions: Sequence[str],
+) -> SpecDraft:
+    """The example filled in, with its own assumptions and those that only a person can settle.
+
+    pieces: all that the person said, oldest first; what of it is not in the draft is listed in an assumption.
+    """
+    words = "\n".join(pieces)
+    whole_stages(example.spec)
+    mapping(example.spec.get("question"), "question of an example")
+    method = mapping(example.spec.get("method"), "method of an example")
+    objects(method.get("assumptions"), "assumptions of an example")
+    spec = example_specs.filled(example, values, words)
+    changed = [name for name, value in values.items() if value != example.conditions.get(name)]
+    for one in spec["method"]["assumptions"]:
+        _doubted(one, [(name, example.conditions[name], values[name]) for name in changed])
+    spec["method"]["assumptions"] += _about_example(example, values, changed)
+    share = request_parsing.relative_error(words)
+    used = share is not None and example_specs.with_error(spec, share)
+    whole = []
+    for number_, answers in ((3, on_criteria), (4, on_assumptions)):
+        for index, said in enumerate(answers, start=1):
+            plain = request_parsing.CONSENT.fullmatch(said) or request_parsing.VERIFIED.match(said.strip())
+            if not plain and not (number_ == 3 and used):
+                spec["method"]["assumptions"].append(_as_said(number_, index, said))
+                whole.append(said)
+    read = [piece for piece in pieces if piece not in whole or len(piece) > MOST_QUOTE]
+    spec["method"]["assumptions"] += _omitted(request_parsing.stated(example, values, read, error_used=used))
+    _verified(spec, " ".join(on_assumptions))
+    return spec
+
+
+def _doubted(assumption: dict[str, str], changed: Sequence[tuple[str, Any, float]]) -> None:
+    """An assumption that speaks of the example's own number is not verified for another one."""
+    said = f"{assumption.get('statement')} {assumption.get('verified_by')}"
+    spoken = {float(found) for found in re.findall(request_parsing.NUMBER, said)}
+    stale = [f"{name.replace('_', ' ')} {old:g}, not {new:g}" for name, old, new in changed if old in spoken]
+    if stale:
+        assumption["status"] = "UNVERIFIED"
+        assumption["verified_by"] = f"you: the example says it for {', '.join(stale)}"
+
+
+def _omitted(said: Sequence[str]) -> list[dict[str, str]]:
+    """What was said and is not in the draft, where there is any, for a person to settle."""
+    if not said:
+        return []
+    listed = ", ".join(f'"{one}"' for one in said[:MOST_OMITTED])
+    more = f" and {len(said) - MOST_OMITTED} more" if len(said) > MOST_OMITTED else ""
+    statement = (
+        f"The question is answered without these words of the request, which the draft does not hold: {listed}{more}."
+    )
+    return [_assumption(OMITTED, statement, "you: put what you want of them into the spec; a rule of thumb did not")]
+
+
+def _about_example(example: Example, values: Mapping[str, float], changed: Sequence[str]) -> list[dict[str, str]]:
+    other = f"; {', '.join(changed)} differ from it" if changed else ""
+    return [
+        _assumption(
+            "values-from-example",
+            f"All numbers but the conditions ({', '.join(values)}), such as system size, time step, lengths of runs "
+            f"and replicas, are those of the example {example.name}, whatever was said of them, and suit this "
+            f"question{other}.",
+            "you; the review probes them",
+        ),
+        _assumption(
+            "machine",
+            "The machine has the engine and gives each stage the cores, memory and time of its ceilings.",
+            "you: limits of the queue, how the engine was built",
+        ),
+    ]
+
+
+def _as_said(question: int, index: int, said: str) -> dict[str, str]:
+    statement = f"The spec holds what was answered to question {question}: {quoted(said, MOST_QUOTE)}"
+    return _assumption(f"answer-{question}-{index}", statement, "you: compare the answer with the spec")
+
+
+def _assumption(name: str, statement: str, verified_by: str) -> dict[str, str]:
+    return {"id": name, "statement": statement, "verified_by": verified_by, "status": "UNVERIFIED"}
+
+
+def _verified(spec: SpecDraft, said: str) -> None:
+    """Take as verified what a person names after the word `verified`, by id; nothing else."""
+    named = {
+        word for found in request_parsing.VERIFIED.finditer(said) for word in found[1].lower().replace(",", " ").split()
+    }
+    for one in spec["method"]["assumptions"]:
+        if one.get("id") in named and one.get("status") == "UNVERIFIED":
+            one["status"] = "verified"
+            one["verified_by"] = f"{one['verified_by']}; said so in the dialogue"
+
+
+def pitfalls_of(spec: UncheckedObject, catalogue: Sequence[UncheckedObject]) -> list[dict[str, str]]:
+    """The entries of the catalogue that the spec could fall into: id, why, safeguard."""
+    parts = (("id", "id"), ("why", "why"), ("safeguard", "safeguard"))
+    return [
+        {
+            key: quoted(text(one.get(source), f"the {source} of a pitfall"), 1000) or "not stated"
+            for key, source in parts
+        }
+        for one in catalogue
+        if _applies(one, spec)
+    ]
+
+
+def add_safeguards(spec: SpecDraft, found: Sequence[Mapping[str, str]], catalogue: Sequence[UncheckedObject]) -> None:
+    """An assumption for each pitfall: the review probes it before anything is signed; its safeguard stands beside it.
+
+    One that brings an amendment would change the method: it is UNVERIFIED until a person has seen what the probe says.
+    """
+    taken = {one.get("id") for one in spec["method"]["assumptions"]}
+    grave = {one.get("id") for one in catalogue if one.get("amendment")}
+    for pitfall in found:
+        if pitfall["id"] not in taken:
+            spec["method"]["assumptions"].append(
+                {
+                    "id": pitfall["id"],
+                    "statement": f"The review, before this is signed, does not find the pitfall {pitfall['id']}.",
+                    "verified_by": f"probe {pitfall['id']} of the review; safeguard: {pitfall['safeguard']}",
+                    "status": "UNVERIFIED" if pitfall["id"] in grave else "verified",
+                }
+            )
+
+
+def _applies(pitfall: UncheckedObject, spec: UncheckedObject) -> bool:
+    """What `Pitfall.applies` says, for an entry as it stands in its YAML file. ValueError where it is none."""
+    demands = mapping(pitfall.get("applies_to") or {}, "applies_to of a pitfall")
+    kinds = listed(demands.get("kinds", []), "kinds of a pitfall")
+    named = texts(demands.get("stages", []), "stages of a pitfall")
+    stages = stages_of(spec)
+    return (
+        (not kinds or spec.get("kind") in kinds)
+        and all(name in stages for name in named)
+        and all(_condition(entry).holds(spec) for entry in objects(demands.get("when", []), "when of a pitfall"))
+    )
+
+
+def _condition(entry: UncheckedObject) -> Condition:
+    test = next((name for name in TESTS if name in entry), None)
+    if test is None:
+        raise ValueError("a condition of a pitfall has no test")
+    wanted, key = entry[test], entry.get("key")
+    if test == "mentions":
+        wanted = texts(wanted, "mentions of a pitfall")
+    if test == "at_least" and (isinstance(wanted, bool) or not isinstance(wanted, int | float)):
+        raise ValueError("at_least of a pitfall is no number")
+    if key is not None and not isinstance(key, str):
+        raise ValueError("the key of a condition is no text")
+    return Condition(test, wanted, key)
+
 
 QUESTIONS = {
     1: "What physical quantity is to be computed, with its units, ensemble and conditions?",
@@ -65,17 +285,17 @@ def answer(inputs: UncheckedObject) -> UncheckedObject:
         return _turn("refused", refused[0].sentence, refusal=refused[0])
     if said.example is None:
         return _ask(1, _unknown_quantity(known))
-    values, problems = design_draft.conditions(said.example, said.pieces)
+    values, problems = conditions(said.example, said.pieces)
     if problems:
         return _ask(1, _understood(said.example) + " " + " ".join(problems))
     for question, missing in ((2, _method(said)), (3, _criteria(said)), (4, _assumptions(said))):
         if missing:
             return _ask(question, missing)
-    draft = design_draft.drafted(said.example, values, said.pieces, said.answered(3), said.answered(4))
-    found = design_draft.pitfalls_of(draft, pitfalls)
-    design_draft.add_safeguards(draft, found, pitfalls)
+    draft = spec_draft(said.example, values, said.pieces, said.answered(3), said.answered(4))
+    found = pitfalls_of(draft, pitfalls)
+    add_safeguards(draft, found, pitfalls)
     open_ = [one["id"] for one in draft["method"]["assumptions"] if one["status"] == "UNVERIFIED"]
-    omitted = [one["statement"] for one in draft["method"]["assumptions"] if one["id"] == design_draft.OMITTED]
+    omitted = [one["statement"] for one in draft["method"]["assumptions"] if one["id"] == OMITTED]
     settle = f"To be resolved before it can be signed: {', '.join(open_)}."
     drafted = " ".join([f"Drafted from the example {said.example.name}.", *omitted, settle])
     return _turn("draft", drafted, draft=draft, pitfalls=found)
@@ -137,7 +357,7 @@ def _criteria(said: Dialogue) -> str | None:
         return None
     listed = [
         f"{name}: {one['expression']} ({one['statement']})"
-        for name, block in design_draft.whole_stages(said.example.spec).items()
+        for name, block in whole_stages(said.example.spec).items()
         for one in objects(block["criteria"], "criteria")
     ]
     return (
@@ -150,7 +370,7 @@ def _assumptions(said: Dialogue) -> str | None:
         return None
     stated = objects(mapping(said.example.spec.get("method", {}), "method").get("assumptions", []), "assumptions")
     listed = [f"{one.get('id')}: {one.get('statement')} (verified by {one.get('verified_by')})" for one in stated]
-    risks = [f"{one['id']} ({one['safeguard']})" for one in design_draft.pitfalls_of(said.example.spec, said.pitfalls)]
+    risks = [f"{one['id']} ({one['safeguard']})" for one in pitfalls_of(said.example.spec, said.pitfalls)]
     return (
         f"Proposed: {'; '.join(listed) or 'none'}. Known pitfalls and their safeguards: {'; '.join(risks) or 'none'}. "
         "What cannot be checked now stays UNVERIFIED. Agree (yes), add others, or name what you have checked yourself "

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sophron.agents.documents.answers import AnswerRecord, FailureNote, KeptFile
-from sophron.agents.documents.errors import OWN, AgentError
-from sophron.agents.documents.prompt import request
-from sophron.agents.step import guardrails
+from sophron.agents.documents.answers import OWN, AgentError, AnswerRecord, FailureNote, KeptFile
+from sophron.agents.documents.model_request import request
+from sophron.agents.step import conversation
 from sophron.agents.step.conversation import Answered, Tools, converse
 from sophron.campaign.execution import outcome_store
 from sophron.campaign.planning.agent_definitions import AgentFile
@@ -182,11 +181,11 @@ def _cited(work: AgentStep) -> dict[str, KeptFile]:
     given = work.inputs.get(CITED_ROLE, [])
     if not given and not (work.web and work.web.found):
         return {}
-    from sophron.agents.step import cited_works
+    from sophron.agents.tools import literature
     from sophron.agents.tools.literature import CitedWork
 
     works = [*(from_json(CitedWork, one) for one in given), *(work.web.found if work.web else [])]
-    kept = cited_works.write(works, work.folder / LEFT)
+    kept = literature.write_cited(works, work.folder / LEFT)
     return {CITED_ROLE: KeptFile(kept.name, file_digest(kept))}
 
 
@@ -202,7 +201,7 @@ def _answered(work: AgentStep, ask: Ask, tools: Tools | None) -> Answered:
         events.append(work.root, "sophron", "agent_failed", step=work.step, agent=work.agent.name, **told)
         raise
     who = {"backend": answered.backend, "model": answered.model, "calls": answered.calls}
-    about = who | {"summary": guardrails.summary(answered.answer), "wall_s": round(time.monotonic() - begun, 3)}
+    about = who | {"summary": conversation.summary(answered.answer), "wall_s": round(time.monotonic() - begun, 3)}
     events.append(work.root, "sophron", "agent_answered", step=work.step, agent=work.agent.name, **about)
     return answered
 
@@ -211,7 +210,7 @@ def faults(work: AgentStep, answer: Any) -> list[str]:
     """What speaks against an answer: its schema, then what the schema cannot say."""
     document = documents.Document(answer, Path("answer"))
     against = documents.faults(document, work.agent.schema_name)
-    return against or guardrails.faults(work.agent.name, work.inputs, answer)
+    return against or conversation.guardrail_faults(work.agent.name, work.inputs, answer)
 
 
 def _record(work: AgentStep, backend: str, model: str) -> AnswerRecord:

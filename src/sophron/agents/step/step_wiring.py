@@ -1,30 +1,36 @@
-"""Who answers an agent step: the gateway with the campaign's models, budget and audit, and the tools it may use."""
+"""Who answers an agent step: the gateway with models, budget and audit; tools; and whether models can be asked here."""
 
+import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sophron.agents.documents.answers import AgentError
 from sophron.agents.documents.redact import Redactor
-from sophron.agents.gateway import model_catalogue
 from sophron.agents.gateway.audit import Audit
-from sophron.agents.gateway.gateway import REGISTRY, Gateway
+from sophron.agents.gateway.gateway import REGISTRY, Catalogue, Gateway, load_catalogue
 from sophron.agents.gateway.ledger import Cap, Caps, Ledger
+from sophron.agents.step import agent_step
 from sophron.agents.step.agent_step import AgentStep, Ask
 from sophron.campaign.execution import outcome_store
+from sophron.campaign.planning import agent_definitions, agent_rules
 from sophron.campaign.planning.agent_definitions import RANKED, AgentFile, chosen
 from sophron.campaign.planning.agent_rules import PLANNED
+from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
 from sophron.interfaces import JsonObject
 from sophron.interfaces.model_backend import Model
+from sophron.records import documents, entry_points
 from sophron.records.errors import UserError
 
 if TYPE_CHECKING:
     from sophron.agents.tools.literature_web import Web
     from sophron.agents.tools.mcp_client import Server
     from sophron.agents.tools.toolbox import Toolbox
+
 
 REPLAY = "replay"
 OVERRIDES = ("heuristic", "mailbox", REPLAY)
@@ -52,7 +58,7 @@ def dispensable(rule: str, agent: str, spec: JsonObject, override: str | None) -
 def gateway(work: AgentStep, envelope: JsonObject, spec: JsonObject, override: str | None = None) -> Ask:
     """The function that asks for a step: the signed backend and model, or the one that stands in for them."""
     who, front = chosen(spec, work.agent.name), work.agent.front
-    catalogue = model_catalogue.load(work.root)
+    catalogue = load_catalogue(work.root)
     redactor = Redactor(names=[model.key_env for model in catalogue.models if model.key_env])
     caps = Caps(Cap.of_limits(front["limits"]), Cap.of_envelope(envelope))
     models = Gateway(
@@ -93,28 +99,28 @@ def web(root: Path, step: str, agent: AgentFile, spec: JsonObject, override: str
     if WEB_TOOL not in agent.front["tools"]:
         return None
     from sophron.agents.gateway.backends import replay
-    from sophron.agents.tools import crossref, literature_web
+    from sophron.agents.tools import literature_web
 
     if literature_web.TOOL.name not in agent.front["tools"]:
         return None
     record = outcome_store.record_folder(root, step) / literature_web.NAME
     if (override or chosen(spec, agent.name)["backend"]) == REPLAY:
-        source = replay.source_of(root, model_catalogue.load(root).get(REPLAY))
+        source = replay.source_of(root, load_catalogue(root).get(REPLAY))
         return literature_web.Web(
             record, None, replayed=outcome_store.record_folder(source, step) / literature_web.NAME
         )
     if lacking := missing_host_grant(agent):
         raise UserError(lacking)
-    return literature_web.Web(record, crossref.service())
+    return literature_web.Web(record, literature_web.service())
 
 
 def missing_host_grant(agent: AgentFile) -> str | None:
     """One sentence where a tool of an agent asks a host that its grants do not name; None where none does."""
     if WEB_TOOL not in agent.front["tools"]:
         return None
-    from sophron.agents.tools import crossref
+    from sophron.agents.tools import literature_web
 
-    host = crossref.service().host
+    host = literature_web.service().host
     if host in agent.front.get("grants", {}).get("hosts", []):
         return None
     return (
@@ -150,7 +156,7 @@ def _server(work: AgentStep, about: JsonObject) -> "Server":
     return Server(command=command, url=about.get("url", ""), read_only=folders, env=env, **times)
 
 
-def candidates(catalogue: model_catalogue.Catalogue, agent: AgentFile, who: JsonObject) -> list[Model]:
+def candidates(catalogue: Catalogue, agent: AgentFile, who: JsonObject) -> list[Model]:
     """The models that may answer for an agent, in the order in which they are tried. who: its entry of the spec."""
     if "model" in who:
         return [catalogue.get(who["model"])]
@@ -164,9 +170,97 @@ def why_unavailable(root: Path | None, agent: AgentFile, who: JsonObject) -> str
 
     if lacking := missing_host_grant(agent):
         return lacking
-    wanted = candidates(model_catalogue.load(root or Path()), agent, who)
+    wanted = candidates(load_catalogue(root or Path()), agent, who)
     if not wanted:
         rank = who.get("rank", agent.front["rank"])
         return f"config/models.yaml has no model of the backend {who['backend']} of rank {rank}; add one"
     faults = [entry_points.load(REGISTRY, model.provider)().missing(model) for model in wanted]
     return None if None in faults else "; ".join(fault for fault in faults if fault)
+
+
+NO_ENVELOPE = {"model_calls": None, "tokens": None, "dollars": None}
+
+
+def unapproved_models(root: Path, override: str | None) -> tuple[JsonObject, str | None]:
+    """What the campaign says of its agents, and who stands in for them; UserError for an unknown backend."""
+    data = dict(documents.load_yaml(root / SPEC_NAME).data) if (root / SPEC_NAME).is_file() else {}
+    if not override or override in OVERRIDES:
+        return data, override or None
+    known = [*entry_points.names(REGISTRY), agent_definitions.RANKED]
+    if override not in known:
+        raise UserError(f"--agents {override}: is no backend; known are {', '.join(known)}")
+    return {**data, "agents": {"backend": override}}, None
+
+
+def run_unapproved(
+    root: Path, name: str, inputs: JsonObject, *, step_name: str, answer: Path, override: str | None
+) -> None:
+    """One step of the agent `name`, without an approval. Raises UserError where it gives no answer.
+
+    override: any backend, as nothing is signed yet: the cap of a day bounds what it costs.
+    """
+    data, backend = unapproved_models(root, override)
+    agent = agent_definitions.find(root, name)
+    digest = agent.digest(agent_definitions.chosen(data, name))
+    work = agent_step.AgentStep(root, step_name, agent, digest, inputs, answer)
+    ask = gateway(work, NO_ENVELOPE, data, backend)
+    try:
+        with toolbox(work) as tools:
+            agent_step.run(work, ask, tools=tools, again=backend == "replay")
+    except AgentError as failure:
+        raise UserError(f"{step_name}: {failure.reason} ({failure.kind})") from None
+
+
+CONNECT_S = 3.0
+BACKEND_VARIABLE = "SOPHRON_AGENTS"
+"""Who answers for all agents of this process: heuristic, mailbox or replay."""
+
+
+def require_models(root: Path) -> None:
+    """What a workflow needs to start. UserError names the variable that lacks, or the address that nobody serves."""
+    if os.environ.get(BACKEND_VARIABLE):
+        return
+    found = lacking_models(root, load(root / SPEC_NAME))
+    if found:
+        raise UserError(f"{'; '.join(found)}; or let rules of thumb answer: {BACKEND_VARIABLE}=heuristic")
+
+
+def lacking_models(root: Path, spec: Spec) -> list[str]:
+    """One sentence for each thing that agents of this campaign lack here; none if all can be asked."""
+    rules = [*agent_rules.planned(spec), *agent_rules.TEMPLATES, *spec.agent_rules]
+    names = {agent for rule in rules for agent in agent_rules.agents_of(spec, rule)}
+    about: dict[str, list[str]] = {}  # what lacks -> the models that lack it
+    for sentence in dict.fromkeys(_lacks(root, spec, sorted(names))):
+        handle, _, lack = sentence.partition(": ")
+        about.setdefault(lack, []).append(handle)
+    return [f"{', '.join(handles)}: {lack}" for lack, handles in about.items()]
+
+
+def _lacks(root: Path, spec: Spec, names: Sequence[str]) -> Iterator[str]:
+    for name in names:
+        who = agent_definitions.chosen(spec.data, name)
+        if who["backend"] in (agent_definitions.DEFAULT_BACKEND, *AWAITED):
+            continue
+        agent = agent_definitions.find(root, name)
+        missing = why_unavailable(root, agent, who)
+        if missing is None:
+            found = [unreachable(model) for model in candidates(load_catalogue(root), agent, who)]
+            missing = None if None in found else "; ".join(str(one) for one in found)
+        if missing is not None:
+            yield missing
+
+
+def unreachable(model: Model) -> str | None:
+    """One sentence if the address that the environment gives takes no connection; not looked at behind a proxy."""
+    import socket
+    from urllib.parse import urlsplit
+    from urllib.request import getproxies
+
+    url = os.environ.get(model.base_url_env, "").strip() if model.base_url_env else ""
+    if not url or getproxies().keys() & {urlsplit(url).scheme, "all"}:
+        return None
+    parts = urlsplit(url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    with suppress(OSError), socket.create_connection((str(parts.hostname), port), CONNECT_S):
+        return None
+    return f"{model.handle}: nothing answers at {parts.hostname}, the address in {model.base_url_env}; correct it"

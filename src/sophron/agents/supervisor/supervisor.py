@@ -6,19 +6,21 @@ debug agent among the signed choices, and a change of definition is drafted and 
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from sophron.agents.documents.answers import AmendAnswer, AnswerRecord, DebugAnswer, Overlay, VerifyAnswer
+from sophron.agents.documents.answers import REMOVED, AmendAnswer, AnswerRecord, DebugAnswer, Overlay, VerifyAnswer
 from sophron.agents.memory import debug_memory
-from sophron.agents.step import availability
-from sophron.agents.supervisor import amendment_drafting, failure_report, snakemake_process
-from sophron.campaign.approval import amendment_journal, known_signers
+from sophron.agents.step import step_wiring
+from sophron.agents.supervisor import failure_report, snakemake_process
+from sophron.campaign.approval import amend, amendment_journal, draft_check, known_signers
 from sophron.campaign.execution import campaign_lock, completion, environment_faults
 from sophron.campaign.snakefile import onstart
 from sophron.campaign.spec import amendment_draft, stage_resources
+from sophron.campaign.spec.amendment_draft import Draft
 from sophron.campaign.spec.pitfalls import ProbeSpec
 from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
 from sophron.campaign.state.projector import project
@@ -27,6 +29,79 @@ from sophron.records import approvals, documents, events
 from sophron.records.errors import Refused, UserError, of_system
 from sophron.records.file_lock import FileLock, LockHeldError
 from sophron.records.typed_json import from_json
+
+MOST_ANSWERS = 2
+
+
+class Offer(NamedTuple):
+    """What is offered to a person. faults: why the draft could not be signed; why: the reason if there is no draft."""
+
+    draft: Draft | None
+    faults: Sequence[str] = ()
+    why: str = ""
+
+
+def offer(root: Path, ask: Callable[[Sequence[str]], AmendAnswer | None], probe: ProbeSpec) -> Offer:
+    """Draft what the agent answers, and try it; its faults go back to the agent once.
+
+    ask: gives the answer, told the faults of the one before. A second answer that is worse than the first, because it
+    is not a spec, is not taken. Raises UserError if a person's draft waits.
+    """
+    best = Offer(None, why="the amend agent gave no answer")
+    for _ in range(MOST_ANSWERS):
+        answer = ask(best.faults)
+        if answer is None or not answer.changes:
+            best = best if best.draft or answer is None else Offer(None, why=answer.rationale)
+            break
+        tried = _tried(root, answer, probe, best.draft)
+        best = tried if tried.draft or not best.draft else best
+        if not best.faults:
+            break
+    if best.draft:
+        _tell(root, best.draft)
+    return best
+
+
+def _tried(root: Path, answer: AmendAnswer, probe: ProbeSpec, own: Draft | None) -> Offer:
+    """The draft of an answer, in the place of this agent's own earlier one, with its faults."""
+    settings = [f"{one.path}={json.dumps(one.value)}" for one in answer.changes if one.value is not REMOVED]
+    removed = [one.path for one in answer.changes if one.value is REMOVED]
+    with campaign_lock.signing(root):
+        amendment_journal.finish_locked(root)
+        waits = amendment_draft.read(root)
+        if waits is not None and (own is None or waits.changes != own.changes):
+            raise UserError(f"{amend.told_waiting(waits)} and is not replaced by an agent's; sign it or drop it first")
+        amendment_draft.drop(root)
+        try:
+            _leave_to_people(answer)
+            drafted = amend.draft(root, answer.rationale, settings, removed=removed)
+        except UserError as error:
+            if own:
+                own.write(root)
+            return Offer(None, [str(error)], f"what the amend agent drafted cannot be a version: {error}.")
+        return Offer(drafted, draft_check.amendment_faults(root, probe))
+
+
+def _leave_to_people(answer: AmendAnswer) -> None:
+    """Refuse a change that justifies a criterion against a published value: a person's word, not an agent's."""
+    for one in answer.changes:
+        if one.path.startswith("method") and "criterion" in {*one.path.split("."), *_keys(one.value)}:
+            raise UserError(f"{one.path}: only a person may write an assumption that justifies a criterion")
+
+
+def _keys(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        yield from value
+        value = list(value.values())
+    for inner in value if isinstance(value, list) else []:
+        yield from _keys(inner)
+
+
+def _tell(root: Path, drafted: Draft) -> None:
+    about = {"rationale": drafted.rationale, "invalidated_stages": drafted.invalidated_stages}
+    events.append(root, "amend agent", "drafted", version=drafted.version, **about)
+    project(root)
+
 
 PAUSE_NAME = "PAUSE"
 RUN_LOCK = Path("records") / "run.lock"
@@ -153,7 +228,7 @@ class Loop:
             self._say("Nothing is left to do: all stages passed, and nothing changed since.")
             return Ending.DONE
         if not self._started and not self._settings.environment:
-            availability.require(self._root)
+            step_wiring.require_models(self._root)
         return None
 
     def _next(self, spec: Spec) -> str | None:
@@ -291,7 +366,7 @@ class Loop:
 
     def _escalated(self, failure: failure_report.Failure, attempt: int) -> Ending:
         """Draft an amendment, if the amend agent knows one, and stop: a person decides."""
-        drafted, faults, why = amendment_drafting.offer(
+        drafted, faults, why = offer(
             self._root, lambda refusals: self._proposal(failure.stage, attempt, refusals), self._settings.probe
         )
         if drafted is None:

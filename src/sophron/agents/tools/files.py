@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sophron.agents.tools import safe_open
-from sophron.agents.tools.path_resolver import Place, Places
-from sophron.agents.tools.safe_open import OutsideError
+from sophron.agents.tools.safe_open import OutsideError, Place, Places
 from sophron.interfaces.model_backend import Tool
 from sophron.records.errors import shown
 from sophron.records.sanitize import escape_lines

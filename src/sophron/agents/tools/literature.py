@@ -1,17 +1,23 @@
-"""The bibliography as a tool: method notes by DOI, in our own words; a RATIONALE cites them, Layer-1 resolves it."""
+"""The bibliography as a tool, and the works that a text may cite.
+
+Method notes by DOI, in our own words; a RATIONALE cites them, Layer-1 resolves it. Works from recorded web searches are
+handed on as a file beside an answer, so that to resolve a citation needs no network.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from sophron.interfaces.model_backend import Tool
 from sophron.records import documents
+from sophron.records.files import write_json
 from sophron.records.paths import resource
-from sophron.records.typed_json import from_json
+from sophron.records.typed_json import from_json, to_json
 
-NAME = "literature.yaml"
+NOTES_NAME = "literature.yaml"
 MOST = 8
 """Notes in one answer."""
 TOOL = Tool(
@@ -48,7 +54,7 @@ DOI = re.compile(r"10\.\d{4,9}/[^\s,;\"'<>\[\]]+")
 
 def load() -> list[Note]:
     """The notes; UserError where the file is not valid."""
-    document = documents.load_yaml(resource("workflow", "agents", NAME))
+    document = documents.load_yaml(resource("workflow", "agents", NOTES_NAME))
     documents.validate(document, "literature")
     return [from_json(Note, note) for note in document.data["notes"]]
 
@@ -82,3 +88,33 @@ def _trimmed(doi: str) -> str:
     while doi.endswith(")") and doi.count(")") > doi.count("("):
         doi = doi[:-1].rstrip(".:")
     return doi
+
+
+CITED_ROLE = "found_works"
+"""Input by which an agent is told of works that others found; name of the file beside an answer, too."""
+CITED_SCHEMA = "found-works"
+
+
+def unique_works(works: Iterable[CitedWork]) -> list[CitedWork]:
+    """The works in their order, each DOI once."""
+    by_doi: dict[str, CitedWork] = {}
+    for work in works:
+        by_doi.setdefault(work.doi.lower(), work)
+    return list(by_doi.values())
+
+
+def write_cited(works: Sequence[CitedWork], folder: Path) -> Path:
+    """Keep works in `folder`; UserError where they are not in the form of the schema."""
+    path = folder / f"{CITED_ROLE}.json"
+    documents.validate(documents.Document({"works": to_json(list(works))}, path), CITED_SCHEMA)
+    write_json(path, {"works": to_json(unique_works(works))})
+    return path
+
+
+def read_cited(files: Mapping[str, Path]) -> list[CitedWork]:
+    """The works beside an answer, none where there is no such file. files: of its step, by name."""
+    if CITED_ROLE not in files:
+        return []
+    document = documents.Document(documents.load_json(files[CITED_ROLE]), files[CITED_ROLE])
+    documents.validate(document, CITED_SCHEMA)
+    return [from_json(CitedWork, work) for work in document.data["works"]]

@@ -1,34 +1,203 @@
-"""The tool `literature_web`: works at Crossref, for an agent whose signed grants name its host; answers are recorded.
+"""The tool `literature_web`: works at Crossref (https://api.crossref.org), for agents whose grants name its host.
 
-`records/<step>/literature-web.jsonl` has one line a search. A later try of the step takes its works from there, and a
-replay all that was answered, without asking anyone.
+One host is asked, by GET, and answers are bounded plain data. `records/<step>/literature-web.jsonl` has one line a
+search. A later try of the step takes its works from there, and a replay all that was answered, without asking anyone.
 """
 
 from __future__ import annotations
 
+import html
+import json
+import re
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
-from sophron.agents.documents.prompt import fenced
-from sophron.agents.tools import crossref
-from sophron.agents.tools.crossref import Service, Work
+from sophron import __version__
+from sophron.agents.documents.model_request import fenced
+from sophron.agents.tools import literature
 from sophron.agents.tools.literature import CitedWork
 from sophron.agents.tools.mcp_client import McpError
 from sophron.interfaces import JsonObject
 from sophron.interfaces.model_backend import Tool
-from sophron.records import clock, files
+from sophron.records import clock, files, paths, retry
+from sophron.records.documents import load_yaml, schema, validate
+from sophron.records.errors import UserError, shown
+from sophron.records.retry import Pauses
+from sophron.records.sanitize import escape_lines
+
+CROSSREF_FILE = "crossref.yaml"
+ROWS = 8
+"""Works in one answer."""
+PAUSES = Pauses(attempts=3, first_s=1.0, longest_s=10.0)
+"""A service that wants a longer pause is not asked again."""
+TIMEOUT_S = 20.0
+"""One attempt as a whole, whatever trickles in."""
+ANSWER_BYTES = 2_000_000
+ABSTRACT, TITLE, NAMES = 1_500, 300, 3
+_FIELDS = "DOI,title,author,issued,container-title,abstract"
+_TAG = re.compile(r"<[^<>]{0,300}>")
+_LEAST_PASSING = 500
+LATEST = 10_000
+
+
+@dataclass(frozen=True)
+class Service:
+    """Where works are looked up, and the address that Crossref may write to (its etiquette asks for one)."""
+
+    url: str
+    mailto: str = ""
+
+    @property
+    def host(self) -> str:
+        """The one host that is asked, without its port."""
+        return urlsplit(self.url).hostname or ""
+
+
+@dataclass(frozen=True)
+class Work:
+    """One work. about: authors, year, title and where it appeared; abstract: "" where Crossref has none.
+
+    All text is a stranger's, made plain and short. doi: in a form in which a text can cite it.
+    """
+
+    doi: str
+    about: str
+    abstract: str
+
+
+class _TransientError(Exception):
+    """A failure that may be over soon. wait_s: what the service asks for, None where it does not say."""
+
+    def __init__(self, reason: str, wait_s: float | None = None) -> None:
+        super().__init__(reason)
+        self.wait_s = wait_s
+
+
+def service() -> Service:
+    """Crossref, or what `crossref.yaml` in the user's configuration says; UserError with file, key and remedy."""
+    default = schema("crossref")["properties"]["url"]["default"]
+    path = paths.user_configuration() / CROSSREF_FILE
+    if not path.is_file():
+        return Service(default)
+    document = load_yaml(path)
+    validate(document, "crossref")
+    return Service(document.data.get("url", default).rstrip("/"), document.data.get("mailto", ""))
+
+
+def search_crossref(at: Service, query: str, sleep: Callable[[float], None] = time.sleep) -> list[Work]:
+    """At most `ROWS` works whose bibliographic data fit `query`, as Crossref ranks them.
+
+    sleep: how to wait, in seconds. Raises McpError with one sentence for the agent, and UserError without httpx2.
+    """
+
+    def pause(failure: _TransientError, attempt: int) -> float:
+        wait_s = PAUSES.after(attempt, failure.wait_s)
+        if wait_s is None:
+            raise McpError(f"{at.host} {failure} (attempt {attempt} of {PAUSES.attempts}); go on without it") from None
+        return wait_s
+
+    try:
+        return retry.call(lambda: _works(_asked(at, query)), _TransientError, pause, sleep)
+    except ValueError as fault:
+        raise McpError(f"{at.host} gave no list of works ({shown(str(fault), 100)}); go on without it") from None
+
+
+def _asked(at: Service, query: str) -> bytes:
+    """The body of one answer. Raises _TransientError, McpError, and ValueError for one that is too long."""
+    try:
+        import httpx2
+
+        from sophron.agents.gateway.backends import http_client
+    except ImportError:
+        raise UserError(
+            'the tool literature_web needs the package httpx2; install sophron with its extra "agents"'
+        ) from None
+    words: dict[str, str | int] = {"query.bibliographic": query, "rows": ROWS, "select": _FIELDS}
+    words |= {"mailto": at.mailto} if at.mailto else {}
+    # Not compressed: a bound on what arrives is then a bound on what is kept.
+    headers = {"accept-encoding": "identity", "user-agent": f"sophron/{__version__}"}
+    try:
+        with (
+            http_client.plain_client(TIMEOUT_S) as client,
+            client.stream("GET", f"{at.url}/works", params=words, headers=headers) as response,
+        ):
+            _check_status(at, response.status_code, response.headers)
+            body = bytearray()
+            for chunk in response.iter_raw():
+                body += chunk
+                if len(body) > ANSWER_BYTES:
+                    raise ValueError(f"more than {ANSWER_BYTES} bytes")
+            return bytes(body)
+    except httpx2.TransportError as error:
+        raise _TransientError(f"cannot be reached: {shown(str(error) or type(error).__name__, 100)}") from None
+
+
+def _check_status(at: Service, status: int, headers: Mapping[str, str]) -> None:
+    if status == 429 or status >= _LEAST_PASSING:
+        asked = headers.get("retry-after", "")
+        raise _TransientError(f"answered with status {status}", float(asked) if asked.isdecimal() else None)
+    if status != 200:  # a redirect too: it would lead to a host that nobody granted
+        raise McpError(f"{at.host} refused the search with status {status}; go on without it")
+
+
+def _works(body: bytes) -> list[Work]:
+    """The works in a body; those without a DOI that a text can cite are left out. ValueError where it is no list."""
+    try:
+        items = list(json.loads(body)["message"]["items"])
+    except (KeyError, TypeError, RecursionError):
+        raise ValueError("another form") from None
+    made = [_work(item) for item in items[:ROWS] if isinstance(item, dict)]
+    return [work for work in made if literature.cited(work.doi) == [work.doi]]
+
+
+def _work(item: JsonObject) -> Work:
+    names = [_name(one) for one in _listed(item.get("author")) if isinstance(one, dict)]
+    people = ", ".join(name for name in names[:NAMES] if name) + (" et al." if len(names) > NAMES else "")
+    head = " ".join(part for part in (people, _year(item.get("issued"))) if part)
+    parts = (head, _first(item.get("title")), _first(item.get("container-title")))
+    about = ", ".join(part for part in parts if part) or "no title"
+    return Work(_text(item.get("DOI"), TITLE), about, _text(item.get("abstract"), ABSTRACT))
+
+
+def _name(author: JsonObject) -> str:
+    return _text(author.get("family") or author.get("name"), TITLE // 4)
+
+
+def _year(issued: Any) -> str:
+    """`{"date-parts": [[2008, 9, 28]]}`; of an unknown date the year is null."""
+    parts = _listed(issued.get("date-parts")) if isinstance(issued, dict) else []
+    first = _listed(parts[0]) if parts else []
+    return str(first[0]) if first and isinstance(first[0], int) and 0 < first[0] < LATEST else ""
+
+
+def _first(value: Any) -> str:
+    return next((_text(one, TITLE) for one in _listed(value)), "")
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _text(value: Any, most: int) -> str:
+    """One line of plain text, JATS and HTML tags taken off; "" for what is no text."""
+    if not isinstance(value, str):
+        return ""
+    return escape_lines(" ".join(html.unescape(_TAG.sub(" ", value)).split()), most)
+
 
 NAME = "literature-web.jsonl"
 MOST = 20
 """Searches of one try that reach the network."""
 TOOL = Tool(
     "literature_web",
-    f"The {crossref.ROWS} works at Crossref whose authors, title, year or journal fit `query` best. What it finds may "
+    f"The {ROWS} works at Crossref whose authors, title, year or journal fit `query` best. What it finds may "
     "be cited by DOI. Ask `literature` first.",
     {
         "type": "object",
@@ -38,7 +207,7 @@ TOOL = Tool(
     },
 )
 FENCE_BYTES = 100_000
-"""More than `crossref.ROWS` works have: nothing is cut here."""
+"""More than `ROWS` works have: nothing is cut here."""
 
 
 class Web:
@@ -90,7 +259,7 @@ class Web:
             return False, {"failure": f"{MOST} searches are all that one step has; go on with what you know"}
         self._asked += 1
         try:
-            self._kept[query] = {"works": [asdict(work) for work in crossref.search(self._at, query, self._sleep)]}
+            self._kept[query] = {"works": [asdict(work) for work in search_crossref(self._at, query, self._sleep)]}
         except McpError as failure:
             return True, {"failure": str(failure)}
         return True, self._kept[query]

@@ -1,15 +1,16 @@
 """Tools of MCP servers: a command that talks over stdio inside the sandbox, or an address (streamable HTTP)."""
 
 import logging
+import os
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+import threading
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Self
 
-from sophron.agents.tools.json_rpc_filter import Noise, patient
-from sophron.agents.tools.sandboxed_process import Serving
 from sophron.interfaces import JsonObject
 from sophron.interfaces.model_backend import Image, Text, Tool
 from sophron.interfaces.sandbox import Grant, SandboxBackend
@@ -19,6 +20,127 @@ from sophron.records.sanitize import escape_lines
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
     from mcp import Client
+    from mcp.client.stdio import StdioServerParameters
+
+
+# A backend gives a program no input, and its output to a file: both are named pipes here, so that every backend
+# serves. A sandbox ends with its first program, which is a shell that waits for the end of a third pipe; this process
+# holds the other end of it, also by dying. Should the server end first, it takes the shell with it.
+_INSIDE = '("$@" <"$0"; kill -9 $$) & exec 0<&-; read -r _ <"$0.stop"'
+# The client starts its servers itself; what it starts are two relays. Opened for both ways, a pipe never waits.
+_RELAY = 'cat <"$1" & exec cat 1<>"$0"'
+
+
+class Serving:
+    """`command` at work inside, for the time of a `with`; `ends` is how the MCP client reaches it."""
+
+    def __init__(self, command: Sequence[str], sandbox: SandboxBackend, grant: Grant) -> None:
+        self._command = command
+        self._sandbox = sandbox
+        self._grant = grant
+        self._reason = ""
+        self._closing = threading.Event()
+        self._stack = ExitStack()
+        self.ends: StdioServerParameters
+
+    def __enter__(self) -> Self:
+        from mcp.client.stdio import StdioServerParameters
+
+        with ExitStack() as stack:
+            folder = Path(stack.enter_context(TemporaryDirectory(prefix="sophron-")))
+            into, out, stop = folder / "in", folder / "out", folder / "in.stop"
+            for pipe in (into, out, stop):
+                os.mkfifo(pipe, 0o600)
+            thread = threading.Thread(target=self._run, args=(folder,), daemon=True)
+            stack.callback(self._end, os.open(stop, os.O_RDWR | os.O_CLOEXEC), out, thread)
+            thread.start()
+            self.ends = StdioServerParameters(command="/bin/sh", args=["-c", _RELAY, str(into), str(out)], cwd="/")
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    @property
+    def reason(self) -> str:
+        """Why it ended, if that is known: what the sandbox said, or the last line of the server's complaints."""
+        return self._reason
+
+    def _run(self, folder: Path) -> None:
+        pipes = [folder / "in", folder / "in.stop"]
+        grant = replace(self._grant, read_only=[*self._grant.read_only, *pipes])
+        command = ["/bin/sh", "-c", _INSIDE, str(folder / "in"), *self._command]
+        complaints = folder / "stderr"
+        try:
+            self._sandbox.run(command, grant, stdout=folder / "out", stderr=complaints)
+        except UserError as failure:
+            self._reason = str(failure)
+        else:
+            lines = complaints.read_text(errors="replace").splitlines()
+            self._reason = lines[-1] if lines else ""
+        # A relay that opens the pipe only now must find that nobody writes to it any more.
+        while not self._closing.wait(0.02):
+            with suppress(OSError):
+                os.close(os.open(folder / "out", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+
+    def _end(self, ender: int, out: Path, thread: threading.Thread) -> None:
+        self._closing.set()
+        os.close(ender)
+        reader = os.open(out, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # lets go of a backend that waits for one
+        thread.join()
+        os.close(reader)
+
+
+MOST_BAD_LINES = 100
+
+
+@dataclass
+class Noise:
+    """How many lines of a server were not messages."""
+
+    lines: int = 0
+
+    @property
+    def sentence(self) -> str:
+        """Why it was ended; empty if it was not."""
+        return f"it wrote {self.lines} lines that are no messages" if self.lines >= MOST_BAD_LINES else ""
+
+
+@asynccontextmanager
+async def patient(where: "StdioServerParameters", noise: Noise) -> AsyncIterator[tuple[Any, Any]]:
+    """Yield the SDK's transport to a server, which counts in `noise` and ends after too much of it."""
+    from mcp.client.stdio import stdio_client
+
+    async with stdio_client(where) as (read, write):
+        yield _Reader(read, noise), write
+
+
+class _Reader:
+    """The SDK's stream of messages; a line that is none comes out of it as an exception."""
+
+    def __init__(self, stream: Any, noise: Noise) -> None:
+        self._stream, self._noise = stream, noise
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Any:
+        item = await self._stream.__anext__()
+        self._noise.lines += isinstance(item, Exception)
+        if self._noise.sentence:
+            raise StopAsyncIteration
+        return item
+
+    async def __aenter__(self) -> Self:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *about: object) -> Any:
+        return await self._stream.__aexit__(*about)
+
 
 ANSWER = 48_000
 IMAGE_BASE64 = 8_000_000

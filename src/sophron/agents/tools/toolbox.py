@@ -1,4 +1,7 @@
-"""The tools of one agent step: what the model sees of them, and what happens when it calls one."""
+"""The tools of one agent step: what the model sees of them, and what happens when it calls one.
+
+`run_command` is here: inputs read-only, scratch as working folder, output bounded.
+"""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -6,18 +9,95 @@ from contextlib import ExitStack
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Self
 
-from sophron.agents.tools import command, files, literature, literature_web
+from sophron.agents.tools import files, literature, literature_web
 from sophron.agents.tools.literature_web import Web
 from sophron.agents.tools.mcp_client import Connection, McpError, Server
-from sophron.agents.tools.path_resolver import Places
-from sophron.agents.tools.safe_open import OutsideError
+from sophron.agents.tools.safe_open import OutsideError, Places
 from sophron.interfaces import JsonObject
 from sophron.interfaces.model_backend import Image, Text, Tool, ToolAnswer, ToolCall
-from sophron.interfaces.sandbox import Grant, SandboxBackend
+from sophron.interfaces.sandbox import Ended, Grant, SandboxBackend
 from sophron.records.errors import UserError, shown
+from sophron.records.sanitize import escape_lines
 from sophron.sandbox import grants
+
+OUTPUT = 24_000
+_HEAD = OUTPUT // 4
+_SAID = {
+    "cpu_s": "CPU seconds",
+    "memory_mb": "MB of memory",
+    "file_mb": "MB in one file",
+    "disk_mb": "MB in the work folder",
+    "wall_s": "seconds",
+    "processes": "processes",
+}
+
+
+def command_tool(grant: Grant) -> Tool:
+    """`run_command` as a model sees it, with what the grant allows."""
+    limits = ", ".join(
+        f"{getattr(grant, key):g} {word}" for key, word in _SAID.items() if getattr(grant, key) is not None
+    )
+    return Tool(
+        "run_command",
+        "Run a program in the sandbox: either `argv`, or one `line` for /bin/sh. Its folder is scratch, the only place "
+        f"that it can write to. {'It has network.' if grant.network else 'There is no network.'} At most {limits}.",
+        {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {
+                "argv": {"type": "array", "minItems": 1, "maxItems": 1000, "items": _word(100_000)},
+                "line": {**_word(100_000), "minLength": 1},
+            },
+            "oneOf": [{"required": ["argv"]}, {"required": ["line"]}],
+        },
+    )
+
+
+def run_command(sandbox: SandboxBackend, grant: Grant, argv: Sequence[str] = (), line: str = "") -> tuple[str, bool]:
+    """How the command ended and what it wrote, and whether it failed. UserError where no sandbox can be made."""
+    command = list(argv) or ["/bin/sh", "-c", line]
+    with TemporaryDirectory(prefix="sophron-") as folder:
+        out, err = Path(folder) / "stdout", Path(folder) / "stderr"
+        ended = sandbox.run(command, grant, stdout=out, stderr=err)
+        text = "\n".join([_end_sentence(ended, grant), *_stream("stdout", out), *_stream("stderr", err)])
+    return text, ended.returncode != 0
+
+
+def _word(most: int) -> dict[str, object]:
+    # A NUL cannot be in an argument; refused here, it is a mistake of the model and not of the system.
+    return {"type": "string", "maxLength": most, "pattern": "^[^\\x00]*$"}
+
+
+def _end_sentence(ended: Ended, grant: Grant) -> str:
+    if ended.limit is not None:
+        return f"[ended: it passed its limit of {getattr(grant, ended.limit):g} {_SAID[ended.limit]}]"
+    if ended.returncode < 0:
+        return f"[ended by signal {-ended.returncode}]"
+    return f"[exit code {ended.returncode}]"
+
+
+def _stream(name: str, path: Path) -> list[str]:
+    """Beginning and end of what it wrote, where the whole is too long; nothing where it wrote nothing."""
+    size = path.stat().st_size
+    if not size:
+        return []
+    with path.open("rb") as stream:
+        if size <= OUTPUT:
+            return [f"[{name}]", escape_lines(stream.read().decode(errors="replace"), OUTPUT)]
+        head = stream.read(_HEAD)
+        stream.seek(_HEAD - OUTPUT, 2)
+        tail = stream.read()
+    left_out = f"[{size - OUTPUT} bytes left out]"
+    return [
+        f"[{name}]",
+        escape_lines(head.decode(errors="replace"), OUTPUT),
+        left_out,
+        escape_lines(tail.decode(errors="replace"), OUTPUT),
+    ]
+
 
 Contents = tuple[Text | Image, ...]
 Function = Callable[[JsonObject], tuple[Contents, bool]]
@@ -107,14 +187,14 @@ class Toolbox:
         made: dict[str, tuple[Tool, Function]] = {
             tool.name: (tool, _of_text(getattr(tools, tool.name))) for tool in files.TOOLS
         }
-        made["run_command"] = (command.tool(self._grant), self._run)
+        made["run_command"] = (command_tool(self._grant), self._run)
         made[literature.TOOL.name] = (literature.TOOL, _of_text(literature.answer))
         if self._web is not None:
             made[literature_web.TOOL.name] = (literature_web.TOOL, _of_text(self._web.search))
         return made
 
     def _run(self, arguments: JsonObject) -> tuple[Contents, bool]:
-        text, failed = command.run(self._sandbox, self._grant, **arguments)
+        text, failed = run_command(self._sandbox, self._grant, **arguments)
         return (Text(text),), failed
 
     def _add(self, server: str, connection: Connection) -> None:

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from sophron.agents.step import cited_works
 from sophron.agents.tools import literature
 from sophron.debate.panel.votes import Label
 from sophron.debate.pipelines.archives import ARCHIVE_NAME, packed
@@ -66,7 +65,9 @@ def looked_at(ctx: StepContext) -> StepResult:
     It asks no network: what may be cited beyond the bibliography lies beside the answer, with its digest in it.
     """
     (written,) = ctx.upstream["pipeline_critic"] or ctx.upstream["pipeline_author"]
-    verdict = layer1.verify(written.result["reply"], _names(ctx), literature.load(), cited_works.read(written.files))
+    verdict = layer1.verify(
+        written.result["reply"], _names(ctx), literature.load(), literature.read_cited(written.files)
+    )
     path = ctx.workdir / PIPELINE_NAME
     files.write_text(path, verdict.pipeline.reply if verdict.pipeline else "")
     return StepResult(verdict.as_document(), {"pipeline": path})

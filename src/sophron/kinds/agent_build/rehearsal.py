@@ -13,7 +13,7 @@ import yaml
 
 from sophron.agentbuild import aud
 from sophron.agentbuild.contract import SHIPPED, Contract
-from sophron.agents.gateway.model_catalogue import STAND_INS
+from sophron.agents.gateway.gateway import STAND_INS
 from sophron.agents.supervisor import snakemake_process
 from sophron.campaign.approval import amendment_journal, approve
 from sophron.campaign.execution import campaign_lock, outcome_store

@@ -11,7 +11,7 @@ from sophron.agentbuild.release import trail as trails
 from sophron.agentbuild.release.package import TOOLS, servers
 from sophron.agentbuild.release.trail import Trail
 from sophron.agentbuild.release.trail_entry import Source
-from sophron.agents.gateway.model_catalogue import FILE as MODELS
+from sophron.agents.gateway.gateway import FILE as MODELS
 from sophron.kinds.agent_build import contract_campaign
 from sophron.records import documents
 from sophron.records.errors import UserError

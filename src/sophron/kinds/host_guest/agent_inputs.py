@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from sophron.agents.step import cited_works
+from sophron.agents.tools import literature
 from sophron.campaign.execution import outcome_store
 from sophron.campaign.execution.outcome_store import Finished
 from sophron.campaign.spec.spec import Spec
@@ -88,8 +88,8 @@ def _found(root: Path, spec: Spec, rules: Sequence[str], wildcards: Wildcards) -
     An author's file has what it was told of too, so that the trial before speaks for all before it.
     """
     steps = [one for rule in rules for one in outcome_store.of_loop(root, spec, rule, wildcards)]
-    works = cited_works.once(work for one in steps for work in cited_works.read(one.files))
-    return {cited_works.ROLE: to_json(works)} if works else {}
+    works = literature.unique_works(work for one in steps for work in literature.read_cited(one.files))
+    return {literature.CITED_ROLE: to_json(works)} if works else {}
 
 
 def pipeline_engineer(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:

@@ -1,3 +1,3 @@
 """The kind rietveld: powder patterns refined by an agent, recomputed, and compared."""
 
-__all__ = ["kind"]
+__all__ = ["agent_inputs", "kind"]

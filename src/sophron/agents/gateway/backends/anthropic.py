@@ -1,16 +1,202 @@
-"""The backend for Anthropic's Messages API, through its own client package."""
+"""The backend for Anthropic's Messages API, through its own client package: requests and answers in its form."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
-from sophron.agents.gateway.backends import anthropic_convert as form
 from sophron.agents.gateway.backends import structured_output
 from sophron.agents.gateway.backends.endpoint import Endpoint, Service
 from sophron.agents.gateway.backends.token_estimate import tokens_at_most
 from sophron.interfaces import JsonObject
-from sophron.interfaces.model_backend import Model, ModelBackend, ModelError, Request, Response
+from sophron.interfaces.model_backend import (
+    Image,
+    Message,
+    Model,
+    ModelBackend,
+    ModelError,
+    Part,
+    Request,
+    Response,
+    Text,
+    Tool,
+    ToolAnswer,
+    ToolCall,
+)
+from sophron.interfaces.model_backend import Usage as Tokens
+
+_CACHED = {"cache_control": {"type": "ephemeral"}}
+_STOPS: dict[str, Literal["end", "length", "refusal"]] = {
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "refusal",
+}
+
+
+_MEMBERS = {
+    "text_delta": "text",
+    "input_json_delta": "partial_json",
+    "thinking_delta": "thinking",
+    "signature_delta": "signature",
+}
+Block = dict[str, object]
+"""Part of a message as the service has it."""
+SentBlocks = Mapping[str, list[Block]]
+"""Id of a tool call -> the blocks of the answer that it was in, as the service wrote them."""
+
+
+def request_body(request: Request, model: Model, said: SentBlocks) -> JsonObject:
+    """What is both counted and sent. Tools and system prompt are cached; so are the messages where tools can follow."""
+    system = request.system
+    made: Block = {"model": model.name, "messages": _message_blocks(request, said)}
+    schema = structured_output.plain(request.schema)
+    held = structured_output.closed(schema)
+    if held:
+        made["output_config"] = {"format": {"type": "json_schema", "schema": _transformed(schema)}}
+    if not held or structured_output.conditional(request.schema):
+        system = f"{system}\n\n{structured_output.in_words(request.schema)}".strip()
+    if system:
+        made["system"] = [{"type": "text", "text": system} | _CACHED]
+    if request.tools:
+        made["tools"] = _tools(request.tools)
+    return made
+
+
+def _transformed(schema: JsonObject) -> object:
+    """Ranges and patterns move into descriptions, as the service wants it; they are checked where answers arrive."""
+    from anthropic import transform_schema
+
+    transformed: object = transform_schema(dict(schema))
+    return transformed
+
+
+def _tools(tools: Sequence[Tool]) -> list[Block]:
+    made: list[Block] = [
+        {"name": tool.name, "description": tool.description, "input_schema": dict(tool.schema)} for tool in tools
+    ]
+    made[-1] |= _CACHED
+    return made
+
+
+def _message_blocks(request: Request, said: SentBlocks) -> list[Block]:
+    contents = [_resent(each, said) or _content(each.parts) for each in request.messages]
+    if request.tools and contents and contents[-1]:
+        contents[-1][-1] |= _CACHED
+    return [{"role": each.role, "content": content} for each, content in zip(request.messages, contents, strict=True)]
+
+
+def _resent(message: Message, said: SentBlocks) -> list[Block]:
+    """The model's own blocks, where it asked for tools: the thoughts between them are signed and wanted back whole."""
+    calls = [part.id for part in message.parts if isinstance(part, ToolCall)]
+    return [dict(block) for block in said.get(calls[0], ())] if calls else []
+
+
+def _content(parts: Sequence[Part]) -> list[Block]:
+    """Answers of tools come first and no text is empty: the service refuses both."""
+    ordered = sorted(parts, key=lambda part: not isinstance(part, ToolAnswer))
+    return [_block(part) for part in ordered if not (isinstance(part, Text) and not part.text)]
+
+
+def _block(part: Part) -> Block:
+    if isinstance(part, Text):
+        return {"type": "text", "text": part.text}
+    if isinstance(part, Image):
+        source = {"type": "base64", "media_type": part.media_type, "data": part.data}
+        return {"type": "image", "source": source}
+    if isinstance(part, ToolCall):
+        return {"type": "tool_use", "id": part.id, "name": part.name, "input": _input(part)}
+    answer: Block = {"type": "tool_result", "tool_use_id": part.id, "content": _content(part.content)}
+    return answer | ({"is_error": True} if part.is_error else {})
+
+
+def _input(call: ToolCall) -> JsonObject:
+    """The service takes objects only; what was none is shown to the model under a name that says so."""
+    return {"INVALID_JSON": call.raw} if call.arguments is None else dict(call.arguments)
+
+
+def blocks_to_resend(message: JsonObject, answer: Response) -> SentBlocks:
+    """What is to be sent again beside the answers to the tools that `answer`, made of `message`, asks for."""
+    inputs = {call.id: _input(call) for call in answer.tool_calls}
+    blocks = [
+        {**{name: value for name, value in block.items() if name != "partial_json"}, "input": inputs[block["id"]]}
+        if block.get("id") in inputs
+        else dict(block)
+        for block in message["content"]
+        if block["type"] != "text" or block["text"]
+    ]
+    return dict.fromkeys(inputs, blocks)
+
+
+class Assembly:
+    """A streamed message, put together as events come. Members that are not there raise KeyError or TypeError.
+
+    The service's own assembly parses a tool's arguments as they trickle in and fails on broken ones; here they stay
+    text (`partial_json`) until the end.
+    """
+
+    def __init__(self) -> None:
+        self.message: Block = {}
+        self.complete = False
+        self._blocks: dict[int, Block] = {}
+
+    def add(self, event: JsonObject) -> None:
+        """Take one event; unknown kinds are passed over, as the service asks of its clients."""
+        kind = event["type"]
+        if kind == "message_start":
+            self.message = dict(event["message"])
+        elif kind == "content_block_start":
+            self._blocks[event["index"]] = dict(event["content_block"])
+        elif kind == "content_block_delta":
+            self._extend(self._blocks[event["index"]], event["delta"])
+        elif kind == "message_delta":
+            usage = self.message["usage"] | event.get("usage", {})
+            self.message |= {**event["delta"], "usage": usage}
+        elif kind == "message_stop":
+            self.complete = True
+            self.message["content"] = [self._blocks[index] for index in sorted(self._blocks)]
+
+    @staticmethod
+    def _extend(block: Block, delta: JsonObject) -> None:
+        member = _MEMBERS.get(delta["type"])
+        if member is not None:
+            block[member] = block.get(member, "") + delta[member]
+
+
+def parsed_response(message: JsonObject, model: Model) -> Response:
+    """The answer in a whole message. Raises KeyError, TypeError or ValueError where it is in a wrong shape."""
+    parts = tuple(_part(block) for block in message["content"] if block["type"] in {"text", "tool_use"})
+    stop = message["stop_reason"]
+    if not isinstance(stop, str):
+        raise TypeError("no stop_reason")
+    wants = any(isinstance(part, ToolCall) for part in parts)
+    if stop == "tool_use" and not wants:
+        raise ValueError("tool_use without a tool")
+    return Response(
+        parts=parts,
+        stop=_STOPS.get(stop, "tool" if wants else "end"),
+        usage=_usage(message["usage"]),
+        backend="anthropic",
+        model=model.handle,
+        raw=message,
+    )
+
+
+def _part(block: JsonObject) -> Text | ToolCall:
+    if block["type"] == "text":
+        if not isinstance(block["text"], str):
+            raise TypeError("text that is none")
+        return Text(block["text"])
+    written = block.get("partial_json") or json.dumps(block["input"])
+    return ToolCall.of_text(str(block["id"]), str(block["name"]), written)
+
+
+def _usage(usage: JsonObject) -> Tokens:
+    """The service counts what was cached apart from `input_tokens`; here the input is all of it."""
+    cached = int(usage.get("cache_read_input_tokens") or 0)
+    written = int(usage.get("cache_creation_input_tokens") or 0)
+    return Tokens(int(usage["input_tokens"]) + cached + written, int(usage["output_tokens"]), cached, written)
+
 
 _SERVICE = Service(
     name="Anthropic",
@@ -46,10 +232,13 @@ class Anthropic(ModelBackend):
         endpoint = _SERVICE.endpoint(model)
         import anthropic
 
-        from sophron.agents.gateway.backends import http_errors
+        from sophron.agents.gateway.backends import http_client
 
         try:
-            with http_errors.typed(anthropic, endpoint), _client(endpoint, min(model.timeout_s, _COUNT_S)) as client:
+            with (
+                http_client.typed_errors(anthropic, endpoint),
+                _client(endpoint, min(model.timeout_s, _COUNT_S)) as client,
+            ):
                 answer = client.messages.with_raw_response.count_tokens(**self._prompt(request, model))
                 tokens = json.loads(answer.http_response.text)["input_tokens"]
         except (ModelError, KeyError, TypeError):
@@ -63,25 +252,25 @@ class Anthropic(ModelBackend):
         endpoint = _SERVICE.endpoint(model)
         import anthropic
 
-        from sophron.agents.gateway.backends import http_errors
+        from sophron.agents.gateway.backends import http_client
 
         body = {**self._prompt(request, model), "max_tokens": min(request.max_tokens, model.max_output)}
         with (
-            http_errors.typed(anthropic, endpoint),
+            http_client.typed_errors(anthropic, endpoint),
             _client(endpoint, model.timeout_s) as client,
             client.messages.with_streaming_response.create(**body, stream=True) as answer,
         ):
             message = endpoint.cleaned(_message(answer.http_response, endpoint))
         try:
-            answered = form.response(message, model)
+            answered = parsed_response(message, model)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise http_errors.wrong_shape(endpoint, str(error), message) from None
-        self._said.setdefault(model.name, {}).update(form.said(message, answered))
+            raise http_client.wrong_shape(endpoint, str(error), message) from None
+        self._said.setdefault(model.name, {}).update(blocks_to_resend(message, answered))
         return answered
 
     def _prompt(self, request: Request, model: Model) -> JsonObject:
         """Thoughts are signed for the model that had them; another one gets the rest of the conversation only."""
-        return form.prompt(request, model, self._said.get(model.name, {}))
+        return request_body(request, model, self._said.get(model.name, {}))
 
 
 def _client(endpoint: Endpoint, timeout_s: float) -> Any:
@@ -104,20 +293,20 @@ def _message(answer: Any, endpoint: Endpoint) -> JsonObject:
     """The whole message of a streamed answer. Raises ModelError, JSONDecodeError."""
     from anthropic import Stream
 
-    from sophron.agents.gateway.backends import http_errors
+    from sophron.agents.gateway.backends import http_client
 
     if not answer.headers.get("content-type", "").startswith("text/event-stream"):
-        raise http_errors.wrong_shape(endpoint, "no stream of events", json.loads(answer.read()))
-    assembly = form.Assembly()
+        raise http_client.wrong_shape(endpoint, "no stream of events", json.loads(answer.read()))
+    assembly = Assembly()
     for sent in Stream.raw_events(answer):
         event = json.loads(sent.data) if sent.data else {"type": "ping"}
         try:
             assembly.add(event)
             said = event["error"] if event["type"] == "error" else None
         except (KeyError, TypeError, AttributeError, ValueError):
-            raise http_errors.wrong_shape(endpoint, "an event", event) from None
+            raise http_client.wrong_shape(endpoint, "an event", event) from None
         if said is not None:
-            raise http_errors.of_event(said, endpoint)
+            raise http_client.of_event(said, endpoint)
     if not assembly.complete:
         reason = f"{endpoint.service} at {endpoint.host} ended its answer in the middle"
         raise ModelError("cut", reason, raw={"body": endpoint.cleaned(assembly.message)})

@@ -6,7 +6,7 @@ from dataclasses import replace
 from difflib import SequenceMatcher, unified_diff
 from pathlib import Path
 
-from sophron.agents.documents.request_json import by_digest, readable, request_digest, response_of
+from sophron.agents.documents.model_request import INTRODUCTION, by_digest, readable, request_digest, response_of
 from sophron.agents.gateway import audit
 from sophron.agents.gateway.audit import path_of
 from sophron.interfaces import JsonObject
@@ -53,8 +53,6 @@ class Replay(CampaignBackend):
 
 def _before(request: Request, path: Path) -> Request:
     """The request as it was recorded, if its step or its agent had another name then. path: of the recorded audit."""
-    from sophron.agents.documents.prompt import INTRODUCTION
-
     agent = old_names.AGENTS.get(request.agent, request.agent)
     system = request.system.replace(INTRODUCTION.format(request.agent), INTRODUCTION.format(agent), 1)
     return replace(request, step=path.parent.name, agent=agent, system=system)

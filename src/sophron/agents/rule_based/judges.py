@@ -1,4 +1,4 @@
-"""Rule of thumb of the scoring judge: what fields say of the dimensions that it is asked about. It sees no picture.
+"""Rules of thumb of the judges: whether a report can be scored, and its scores by its fields. No picture is seen.
 
 AgentBuild, table II, names the dimensions; the rules for them are ours, coarse, and say what they counted.
 """
@@ -6,8 +6,33 @@ AgentBuild, table II, names the dimensions; the rules for them are ours, coarse,
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from sophron.agents.rule_based.input_checks import given, listed, mapping, number, quoted, read, text
+from sophron.agents.rule_based.input_checks import given, listed, mapping, number, quoted, read, strings, text
 from sophron.interfaces import UncheckedObject
+
+PLACEHOLDERS = ("todo", "tbd", "placeholder", "lorem ipsum", "to be filled", "n/a")
+FEWEST_WORDS = 5
+
+
+def screen(inputs: UncheckedObject) -> UncheckedObject:
+    """Not passed: a run that broke off, no report, a placeholder in place of one, or hardly a word in it.
+
+    AgentBuild, section III-B: the screening pass flags crashes and missing reports; it scores nothing.
+    """
+    run, report = mapping(given(inputs, "run"), "run"), mapping(given(inputs, "report"), "report")
+    reasons = []
+    if run.get("failure"):
+        reasons.append(quoted(f"The run broke off: {run['failure']}"))
+    if not report:
+        reasons.append("There is no report.")
+    fields = [field.strip() for field in strings(report)]
+    for field in fields:
+        if field.casefold() in PLACEHOLDERS:
+            reasons.append(quoted(f"A field of the report is a placeholder: {field}"))
+            break
+    if report and sum(len(field.split()) for field in fields) < FEWEST_WORDS:
+        reasons.append("The report says next to nothing.")
+    return {"passed": not reasons, "reasons": reasons}
+
 
 GOOD_FIT = 2.0
 """Goodness of fit beyond which the model lacks something (McCusker 1999, 10.1107/S0021889898009856, section on R)."""
@@ -58,7 +83,7 @@ Points = tuple[int, str]
 """Points to take off the highest score, and why."""
 
 
-def answer(inputs: UncheckedObject) -> UncheckedObject:
+def score(inputs: UncheckedObject) -> UncheckedObject:
     """For each dimension asked: the highest score less points for what its fields lack, never above what is computed.
 
     A dimension that this rule does not know has its threshold, with that as evidence: it is no opinion.
