@@ -48,7 +48,7 @@ def _page(root: Path, spec: "Spec", known: "Mapping[str, Finished]") -> str:
     """The report, as `sophron report` would write it of these steps."""
     from dataclasses import replace
 
-    from sophron.agents.gateway import spending
+    from sophron.agents.gateway import ledger
     from sophron.campaign.execution import outcome_store, verdict
     from sophron.campaign.report import report, report_page
     from sophron.records import approvals, documents
@@ -64,7 +64,7 @@ def _page(root: Path, spec: "Spec", known: "Mapping[str, Finished]") -> str:
     if answer is None:
         raise UserError("caveats: there is no answer yet; run it first: snakemake")
     sections = _step.function(spec.kind.report)(gathered) if spec.kind.report else ()
-    return report_page.render(gathered, documents.load_record(answer), sections, spending.spent(root))
+    return report_page.render(gathered, documents.load_record(answer), sections, ledger.spent(root))
 
 
 def _lines(checks: "Sequence[Check]") -> Iterator[str]:
