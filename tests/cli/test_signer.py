@@ -1,5 +1,7 @@
 """`sophron signer`: what this user's own configuration keeps of it."""
 
+import json
+
 import pytest
 import toy
 
@@ -56,3 +58,10 @@ def test_a_copy_under_a_key_that_was_never_seen_is_trusted_by_a_word_of_the_user
 def test_a_moved_campaign_is_the_one_that_is_known(campaign, tmp_path):
     campaign.root.rename(tmp_path / "moved")
     known_signers.check(approvals.valid_approval(tmp_path / "moved"))
+
+
+def test_a_damaged_list_of_known_campaigns_is_one_sentence_with_its_field(campaign):
+    (entry,) = known_signers._read()
+    known_signers._path().write_text(json.dumps({entry: {"keys": "ssh-ed25519 AAAA"}}))
+    with pytest.raises(UserError, match=r"trust.json: is damaged, not a record \(keys: "):
+        known_signers.check(approvals.valid_approval(campaign.root))

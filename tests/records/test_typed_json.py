@@ -7,7 +7,8 @@ from typing import Literal
 
 import pytest
 
-from sophron.records.typed_json import from_json, left_out, to_json
+from sophron.records.errors import UserError
+from sophron.records.typed_json import from_json, left_out, load, to_json
 
 
 @dataclass(frozen=True)
@@ -87,3 +88,12 @@ def test_enumerations_ranges_and_keys_that_are_no_strings_are_read_and_written()
 def test_a_name_that_is_none_of_them_is_told(key, value):
     with pytest.raises(ValueError, match=f"^{key}: "):
         from_json(Painted, PAINTED | {key: value})
+
+
+def test_a_file_may_hold_records_by_name(tmp_path):
+    path = tmp_path / "known.json"
+    path.write_text('{"one": {"name": "a"}, "two": {"name": "b", "size": 2.0}}')
+    assert load(path, dict[str, Inner]) == {"one": Inner("a"), "two": Inner("b", 2.0)}
+    path.write_text('{"one": {"name": 1}}')
+    with pytest.raises(UserError, match=r"known.json: is damaged, not a record \(name: 1 is of another type\)"):
+        load(path, dict[str, Inner])

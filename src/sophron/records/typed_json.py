@@ -26,9 +26,9 @@ def left_out(default: Any = None, key: str | None = None) -> Any:
 
 
 def load(path: Path, kind: type[Record]) -> Record:
-    """Read a JSON file as a `kind`; UserError if it is anything else."""
+    """Read a JSON file as a `kind`, a dataclass or such as `dict[str, Entry]`; UserError if it is anything else."""
     try:
-        return from_json(kind, load_json(path))
+        return cast("Record", _reader(kind)(load_json(path)))
     except RecordError as error:
         raise UserError(
             f"{path}: is damaged, not a record ({error}); restore it, or remove it to have it made again"

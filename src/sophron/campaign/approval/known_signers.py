@@ -2,11 +2,12 @@
 
 import base64
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sophron.records import documents, paths, signatures
+from sophron.records import documents, paths, signatures, typed_json
 from sophron.records.approvals import FOLDER, Approval, logged
 from sophron.records.digests import file_digest
 from sophron.records.errors import Refused
@@ -14,14 +15,27 @@ from sophron.records.file_lock import FileLock
 from sophron.records.files import write_json
 
 
+@dataclass(frozen=True)
+class KnownCampaign:
+    """One campaign at one path, as this user knows it.
+
+    keys, revoked: public keys (`type base64`) trusted and revoked then; last, version: the last approval that was
+    signed here, by its hash, None if none was.
+    """
+
+    keys: Sequence[str] = ()
+    revoked: Sequence[str] = ()
+    last: str | None = typed_json.left_out()
+    version: int | None = typed_json.left_out()
+
+
 def _path() -> Path:
     return paths.user_configuration() / "trust.json"
 
 
-def _read() -> dict[str, Any]:
-    path = _path()
-    content: dict[str, Any] = documents.load_record(path) if path.is_file() else {}
-    return content
+def _read() -> Mapping[str, KnownCampaign]:
+    """`<campaign> <path>` -> what is known of it."""
+    return typed_json.load(_path(), dict[str, KnownCampaign]) if _path().is_file() else {}
 
 
 def _key(root: Path, campaign: str) -> str:
@@ -50,23 +64,21 @@ def fingerprints(root: Path) -> list[str]:
 
 def remember(approval: Approval) -> None:
     """Note an approval that was just signed here, with the keys it trusts."""
-    entry = {"last": approval.hash, "version": approval.record.version}
-    _note(approval.root, approval.record.campaign, entry)
+    _note(approval.root, approval.record.campaign, last=approval.hash, version=approval.record.version)
 
 
 def remember_keys(root: Path, campaign: str) -> None:
     """Note the keys that a campaign's lists hold now, trusted and revoked: its signer, or this user, knows them."""
-    _note(root, campaign, {})
+    _note(root, campaign)
 
 
-def _note(root: Path, campaign: str, entry: Mapping[str, Any]) -> None:
+def _note(root: Path, campaign: str, **signed: Any) -> None:
     with FileLock(_path().with_suffix(".lock")):
-        content = _read()
-        before = content.get(_key(root, campaign), {})
-        revoked = sorted({*before.get("revoked", []), *revoked_in(root)})
-        now = {"keys": sorted(keys_in(root)), "revoked": revoked}
-        content[_key(root, campaign)] = before | entry | now
-        write_json(_path(), content)
+        known = dict(_read())
+        before = known.get(_key(root, campaign), KnownCampaign())
+        revoked = sorted({*before.revoked, *revoked_in(root)})
+        known[_key(root, campaign)] = replace(before, keys=sorted(keys_in(root)), revoked=revoked, **signed)
+        write_json(_path(), typed_json.to_json(known))
 
 
 def known_keys(root: Path, campaign: str) -> set[str] | None:
@@ -77,7 +89,7 @@ def known_keys(root: Path, campaign: str) -> set[str] | None:
     content = _read()
     entry = content.get(_key(root, campaign))
     entries = [entry] if entry else [other for key, other in content.items() if key.startswith(f"{campaign} ")]
-    return {key for one in entries for key in one["keys"]} if entries else None
+    return {key for one in entries for key in one.keys} if entries else None
 
 
 def check_keys(root: Path, campaign: str) -> None:
@@ -92,7 +104,7 @@ def check_keys(root: Path, campaign: str) -> None:
             f"you know the campaign {campaign} under another path, with other keys than approvals/allowed_signers has "
             "here; if you know whose they are, say so: sophron signer trust"
         )
-    if not set(_read().get(_key(root, campaign), {}).get("revoked", [])) <= revoked_in(root):
+    if not set(_read().get(_key(root, campaign), KnownCampaign()).revoked) <= revoked_in(root):
         raise Refused(
             "approvals/revoked_keys lacks a key that you revoked; restore it, or revoke it again: sophron signer revoke"
         )
@@ -101,10 +113,10 @@ def check_keys(root: Path, campaign: str) -> None:
 def check(approval: Approval) -> None:
     """Refuse a campaign whose signers or history are not those that this user knows. A new machine knows nothing."""
     check_keys(approval.root, approval.record.campaign)
-    entry = _read().get(_key(approval.root, approval.record.campaign), {})
-    if entry.get("last", approval.hash) not in history(approval):
+    known = _read().get(_key(approval.root, approval.record.campaign), KnownCampaign())
+    if known.last is not None and known.last not in history(approval):
         raise Refused(
-            f"this is not the last approval you signed here (version {entry['version']}): the folder was rolled back; "
+            f"this is not the last approval you signed here (version {known.version}): the folder was rolled back; "
             "restore it, or sign what is here now: sophron approve"
         )
 
