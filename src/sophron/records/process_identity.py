@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 
 _PROC = Path("/proc")
 
-JOBS = {"slurm": "SLURM_JOB_ID", "pbs": "PBS_JOBID", "lsf": "LSB_JOBID"}
+SCHEDULER_JOBS = {"slurm": "SLURM_JOB_ID", "pbs": "PBS_JOBID", "lsf": "LSB_JOBID"}
 """Scheduler -> variable that holds the id of the job."""
 
 PILOTS = {"parsl": ("PARSL_WORKER_POOL_ID", "PARSL_WORKER_RANK")}
@@ -43,12 +43,12 @@ def placement(environment: Mapping[str, str] = os.environ) -> dict[str, str | No
 
     A pilot's worker stands inside the job of its block, so it may have all of them.
     """
-    scheduler = next((name for name, variable in JOBS.items() if environment.get(variable)), None)
+    scheduler = next((name for name, variable in SCHEDULER_JOBS.items() if environment.get(variable)), None)
     pilot = next((name for name, variables in PILOTS.items() if all(map(environment.get, variables))), None)
     return {
         "host": host(),
         "scheduler": scheduler,
-        "job": environment[JOBS[scheduler]] if scheduler else None,
+        "job": environment[SCHEDULER_JOBS[scheduler]] if scheduler else None,
         "pilot": pilot,
         "worker": "/".join(environment[variable] for variable in PILOTS[pilot]) if pilot else None,
     }
