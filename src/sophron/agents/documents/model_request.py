@@ -28,7 +28,7 @@ MEDIA = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".web
 
 
 def request(agent: "AgentFile", step: str, inputs: JsonObject, tools: Sequence[Tool] = ()) -> Request:
-    """The first request of a step. inputs: by role, parsed JSON, text, or the Path of a picture or folder.
+    """Return the first request of a step. inputs: by role, parsed JSON, text, or the Path of a picture or folder.
 
     Raises UserError for an input that the definition does not declare, or one that it needs and does not get.
     """
@@ -58,7 +58,7 @@ def _system(agent: "AgentFile") -> str:
 
 
 def _prompt_parts(agent: "AgentFile", inputs: JsonObject) -> Iterator[Part]:
-    """The prompt cut at its places; a picture becomes a part of its own."""
+    """Yield the prompt cut at its places; a picture becomes a part of its own."""
     from sophron.campaign.planning.agent_definitions import PLACE  # with YAML, which a replay needs not
 
     end = 0
@@ -86,7 +86,7 @@ def _image(path: Path) -> Image:
 
 
 def fenced(role: str, value: Any, most: int) -> str:
-    """Data as text between marks that every agent is told of, its end kept where it has more than `most` bytes.
+    """Return data as text between marks that every agent is told of, its end kept where it has more than `most` bytes.
 
     Logs say at their end why they end.
     """
@@ -99,12 +99,12 @@ def fenced(role: str, value: Any, most: int) -> str:
 
 
 def request_data(request: Request) -> JsonObject:
-    """A request as plain data."""
+    """Return a request as plain data."""
     return _request_data(request, _part)
 
 
 def by_digest(request: Request) -> tuple[JsonObject, dict[str, bytes]]:
-    """A request as plain data with every picture by its sha256, and the pictures by that.
+    """Return a request as plain data with every picture by its sha256, and the pictures by that.
 
     Each turn of a conversation repeats what was said before, pictures too; whoever keeps the turns keeps them once.
     """
@@ -130,7 +130,7 @@ def _request_data(request: Request, part_data: Callable[[Part], JsonObject]) -> 
 
 
 def request_digest(request: Request) -> str:
-    """Hex sha256 of the canonical JSON of a request, whichever model answers it; before anything is redacted."""
+    """Return hex sha256 of the canonical JSON of a request, whichever model answers it; before anything is redacted."""
     try:
         return digests.digest(request_data(request))
     except ValueError as error:
@@ -138,7 +138,7 @@ def request_digest(request: Request) -> str:
 
 
 def response_data(response: Response) -> JsonObject:
-    """A response as plain data."""
+    """Return a response as plain data."""
     return {
         "parts": [_part(part) for part in response.parts],
         "stop": response.stop,
@@ -150,14 +150,14 @@ def response_data(response: Response) -> JsonObject:
 
 
 def response_of(data: JsonObject) -> Response:
-    """The response that `response_data` made plain. KeyError, TypeError where it did not."""
+    """Return the response that `response_data` made plain. KeyError, TypeError if it did not."""
     parts = tuple(_answered(part) for part in data["parts"])
     raw = data["raw"]
     return Response(parts, data["stop"], Usage(**data["usage"]), data["backend"], data["model"], raw)
 
 
 def readable(data: JsonObject) -> Iterator[str]:
-    """A plain request line by line, for people and for differences; pictures by their size alone."""
+    """Yield a plain request line by line, for people and for differences; pictures by their size alone."""
     yield f"# {data['agent']}: step {data['step']}, turn {data['turn']}"
     yield from ("", "## System", "", *data["system"].split("\n"))
     for message in data["messages"]:
@@ -189,7 +189,7 @@ def _whole(image: Image) -> JsonObject:
 
 
 def _named(pictures: dict[str, bytes], image: Image) -> JsonObject:
-    """What is no base64 is no picture, and stays as it was said."""
+    """Name a picture by its digest; what is not base64 is not a picture, and stays as it is."""
     content = _decoded(image.data)
     if content is None:
         return _whole(image)
@@ -224,7 +224,7 @@ def _answered(data: JsonObject) -> Text | ToolCall:
 
 
 def _copied(value: Any) -> Any:
-    """Plain dicts and lists, whichever mappings and sequences hold them."""
+    """Copy into plain dicts and lists, whichever mappings and sequences hold the values."""
     if isinstance(value, Mapping):
         return {str(key): _copied(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):

@@ -99,7 +99,7 @@ class Redactor:
 
 
 def _is_secret(value: str) -> bool:
-    """Not a number (MAX_TOKENS), and long enough."""
+    """Return whether a value may be a key: not a number (MAX_TOKENS), and long enough."""
     try:
         float(value)
     except ValueError:
@@ -108,7 +108,7 @@ def _is_secret(value: str) -> bool:
 
 
 def _forms(value: str) -> Iterator[str]:
-    """A value as it is, in URLs, in hex, and in base64 wherever it begins in what was encoded."""
+    """Yield a value as it is, in URLs, in hex, and in base64 wherever it begins in what was encoded."""
     data = value.encode("utf-8", "surrogateescape")
     yield from (value, quote(data, safe=""), data.hex(), data.hex().upper())
     for before in range(3):
@@ -119,7 +119,7 @@ def _forms(value: str) -> Iterator[str]:
 
 
 def _levels(text: str) -> Iterator[tuple[str, list[int] | range]]:
-    """`text`, and what it says unescaped once, twice, ...; with the place in `text` of each character and the end."""
+    """Yield `text`, then unescaped once, twice, ...; each with the places of its characters and end in `text`."""
     places: list[int] | range = range(len(text) + 1)
     for _ in range(DEEPEST):
         yield text, places

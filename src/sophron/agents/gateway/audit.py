@@ -22,7 +22,7 @@ NAME, PICTURES = "audit.jsonl", "pictures"
 
 
 def path_of(root: Path, step: str) -> Path:
-    """The audit of one step of the campaign at `root`."""
+    """Return the audit of one step of the campaign at `root`."""
     return outcome_store.record_folder(root, step) / NAME
 
 
@@ -37,7 +37,7 @@ class AuditLine:
 
 
 def answers(path: Path) -> list[AuditLine]:
-    """The lines of an audit that have an answer, in their order."""
+    """Return the lines of an audit that have an answer, in their order."""
     lines = (from_json(AuditLine, record) for record in files.read_json_lines(path)[0])
     return [line for line in lines if line.response is not None]
 

@@ -48,7 +48,7 @@ class Catalogue:
     models: tuple[Model, ...]
 
     def get(self, handle: str) -> Model:
-        """The model called `handle`; UserError where there is none."""
+        """Return the model called `handle`; UserError if there is none."""
         for model in self.models:
             if model.handle == handle:
                 return model
@@ -58,7 +58,7 @@ class Catalogue:
         raise UserError(f'{FILE}: there is no model "{shown(handle)}"; {hint}')
 
     def candidates(self, rank: int, role: str, provider: str | None = None) -> list[Model]:
-        """Models that may answer for a role, in order: those of `rank` and no others.
+        """Return models that may answer for a role, in order: those of `rank` and no others.
 
         provider: its models alone. One that has none of this rank gives those of its next stronger rank, so that
         rules of thumb and a mailbox stand in for every rank; a weaker model never does.
@@ -72,7 +72,7 @@ class Catalogue:
 
 
 def load_catalogue(root: Path) -> Catalogue:
-    """The catalogue of the campaign at `root`; UserError names file, key and remedy of a faulty entry."""
+    """Return the catalogue of the campaign at `root`; UserError names file, key and remedy of a faulty entry."""
     shipped = load_yaml(resource(*FILE.parts))
     own = root / FILE
     document = _merged_catalogue(shipped, load_yaml(own)) if own.is_file() else shipped
@@ -83,7 +83,7 @@ def load_catalogue(root: Path) -> Catalogue:
 
 
 def _merged_catalogue(shipped: Document, own: Document) -> Document:
-    """The campaign's entries first, as it prefers them; each keeps the shipped keys that it does not state."""
+    """Put the campaign's entries first, as it prefers them; each keeps the shipped keys that it does not state."""
     validate(own, "models", "changes")
     entries, changes = shipped.data["models"], own.data["models"]
     merged = {handle: {**entries.get(handle, {}), **change} for handle, change in changes.items()}
@@ -145,7 +145,7 @@ class Gateway:
         return [first, *(model for model in others if model != first)]
 
     def _failure(self, faults: list[tuple[Kind, str]], rank: int, role: str) -> AgentError:
-        """One failure of all candidates: its kind is theirs where they agree."""
+        """Return one failure of all candidates: its kind is theirs where they agree."""
         if not faults:
             of = f" of the backend {self.backend}" if self.backend else ""
             return AgentError("unavailable", f"config/models.yaml has no model{of} of rank {rank} for {role}; add one")
@@ -194,7 +194,7 @@ class Gateway:
         return response
 
     def _reserve(self, request: Request, model: Model, backend: ModelBackend) -> Reservation | None:
-        """None for rules of thumb and replays, which ask nobody."""
+        """Return None for rules of thumb and replays, which ask nobody."""
         if model.provider in STAND_INS:
             return None
         asked = backend.count(request, model)
@@ -212,14 +212,14 @@ class Gateway:
             raise AgentError("budget", over.reason) from None
 
     def _settle(self, reservation: Reservation, usage: Usage, dollars: float) -> None:
-        """A service that does not say what it used is charged as reserved."""
+        """Settle what was used; a service that does not say it is charged as reserved."""
         if usage.input_tokens + usage.output_tokens > 0:
             self.ledger.settle(reservation, usage, dollars)
         else:
             self.ledger.charge(reservation)
 
     def _redacted(self, response: Response) -> Response:
-        """What a step uses is what the audit keeps, so that a replay gives the same bytes and no key leaves here."""
+        """Redact: a step uses what the audit keeps, so that a replay gives the same bytes and no key leaves here."""
         clean = self.audit.redactor
         parts = tuple(
             Text(whole(clean.text(part.text)))
@@ -244,7 +244,7 @@ class Gateway:
 
 
 def _wait_s(failure: ModelError, attempt: int, request: Request, model: Model) -> float | None:
-    """How long to wait before asking a model again; None if asking again would not help. The jitter is seeded."""
+    """Return the seconds to wait before asking again; None if asking again would not help. The jitter is seeded."""
     # In a time-out with the outcome `none` nobody took the request up in all that time: a mailbox.
     unread = failure.kind == "timeout" and failure.outcome == "none"
     if failure.kind not in PASSING or unread:

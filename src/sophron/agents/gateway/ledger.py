@@ -43,12 +43,12 @@ class Cap:
 
     @staticmethod
     def of_envelope(envelope: JsonObject) -> "Cap":
-        """The signed envelope of a campaign; what it does not state was not granted."""
+        """Return the signed envelope of a campaign; what it does not state was not granted."""
         return Cap(envelope.get("model_calls", 0), envelope.get("tokens", 0), envelope.get("dollars", 0))
 
     @staticmethod
     def of_limits(limits: JsonObject) -> "Cap":
-        """The limits in an agent's front matter; a key that is left out is no cap."""
+        """Return the limits in an agent's front matter; a key that is left out is no cap."""
         return Cap(**{name: limits.get(name) for name in KINDS})
 
 
@@ -65,12 +65,12 @@ class Caps:
 
 
 def day_file() -> Path:
-    """Where this user's own cap of a day stands."""
+    """Return where this user's own cap of a day stands."""
     return paths.user_configuration() / BUDGET_NAME
 
 
 def day_cap() -> Cap:
-    """This user's cap of a day, from `budget.yaml` in the user's configuration, with the schema's defaults."""
+    """Read this user's cap of a day, from `budget.yaml` in the user's configuration, with the schema's defaults."""
     defaults = {name: about["default"] for name, about in schema("budget")["properties"].items()}
     path = day_file()
     if not path.is_file():
@@ -81,7 +81,7 @@ def day_cap() -> Cap:
 
 
 def zero_amount() -> Amount:
-    """No calls, no tokens, no dollars."""
+    """Return no calls, no tokens, no dollars."""
     return dict.fromkeys(KINDS, 0)
 
 
@@ -159,7 +159,7 @@ class Book:
         self._kept = 0  # the sums beside the file reach so far
 
     def sums(self) -> Sums:
-        """The sums as of now. Refused where the file was cut or removed since this process read it."""
+        """Return the sums as of now. Refused if the file was cut or removed since this process read it."""
         if self._sums is None:
             self._sums = self._stored()
             self._kept = self._sums.offset
@@ -188,7 +188,7 @@ class Book:
         write_json(self._file, {"prefix": self._prefix(sums.offset), "sums": asdict(sums)})
 
     def _stored(self) -> Sums:
-        """The kept sums where they belong to this very file, byte for byte; else none, and all lines are read."""
+        """Return the kept sums if they belong to this very file, byte for byte; else none, and all lines are read."""
         try:
             kept = read_json(self._file)
             sums = from_json(Sums, kept["sums"])
@@ -228,7 +228,7 @@ class BudgetError(Exception):
 class Ledger:
     """The ledger of the campaign at `root`, and the user's of the day.
 
-    Refused where the campaign's is missing beside audits of earlier calls: what they cost would be forgotten.
+    Refused if the campaign's is missing beside audits of earlier calls: what they cost would be forgotten.
     """
 
     def __init__(self, root: Path, caps: Caps) -> None:
@@ -246,7 +246,7 @@ class Ledger:
         return Book(paths.user_state() / FILE.name, "day")
 
     def reserve(self, step: str, model: str, tokens: int, dollars: float) -> Reservation:
-        """Set aside one call, `tokens` (in and out, an upper bound) and `dollars`; BudgetError where a cap forbids it.
+        """Set aside one call, `tokens` (in and out, an upper bound) and `dollars`; BudgetError if a cap forbids it.
 
         Atomic among all processes. ValueError for amounts that are no amounts.
         """
@@ -264,20 +264,20 @@ class Ledger:
         return reservation
 
     def settle(self, reservation: Reservation, usage: Usage, dollars: float) -> None:
-        """The call is answered: count what it took instead of what was reserved."""
+        """Count what an answered call took instead of what was reserved."""
         tokens = usage.input_tokens + usage.output_tokens
         self._close(reservation, "settle", {"calls": 1, "tokens": tokens, "dollars": round(dollars, 9)})
 
     def release(self, reservation: Reservation) -> None:
-        """The call was surely not worked on: count nothing."""
+        """Count nothing: the call was surely not worked on."""
         self._close(reservation, "release", {})
 
     def charge(self, reservation: Reservation) -> None:
-        """Nobody knows whether the call was worked on: it stays counted as reserved."""
+        """Leave the call counted as reserved: nobody knows whether it was worked on."""
         self._close(reservation, "charge", {})
 
     def used(self) -> dict[str, Amount]:
-        """What the campaign and this day have reserved or spent."""
+        """Return what the campaign and this day have reserved or spent."""
         with self._both():
             today = self._day.sums().by.get(clock.now().date().isoformat(), zero_amount())
             return {"campaign": dict(self._campaign.sums().total), "day": dict(today)}
@@ -289,14 +289,14 @@ class Ledger:
             self._write({"event": event, "id": reservation.id, **amount}, sync=False)
 
     def _write(self, record: Mapping[str, object], *, sync: bool) -> None:
-        """The campaign's line first: after a kill between the two, nothing is counted that this campaign forgot."""
+        """Write the campaign's line first: after a kill between the two, nothing counts that the campaign forgot."""
         timed = {"time": clock.isoformat(), **record}
         self._campaign.append(timed, sync=sync)
         self._day.append(timed, sync=sync)
 
     @contextmanager
     def _both(self) -> Iterator[None]:
-        """Both locks, always in this order."""
+        """Hold both locks, always taken in this order."""
         with FileLock(_lock(self._campaign)):
             try:
                 other = FileLock(_lock(self._day))
@@ -341,7 +341,7 @@ Amounts = dict[str, float]
 
 
 def spent(root: Path) -> Amounts | None:
-    """What is spent or reserved, by limit of a campaign; None where no model was ever asked."""
+    """Return what is spent or reserved, by limit of a campaign; None if no model was ever asked."""
     if not (root / LEDGER).is_file():
         return None
     from sophron.campaign.planning.agent_costs import KEYS
@@ -354,13 +354,13 @@ def spent(root: Path) -> Amounts | None:
 
 
 def beside_the_caps(root: Path) -> dict[str, Amounts | None] | None:
-    """`{spent, signed}`, the latter None without an approval in force; None if no model was ever asked."""
+    """Return `{spent, signed}`, the latter None without an approval in force; None if no model was ever asked."""
     amounts = spent(root)
     return None if amounts is None else {"spent": amounts, "signed": _signed_caps(root)}
 
 
 def spending_sentence(found: Mapping[str, Amounts | None]) -> str:
-    """What `beside_the_caps` gives, in words."""
+    """Return what `beside_the_caps` gives, in words."""
     from sophron.campaign.rendering.formatting import of_a_model
 
     amounts, caps = found["spent"], found["signed"]

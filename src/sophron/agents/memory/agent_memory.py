@@ -61,7 +61,7 @@ class Memory:
         self.most = LEVELS[level]
 
     def entries(self) -> list[Entry]:
-        """All entries, oldest first. UserError where somebody left the file in another form."""
+        """Return all entries, oldest first. UserError if somebody left the file in another form."""
         return _parsed(_text(self.path), self.path)
 
     def add(self, text: str, *, by: str, pinned: bool = False) -> list[Entry]:
@@ -138,7 +138,7 @@ class History:
             files.append_json_line(self.path, {**record, "decisions": [*decisions]}, sync=True)
 
     def read(self) -> list[HistoryRecord]:
-        """All whole records, oldest first."""
+        """Return all whole records, oldest first."""
         return [from_json(HistoryRecord, record) for record in files.read_json_lines(self.path)[0]]
 
 

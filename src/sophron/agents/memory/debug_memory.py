@@ -23,7 +23,7 @@ _LEVELS = {"stage": "task", "campaign": "group", "user": "global"}
 
 
 def _sources(root: Path, stage: str) -> dict[str, Path]:
-    """Role -> living file."""
+    """Map each role to its living file."""
     folder = root / "records" / FOLDER
     living = {"stage": folder / f"{stage}.md", "campaign": folder / "campaign.md", "user": _users()}
     return living | {"history": folder / f"{stage}.history.jsonl"}
@@ -34,7 +34,7 @@ def _users() -> Path:
 
 
 def folder(root: Path, stage: str, attempt: int) -> Path:
-    """Where the snapshot for an attempt lies."""
+    """Return where the snapshot for an attempt lies."""
     return root / "records" / "failures" / f"{stage}-{attempt}.memory"
 
 
@@ -46,7 +46,7 @@ def take(root: Path, stage: str, attempt: int) -> None:
 
 
 def told(root: Path, stage: str, attempt: int) -> JsonObject:
-    """The snapshot as the agent gets it: `{memory: text, history: records}`, without times.
+    """Return the snapshot as the agent gets it: `{memory: text, history: records}`, without times.
 
     A time says nothing about a cause, and would make the same failure a different request in a replay. Raises UserError
     where the snapshot is missing or somebody edited it.

@@ -11,7 +11,7 @@ KEPT = 2
 
 
 def listed(root: Path) -> list[dict[str, object]]:
-    """Restart files below `scratch/`: step (its folder), file, bytes, timestep, order of writing, whole or not."""
+    """List restart files below `scratch/`: step (its folder), file, bytes, timestep, order of writing, whole or not."""
     restarts = []
     for folder in sorted((root / "scratch").glob("*/*/")):
         files = [one for engine in engines.installed() for one in engine.restart_files(folder)]

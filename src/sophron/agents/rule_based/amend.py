@@ -42,7 +42,7 @@ class Longer:
 
 
 def longer(spec: UncheckedObject, stage: str, failure: UncheckedObject) -> Longer | None:
-    """What to sample longer, and by how much; None where the failure asks for something else."""
+    """Return what to sample longer, and by how much; None if the failure asks for something else."""
     source = _source(spec, stage)
     if source is None:
         return None
@@ -60,7 +60,7 @@ def longer(spec: UncheckedObject, stage: str, failure: UncheckedObject) -> Longe
 
 
 def _missed(failure: UncheckedObject) -> tuple[str, float, float] | None:
-    """The error criterion that was missed by most, if all that were missed are such: (comparison, value, limit)."""
+    """Find the error criterion missed by most, if all that were missed are such: (comparison, value, limit)."""
     verdict = mapping(failure.get("verdict") or {}, "failure.verdict")
     missed = [one for one in objects(verdict.get("criteria", []), "verdict.criteria") if not one.get("passed")]
     worst: tuple[str, float, float] | None = None
@@ -78,7 +78,7 @@ def _missed(failure: UncheckedObject) -> tuple[str, float, float] | None:
 
 
 def _source(spec: UncheckedObject, stage: str) -> str | None:
-    """The stage that samples: `stage` itself or the nearest one below it whose definition counts steps."""
+    """Return the stage that samples: `stage` itself or the nearest one below it whose definition counts steps."""
     blocks, waiting, seen = stages_of(spec), [stage], set[str]()
     while waiting:
         name = waiting.pop(0)
@@ -121,7 +121,7 @@ def _grown(spec: UncheckedObject, stage: str, source: str, factor: float, why: s
 
 
 def _intervals(definition: UncheckedObject) -> Iterator[int]:
-    """Intervals of which the steps must be a multiple."""
+    """Yield intervals of which the steps must be a multiple."""
     yield 1
     for key, value in definition.items():
         interval = count(value)
@@ -130,7 +130,7 @@ def _intervals(definition: UncheckedObject) -> Iterator[int]:
 
 
 def _counted(block: UncheckedObject, source: str, steps: int, more: int) -> Iterator[Change]:
-    """Criteria `name == n` that count samples of a run of `steps`, made to count those of the longer one."""
+    """Yield criteria `name == n` that count samples of a run of `steps`, made to count those of the longer one."""
     for index, criterion in enumerate(objects(block.get("criteria", []), f"criteria of {source}")):
         expression = str(criterion.get("expression", ""))
         counted = _equals(expression)
@@ -142,7 +142,7 @@ def _counted(block: UncheckedObject, source: str, steps: int, more: int) -> Iter
 
 
 def _equals(expression: str) -> int | None:
-    """The integer n of an expression `name == n`."""
+    """Return the integer n of an expression `name == n`."""
     try:
         tree = ast.parse(expression.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -168,7 +168,7 @@ class Proposal:
 
 
 def answer(inputs: UncheckedObject) -> UncheckedObject:
-    """The first rule that applies: the amendment that a pitfall of the catalogue brings; else longer sampling.
+    """Apply the first rule that fits: the amendment that a pitfall of the catalogue brings; else longer sampling.
 
     A pitfall is taken where one of its signs stands in the failure or the diagnosis: that it happened says more than
     whether it was foreseen.
@@ -230,7 +230,7 @@ def _nothing(stage: str, pitfalls: Sequence[UncheckedObject]) -> Proposal:
 
 
 def _invalidated(spec: UncheckedObject, proposal: Proposal) -> list[str]:
-    """Stages of the spec whose definition or place in the graph changes, and all that build on one of them."""
+    """Return stages of the spec whose definition or place in the graph changes, and all that build on one of them."""
     blocks = stages_of(spec)
     changed = set(proposal.removed)
     for change in proposal.changes:

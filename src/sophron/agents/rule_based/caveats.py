@@ -14,7 +14,7 @@ Caveat = dict[str, str]
 
 
 def answer(inputs: UncheckedObject) -> UncheckedObject:
-    """One caveat for each fact on record that weakens the answer; none is left out and none is made up.
+    """Give one caveat for each fact on record that weakens the answer; none is left out and none is made up.
 
     A missing number or error, and a reference more than two standard errors away, are serious; a relative error above
     a tenth is a caution (Superscientist F.2: report under-converged values with their caveat, never tune towards the
@@ -41,7 +41,7 @@ def _caveat(about: str, text: str, severity: str) -> Caveat:
 
 
 def _answers(result: object) -> list[UncheckedObject]:
-    """The numbers that answer the question: a list of {name, value, standard_error, interval, refusal}.
+    """Return the numbers that answer the question: a list of {name, value, standard_error, interval, refusal}.
 
     Where whole results are given instead (step -> result), each number beside which a `..._standard_error` stands.
     """
@@ -131,7 +131,7 @@ def _verdicts(verdicts: object) -> Iterator[Caveat]:
 
 
 def _tries(tries: object) -> Iterator[Caveat]:
-    """tries: what went wrong on the way, a sentence each, or {step, status, reason} of each try."""
+    """Yield caveats of tries: a sentence each of what went wrong, or {step, status, reason} of each try."""
     troubles = listed(tries, "tries")
     yield from (_caveat("failure", f"On the way: {one}", "note") for one in troubles if isinstance(one, str))
     told = objects([one for one in troubles if not isinstance(one, str)], "tries")
@@ -152,7 +152,7 @@ def _amendments(amendments: object) -> Iterator[Caveat]:
 
 
 def _method(spec: UncheckedObject) -> Iterator[Caveat]:
-    """Where the pair potential of a definition is cut, as the definition says."""
+    """Yield where the pair potential of a definition is cut, as the definition says."""
     for name, block in stages_of(spec).items():
         model = mapping(block.get("definition", {}), f"definition of {name}").get("model")
         cutoff = number(model.get("cutoff")) if isinstance(model, Mapping) else None

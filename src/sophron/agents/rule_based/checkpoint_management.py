@@ -7,7 +7,7 @@ File = dict[str, str]
 
 
 def answer(inputs: UncheckedObject) -> UncheckedObject:
-    """Of each step keep the `policy.keep` whole restart files that were written last, and go on from the last of them.
+    """Keep the `policy.keep` whole restart files of each step that were written last, and go on from the last.
 
     Broken files go only where a whole one stays: a step without any keeps what it has, for a person to look at. That
     more than one is kept follows the LAMMPS manual (`restart` with two file names), which writes them in turn so that

@@ -47,7 +47,7 @@ class Match:
 
 
 def installed() -> list[Known]:
-    """The installed `agents/failures.yaml`."""
+    """Return the installed `agents/failures.yaml`."""
     return list(_installed())
 
 
@@ -57,7 +57,7 @@ def _installed() -> tuple[Known, ...]:
 
 
 def parse(entries: object) -> list[Known]:
-    """A table as plain data, which fits `schemas/failures.schema.yaml`. ValueError for a pattern that is none."""
+    """Parse plain data that fits `schemas/failures.schema.yaml`. ValueError for a pattern that is not valid."""
     return [_known_failure(entry) for entry in objects(entries, "failures")]
 
 
@@ -77,7 +77,7 @@ def _known_failure(entry: UncheckedObject) -> Known:
 
 
 def matches(lines: Sequence[str], table: Sequence[Known]) -> list[Match]:
-    """What the table recognises, in the order of the classes and then of the lines."""
+    """Return what the table recognises, in the order of the classes and then of the lines."""
     found = []
     for place, line in enumerate(lines[-MOST_LINES:]):
         for known in table:
@@ -90,7 +90,7 @@ def matches(lines: Sequence[str], table: Sequence[Known]) -> list[Match]:
 
 
 def table_of(entries: object) -> list[Known]:
-    """The table that a step was given, or the installed one without any. ValueError where it is not valid."""
+    """Return the table that a step was given, or the installed one without any. ValueError if it is not valid."""
     if entries is not None:
         return parse(entries)
     try:
@@ -117,14 +117,14 @@ class Shape:
     tried: Sequence[tuple[str, object]]
 
     def options(self, key: str) -> list[object]:
-        """Signed choices of `key` that are neither in force nor tried."""
+        """Return signed choices of `key` that are neither in force nor tried."""
         used = [value for name, value in self.tried if name == key]
         choices = listed(self.choices.get(key, []), f"the choices of {key}")
         return [value for value in choices if value != self.values.get(key) and value not in used]
 
 
 def answer(inputs: UncheckedObject) -> UncheckedObject:
-    """The first known message of the gravest class decides; definitional before mechanical before transient.
+    """Let the first known message of the gravest class decide: definitional before mechanical before transient.
 
     A failed verdict of finished steps is definitional. A mechanical fault is cured by the least larger memory or time,
     by no accelerator, or by the choice that holds the missing environment module, if that was signed; otherwise, and
@@ -148,7 +148,7 @@ def _diagnosed(inputs: UncheckedObject) -> DebugAnswer:
 
 
 def _reasons(failure: UncheckedObject) -> list[str]:
-    """The reasons on record, line by line: of the outcome, of each failed step, and of its last try."""
+    """Return the reasons on record, line by line: of the outcome, of each failed step, and of its last try."""
     if failure.get("kind") not in CAUSE_KINDS:
         raise ValueError(f"failure.kind is none of {', '.join(CAUSE_KINDS)}")
     outcome = mapping(failure.get("outcome") or {}, "failure.outcome")
@@ -161,7 +161,7 @@ def _reasons(failure: UncheckedObject) -> list[str]:
 
 
 def _judged(failure: UncheckedObject) -> bool:
-    """Whether every step was finished and the criteria alone said no."""
+    """Return whether every step was finished and the criteria alone said no."""
     verdict = mapping(failure.get("verdict") or {}, "failure.verdict")
     return failure["kind"] == "verdict" and bool(verdict) and not verdict.get("failed_steps")
 
@@ -247,7 +247,7 @@ def _mechanical(found: Sequence[Match], diagnosis: str, evidence: list[str], sha
 
 
 def _remedy(match: Match, shape: Shape) -> Any:
-    """The value to choose, or None where no signed choice helps."""
+    """Return the value to choose, or None if no signed choice helps."""
     options = shape.options(match.known.key)
     if match.known.choose == "none":
         return "none" if "none" in options else None
@@ -260,7 +260,7 @@ def _remedy(match: Match, shape: Shape) -> Any:
 
 
 def _modules(choice: object) -> list[str]:
-    """The environment modules of a choice: a text such as `gcc/12 openmpi/4.1`, or a list of names."""
+    """Return the environment modules of a choice: a text such as `gcc/12 openmpi/4.1`, or a list of names."""
     words = choice.split() if isinstance(choice, str) else choice if isinstance(choice, list) else []
     return [word.lower() for word in words] if all(isinstance(word, str) for word in words) else []
 

@@ -32,7 +32,7 @@ TESTS = ("present", "equals", "at_least", "mentions")
 
 
 def conditions(example: Example, pieces: Sequence[str]) -> tuple[dict[str, float], list[str]]:
-    """Values of the example's numeric conditions as the pieces state them, and a sentence for each that is in doubt."""
+    """Return the example's numeric conditions as the pieces state them, and a sentence for each that is in doubt."""
     values, problems = {}, []
     agreed = any(request_parsing.AS_EXAMPLE.search(piece) for piece in pieces)
     for name, shown in example.conditions.items():
@@ -65,7 +65,7 @@ def _spoken(name: str, example: Example) -> str:
 
 
 def whole_stages(spec: UncheckedObject) -> dict[str, UncheckedObject]:
-    """The stages of an example, each with definition and criteria. ValueError where an example is no whole spec."""
+    """Return the stages of an example, each with definition and criteria. ValueError if it is not a whole spec."""
     blocks = stages_of(spec)
     for name, block in blocks.items():
         mapping(block.get("definition"), f"definition of {name}")
@@ -82,7 +82,7 @@ def spec_draft(
     on_criteria: Sequence[str],
     on_assumptions: Sequence[str],
 ) -> SpecDraft:
-    """The example filled in, with its own assumptions and those that only a person can settle.
+    """Return the example filled in, with its own assumptions and those that only a person can settle.
 
     pieces: all that the person said, oldest first; what of it is not in the draft is listed in an assumption.
     """
@@ -112,7 +112,7 @@ def spec_draft(
 
 
 def _doubted(assumption: dict[str, str], changed: Sequence[tuple[str, Any, float]]) -> None:
-    """An assumption that speaks of the example's own number is not verified for another one."""
+    """Mark assumptions that speak of the example's own number as not verified for another one."""
     said = f"{assumption.get('statement')} {assumption.get('verified_by')}"
     spoken = {float(found) for found in re.findall(request_parsing.NUMBER, said)}
     stale = [f"{name.replace('_', ' ')} {old:g}, not {new:g}" for name, old, new in changed if old in spoken]
@@ -122,7 +122,7 @@ def _doubted(assumption: dict[str, str], changed: Sequence[tuple[str, Any, float
 
 
 def _omitted(said: Sequence[str]) -> list[dict[str, str]]:
-    """What was said and is not in the draft, where there is any, for a person to settle."""
+    """Return what was said and is not in the draft, where there is any, for a person to settle."""
     if not said:
         return []
     listed = ", ".join(f'"{one}"' for one in said[:MOST_OMITTED])
@@ -172,7 +172,7 @@ def _verified(spec: SpecDraft, said: str) -> None:
 
 
 def pitfalls_of(spec: UncheckedObject, catalogue: Sequence[UncheckedObject]) -> list[dict[str, str]]:
-    """The entries of the catalogue that the spec could fall into: id, why, safeguard."""
+    """Return the entries of the catalogue that the spec could fall into: id, why, safeguard."""
     parts = (("id", "id"), ("why", "why"), ("safeguard", "safeguard"))
     return [
         {
@@ -185,7 +185,7 @@ def pitfalls_of(spec: UncheckedObject, catalogue: Sequence[UncheckedObject]) -> 
 
 
 def add_safeguards(spec: SpecDraft, found: Sequence[Mapping[str, str]], catalogue: Sequence[UncheckedObject]) -> None:
-    """An assumption for each pitfall: the review probes it before anything is signed; its safeguard stands beside it.
+    """Add an assumption for each pitfall: the review probes it before anything is signed; its safeguard is beside it.
 
     One that brings an amendment would change the method: it is UNVERIFIED until a person has seen what the probe says.
     """
@@ -204,7 +204,7 @@ def add_safeguards(spec: SpecDraft, found: Sequence[Mapping[str, str]], catalogu
 
 
 def _applies(pitfall: UncheckedObject, spec: UncheckedObject) -> bool:
-    """What `Pitfall.applies` says, for an entry as it stands in its YAML file. ValueError where it is none."""
+    """Return what `Pitfall.applies` says, for an entry as it stands in its YAML file. ValueError if it is none."""
     demands = mapping(pitfall.get("applies_to") or {}, "applies_to of a pitfall")
     kinds = listed(demands.get("kinds", []), "kinds of a pitfall")
     named = texts(demands.get("stages", []), "stages of a pitfall")
@@ -264,7 +264,7 @@ class Dialogue:
         return example_specs.nearest(self.known, self.words, lengths[0].value if len(lengths) == 1 else None)
 
     def answered(self, question: int) -> list[str]:
-        """The answers to one of the four questions."""
+        """Return the answers to one of the four questions."""
         return [answer for number, answer in self.answers if number == question and answer.strip()]
 
 
@@ -338,7 +338,7 @@ def _understood(example: Example) -> str:
 
 
 def _method(said: Dialogue) -> str | None:
-    """What to ask about the method; None where an installed one was named or agreed to."""
+    """Return what to ask about the method; None if an installed one was named or agreed to."""
     example = said.example
     if example is None or example_specs.methods(said.words) & example.methods:
         return None

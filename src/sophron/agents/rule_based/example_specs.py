@@ -55,13 +55,13 @@ class Example:
 
 
 def methods(words: str) -> set[str]:
-    """Names of methods that occur in a text."""
+    """Return names of methods that occur in a text."""
     plain = words.lower().replace("green kubo", "green-kubo")
     return {name for name in METHODS if name in plain}
 
 
 def examples(kinds: UncheckedObject) -> list[Example]:
-    """All examples of the installed kinds, sorted by kind and name."""
+    """Return all examples of the installed kinds, sorted by kind and name."""
     found = []
     for kind in sorted(kinds):
         entry = mapping(kinds[kind], f"the kind {kind}")
@@ -73,7 +73,7 @@ def examples(kinds: UncheckedObject) -> list[Example]:
 
 
 def nearest(known: Sequence[Example], words: str, chain_length: float | None) -> Example | None:
-    """The example whose quantity the words name and whose method and words they share most; None where none does.
+    """Find the example whose quantity the words name and whose method and words they share most; None if none does.
 
     Where the length of the chains is stated, chains are not answered by single beads, nor the reverse.
     """
@@ -96,7 +96,7 @@ def _likeness(example: Example, words: str, said: set[str]) -> tuple[int, int, i
 
 
 def outside(example: Example, name: str, value: float) -> str | None:
-    """The bound of the definition schemas that a condition's value breaks, in words."""
+    """Return the bound of the definition schemas that a condition's value breaks, in words."""
     for schema in _properties(example.schemas, name):
         low, high = number(schema.get("minimum")), number(schema.get("maximum"))
         above, below = number(schema.get("exclusiveMinimum")), number(schema.get("exclusiveMaximum"))
@@ -119,7 +119,7 @@ def _properties(schemas: Any, name: str) -> Iterator[UncheckedObject]:
 
 
 def filled(example: Example, values: Values, words: str) -> SpecDraft:
-    """The example's spec with these conditions in question, definitions and criteria, under a name and seed of its own.
+    """Fill these conditions into question, definitions and criteria of the example's spec, with its own name and seed.
 
     A definition's value follows where it has the condition's name and the example's value. The seed is derived from
     the words: the same request gives the same draft. A reference for other conditions is left out.
@@ -155,7 +155,7 @@ def _follow(definition: Any, name: str, old: Any, new: float) -> None:
 
 
 def _followed(expression: str, name: str, old: Any, new: float) -> str:
-    """An expression in which the old value of a condition is the new one.
+    """Return an expression in which the old value of a condition is the new one.
 
     A whole number such as 1.0 may stand there for another reason: it follows only beside a name like temperature_mean.
     """
@@ -180,7 +180,7 @@ def _followed(expression: str, name: str, old: Any, new: float) -> str:
 
 
 def _recount(block: SpecDraft) -> None:
-    """Whole chains, and a criterion that counts their bonds, after the length of the chains changed."""
+    """Make chains whole, and the criterion that counts their bonds fit, after the length of the chains changed."""
     definition = block["definition"]
     atoms, length = definition.get("atoms"), definition.get("chain_length")
     if type(atoms) is not int or type(length) is not int or length < 1 or atoms < 1:

@@ -64,12 +64,12 @@ class Stage:
         return str(mapping(self.result.get("failure") or {}, "failure").get("kind", ""))
 
     def number(self, name: str) -> float | None:
-        """A diagnostic, where it is a number."""
+        """Return a diagnostic, where it is a number."""
         return number(self.diagnostics.get(name))
 
 
 def stages(guest: UncheckedObject) -> list[Stage]:
-    """Preparation, equilibration, production (its first window) and analysis of a guest; empty where not there."""
+    """Return preparation, equilibration, production (its first window) and analysis of a guest; empty if not there."""
     results = mapping(guest.get("stages", {}), "stages of a guest")
     return [Stage(mapping(results.get(str(number), {}), f"stage {number}")) for number in (1, 2, 3, 4)]
 
@@ -79,7 +79,7 @@ Rule = Callable[[UncheckedObject, int], Iterator[Finding]]
 
 
 def vote(inputs: UncheckedObject, design: str, rule: Rule) -> UncheckedObject:
-    """The vote of one expert. design: what it recommends while there is nothing to judge."""
+    """Return the vote of one expert. design: what it recommends while there is nothing to judge."""
     mode = text(given(inputs, "mode"), "mode").strip()
     results = mapping(inputs.get("results") or {}, "results")
     if not results.get("guests"):
@@ -130,7 +130,7 @@ def _others_object(inputs: UncheckedObject) -> bool:
 
 
 def _edit(finding: Finding, pipeline: str) -> dict[str, str] | None:
-    """Where the suspect is one of our reference files but for one place: that place as we had it."""
+    """Return where the suspect is one of our reference files but for one place: that place as we had it."""
     return restored(finding.suspect, pipeline) if finding.suspect else None
 
 
@@ -154,7 +154,7 @@ SHORT_OF = ("few_samples", "hysteresis", "blocks_differ")
 
 
 def _reading(judge: RuleOfThumb, words: str) -> ToolUser:
-    """The rule, which in the mode `design` first asks the tool `literature` for `words` and says what it found."""
+    """Let the rule, in the mode `design`, first ask the tool `literature` for `words` and say what it found."""
 
     def script(inputs: UncheckedObject) -> Generator[Sequence[Use], Sequence[ToolAnswer], UncheckedObject]:
         own = judge(inputs)
@@ -170,7 +170,7 @@ def _reading(judge: RuleOfThumb, words: str) -> ToolUser:
 
 
 def judge_force_field(inputs: UncheckedObject) -> UncheckedObject:
-    """Warnings of preparation, sums of charges, and the restraints' energy at the start, which is zero.
+    """Judge warnings of preparation, sums of charges, and the restraints' energy at the start, which is zero.
 
     Charges are renormalised to the integer of the metadata, and static restraints are placed where the complex lies
     (attach-pull-release, 10.1021/acs.jctc.5b00405). Without such a field, nothing is claimed.
@@ -183,7 +183,7 @@ def judge_force_field(inputs: UncheckedObject) -> UncheckedObject:
 
 
 def judge_sampling(inputs: UncheckedObject) -> UncheckedObject:
-    """Overlap, effective samples, dwell and refusals for want of samples, where the analysis used all windows.
+    """Judge overlap, effective samples, dwell and refusals for want of samples, if the analysis used all windows.
 
     Overlap of at least 0.03 between neighbours: 10.1007/s10822-015-9840-9. Fifty effective samples a window and starts
     from both directions are the guards of `science.estimators.mbar`.
@@ -196,7 +196,7 @@ def judge_sampling(inputs: UncheckedObject) -> UncheckedObject:
 
 
 def judge_analysis(inputs: UncheckedObject) -> UncheckedObject:
-    """Whether all windows were used, the cycle adds up, the release is that of its restraint, and guards refused.
+    """Judge if all windows were used, the cycle adds up, the release is that of its restraint, and guards refused.
 
     Binding is minus the sum of attach, pull and release (10.1021/acs.jctc.5b00405); the release of a distance is an
     integral of two numbers that stand in the diagnostics (10.1016/S0006-3495(97)78756-3), so it is made again.
@@ -265,7 +265,7 @@ def _analysis(guest: UncheckedObject, windows: int) -> Iterator[Finding]:
 
 
 def _placed(guest: UncheckedObject, windows: int) -> int:
-    """Windows that there are: what seeding placed, where it says so, else all that the pipeline has slots for."""
+    """Count the windows: what seeding placed, if it says so, else all that the pipeline has slots for."""
     placed = stages(guest)[1].diagnostics.get("window_count")
     return placed if isinstance(placed, int) and not isinstance(placed, bool) else windows
 
@@ -293,7 +293,7 @@ def _cycle(last: Stage) -> Iterator[Finding]:
 
 
 def _summed(terms: Mapping[str, float | None]) -> float | None:
-    """Binding from the terms that a stage names; None where they make no known cycle, or one is unknown."""
+    """Sum the terms that a stage names to binding; None if they make no known cycle, or one is unknown."""
     signs = next((cycle for cycle in CYCLES if set(cycle) <= set(terms) <= {*cycle, *CORRECTIONS}), None)
     values = [value for value in terms.values() if value is not None]
     if signs is None or len(values) < len(terms):

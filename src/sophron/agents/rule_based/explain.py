@@ -21,7 +21,7 @@ class Comparison:
 
 
 def answer(inputs: UncheckedObject) -> UncheckedObject:
-    """The verdict copied; for each comparison, the step with the least margin; for a failure, the reasons on record.
+    """Copy the verdict; add the step with the least margin of each comparison, and the reasons of a failure.
 
     Next is accept after a pass, debug where a step failed, amend where finished steps do not fulfil the criteria
     (Superscientist A.2 and A.3: the verdict is deterministic, and only an amendment may change a criterion).
@@ -46,7 +46,7 @@ def answer(inputs: UncheckedObject) -> UncheckedObject:
 
 
 def comparisons(criterion: UncheckedObject) -> Iterator[Comparison]:
-    """Every comparison of a judged criterion, in all its steps, with value, limit and margin."""
+    """Yield every comparison of a judged criterion, in all its steps, with value, limit and margin."""
     name = text(criterion.get("id"), "the id of a criterion")
     for step in objects(criterion.get("steps", []), f"steps of {name}"):
         for made in objects(step.get("comparisons", []), f"comparisons of {name}"):
@@ -56,7 +56,7 @@ def comparisons(criterion: UncheckedObject) -> Iterator[Comparison]:
 
 
 def _worst(criterion: UncheckedObject) -> list[Comparison]:
-    """Of each comparison, the step with the least margin; one that has no number comes before all others."""
+    """Return, for each comparison, the step with the least margin; one that has no number comes before all others."""
     least: dict[str, Comparison] = {}
     for one in comparisons(criterion):
         before = least.get(one.comparison)
@@ -72,7 +72,7 @@ def _rank(one: Comparison) -> float:
 def _margin(
     comparison: str, left: float | None, right: float | None
 ) -> tuple[float | None, float | None, float | None]:
-    """Value, limit and margin of a comparison such as `abs(x - 1) < 0.1`; the side without names is the limit."""
+    """Return value, limit, margin of a comparison such as `abs(x - 1) < 0.1`; the side without names is the limit."""
     try:
         tree = ast.parse(comparison.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -94,7 +94,7 @@ def _margin(
 
 
 def _named(node: ast.AST) -> bool:
-    """Whether a side holds a name of the result; those of signed numbers, such as `definition.steps`, are dotted."""
+    """Return if a side holds a name of the result; those of signed numbers, such as `definition.steps`, are dotted."""
     signed = {id(inner) for part in ast.walk(node) if isinstance(part, ast.Attribute) for inner in ast.walk(part)}
     return any(isinstance(part, ast.Name) and id(part) not in signed for part in ast.walk(node))
 
@@ -113,7 +113,7 @@ def _causes(judged: list[UncheckedObject], failed_steps: UncheckedObject) -> Ite
 
 
 def _refusals(outcomes: object) -> Iterator[str]:
-    """Typed refusals that a stage gave in place of a number, as estimators leave them in `refusal`."""
+    """Yield refusals that a stage gave in place of a number, as estimators leave them in `refusal`."""
     for outcome in objects(outcomes, "outcome"):
         result = outcome.get("result")
         refusal = result.get("refusal") if isinstance(result, Mapping) else None

@@ -15,7 +15,7 @@ LARGEST_INTEGER = 2**53 - 1
 
 
 def unfit(what: str, kind: str) -> ValueError:
-    """The failure of an input that is not what it should be."""
+    """Return the failure of an input that is not what it should be."""
     return ValueError(f"{what} is no {kind}")
 
 
@@ -28,38 +28,38 @@ def read(cls: type[T], value: object, what: str) -> T:
 
 
 def given(inputs: UncheckedObject, role: str) -> object:
-    """The input `role`; ValueError where the step was not given it."""
+    """Return the input `role`; ValueError if the step was not given it."""
     if role not in inputs:
         raise ValueError(f'the input "{role}" is missing')
     return inputs[role]
 
 
 def mapping(value: object, what: str) -> UncheckedObject:
-    """`value` as an object whose keys are texts."""
+    """Return `value` as an object whose keys are texts."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise unfit(what, "object")
     return value
 
 
 def listed(value: object, what: str) -> list[object]:
-    """`value` as a list."""
+    """Return `value` as a list."""
     if not isinstance(value, list | tuple):
         raise unfit(what, "list")
     return list(value)
 
 
 def objects(value: object, what: str) -> list[UncheckedObject]:
-    """`value` as a list of objects."""
+    """Return `value` as a list of objects."""
     return [mapping(item, f"an entry of {what}") for item in listed(value, what)]
 
 
 def texts(value: object, what: str) -> list[str]:
-    """`value` as a list of texts."""
+    """Return `value` as a list of texts."""
     return [text(item, f"an entry of {what}") for item in listed(value, what)]
 
 
 def text(value: object, what: str) -> str:
-    """`value` as text."""
+    """Return `value` as text."""
     if not isinstance(value, str):
         raise unfit(what, "text")
     return value
@@ -76,32 +76,32 @@ def number(value: object) -> float | None:
 
 
 def count(value: object) -> int | None:
-    """`value` as a positive integer that JSON holds exactly, or None where it is none."""
+    """Return `value` as a positive integer that JSON holds exactly, or None if it is none."""
     if not isinstance(value, int) or isinstance(value, bool):
         return None
     return value if 0 < value <= LARGEST_INTEGER else None
 
 
 def whole(value: object, what: str) -> int:
-    """`value` as an integer that JSON holds exactly."""
+    """Return `value` as an integer that JSON holds exactly."""
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST_INTEGER:
         raise unfit(what, "integer")
     return value
 
 
 def stages_of(spec: UncheckedObject) -> dict[str, UncheckedObject]:
-    """Stage name -> block, from a parsed `campaign.yaml`."""
+    """Map the names of stages to their blocks, from a parsed `campaign.yaml`."""
     stages = mapping(spec.get("stages", {}), "spec.stages")
     return {name: mapping(block, f"spec.stages.{name}") for name, block in stages.items()}
 
 
 def needed(block: UncheckedObject, name: str) -> list[str]:
-    """The stages that a stage's block builds on."""
+    """Return the stages that a stage's block builds on."""
     return texts(block.get("depends_on", []), f"depends_on of {name}")
 
 
 def strings(data: object) -> Iterator[str]:
-    """All texts in plain data, keys left out."""
+    """Yield all texts in plain data, keys left out."""
     if isinstance(data, str):
         yield data
     elif isinstance(data, Mapping):
@@ -113,5 +113,5 @@ def strings(data: object) -> Iterator[str]:
 
 
 def quoted(line: str, most: int = LONGEST_QUOTE) -> str:
-    """A line of a stranger's text as it may stand in an answer: one line, printable, `most` characters."""
+    """Return a line of a stranger's text as it may stand in an answer: one line, printable, `most` characters."""
     return sanitize.one_line(line, most)

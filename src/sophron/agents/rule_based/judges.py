@@ -14,7 +14,7 @@ FEWEST_WORDS = 5
 
 
 def screen(inputs: UncheckedObject) -> UncheckedObject:
-    """Not passed: a run that broke off, no report, a placeholder in place of one, or hardly a word in it.
+    """Fail a run that broke off, no report, a placeholder in place of one, or hardly a word in it.
 
     AgentBuild, section III-B: the screening pass flags crashes and missing reports; it scores nothing.
     """
@@ -84,7 +84,7 @@ Points = tuple[int, str]
 
 
 def score(inputs: UncheckedObject) -> UncheckedObject:
-    """For each dimension asked: the highest score less points for what its fields lack, never above what is computed.
+    """Score each dimension asked: the highest less points for what its fields lack, never above what is computed.
 
     A dimension that this rule does not know has its threshold, with that as evidence: it is no opinion.
     """

@@ -60,18 +60,18 @@ FIRST_RECOVERY = {"tries": 4, "correlation": 0.98}
 
 
 def place(group: str) -> int:
-    """Where in the order a group stands; the end for one that is not known."""
+    """Return where in the order a group stands; the end for one that is not known."""
     return next((number for number, groups in enumerate(ORDER) if group in groups), len(ORDER))
 
 
 def rungs(recipe: Recipe) -> list[Recipe]:
-    """The rungs of a recipe; an empty one frees scale and background."""
+    """Return the rungs of a recipe; an empty one frees scale and background."""
     found: list[Recipe] = recipe.setdefault("rungs", [{"name": "scale", "groups": list(ORDER[0])}])
     return found
 
 
 def _alone(recipe: Recipe, group: str) -> Recipe:
-    """The rung that holds this group and no other, made where it has none; in its place in the order."""
+    """Return the rung that holds this group and no other, made where it has none; in its place in the order."""
     for rung in rungs(recipe):
         if rung["groups"] == [group]:
             return rung
@@ -84,10 +84,10 @@ def _alone(recipe: Recipe, group: str) -> Recipe:
 
 
 def sound_from(faults: Faults, counts: Counts) -> float | None:
-    """Counts from which a thing is done that was a fault at fewer: the least at which it was none.
+    """Return the counts from which a thing is done that was a fault at fewer: the least at which it was not.
 
     Between the two nobody knows, and the constrained model is the safe one; where no richer pattern was judged, a
-    quarter above the fault. None where no fault says its counts.
+    quarter above the fault. None if no fault says its counts.
     """
     bad = [fault.counts for fault in faults if fault.counts]
     if not bad:
@@ -98,7 +98,7 @@ def sound_from(faults: Faults, counts: Counts) -> float | None:
 
 
 def free_missed(recipe: Recipe, faults: Faults, _: Counts) -> None:
-    """A group that was never free gets a rung; one that was held for its counts needs fewer of them."""
+    """Give a rung to a group that was never free; one that was held for its counts needs fewer of them."""
     for group in _groups(faults):
         counts = [fault.counts for fault in faults if fault.group == group and fault.counts]
         rung = _alone(recipe, group)
@@ -107,7 +107,7 @@ def free_missed(recipe: Recipe, faults: Faults, _: Counts) -> None:
 
 
 def hold_beyond(recipe: Recipe, faults: Faults, counts: Counts) -> None:
-    """A group that was free at too few counts needs more of them; without known counts it is not freed any more."""
+    """Demand more counts of a group that was free at too few; without known counts it is not freed any more."""
     for group in _groups(faults):
         least = sound_from([fault for fault in faults if fault.group == group], counts)
         rung = _alone(recipe, group)
@@ -118,7 +118,7 @@ def hold_beyond(recipe: Recipe, faults: Faults, counts: Counts) -> None:
 
 
 def order(recipe: Recipe, _: Faults, __: Counts) -> None:
-    """Rungs in the order in which anything is ever freed; what stood in one rung and belongs apart comes apart."""
+    """Sort rungs into the order in which anything is ever freed; what stood in one and belongs apart comes apart."""
     for rung in list(rungs(recipe)):
         for group in list(rung["groups"]):
             if place(group) != place(rung["groups"][0]):
@@ -127,21 +127,21 @@ def order(recipe: Recipe, _: Faults, __: Counts) -> None:
 
 
 def weigh(recipe: Recipe, faults: Faults, counts: Counts) -> None:
-    """Variances from calculated counts up to where observed ones are known to be no fault: they are right there too."""
+    """Take variances from calculated counts up to where observed ones are known to be right too."""
     below = sound_from(faults, counts)
     if below is not None:
         recipe["calculated_weights_below_counts"] = max(recipe.get("calculated_weights_below_counts", 0), below)
 
 
 def look(recipe: Recipe, faults: Faults, _: Counts) -> None:
-    """The whole pattern after each rung, and as many windows in the end as were asked for."""
+    """Look at the whole pattern after each rung, and at as many windows in the end as were asked for."""
     wanted = max([fault.wanted for fault in faults], default=0)
     before = recipe.get("plots", {}).get("windows", 0)
     recipe["plots"] = {"whole_after": [rung["name"] for rung in rungs(recipe)], "windows": max(before, wanted, 2)}
 
 
 def claim(recipe: Recipe, faults: Faults, counts: Counts) -> None:
-    """A main phase that was claimed and is not there has bounds to keep; those of candidates have another rule."""
+    """Set bounds to a main phase that was claimed and is not there; those of candidates have another rule."""
     mains = [fault for fault in faults if fault.role == "main"]
     before = recipe.get("explains")
     if mains and before is None:
@@ -155,7 +155,7 @@ def claim(recipe: Recipe, faults: Faults, counts: Counts) -> None:
 
 
 def try_candidates(recipe: Recipe, faults: Faults, _: Counts) -> None:
-    """Phases that may be there are tested; where that claimed too much, a claim needs more."""
+    """Test phases that may be there; if that claimed too much, a claim needs more."""
     before = recipe.get("candidates")
     if before is None:
         recipe["candidates"] = {"claim_significance": CLAIM, "absent_below": ABSENT}
@@ -164,7 +164,7 @@ def try_candidates(recipe: Recipe, faults: Faults, _: Counts) -> None:
 
 
 def recover(recipe: Recipe, faults: Faults, counts: Counts) -> None:
-    """What goes wrong is undone and tried apart; where that is done already, with more tries."""
+    """Undo what goes wrong and try it apart; if that is done already, with more tries."""
     before = recipe.get("recovery")
     recipe["recovery"] = dict(FIRST_RECOVERY) if before is None else {**before, "tries": min(20, 2 * before["tries"])}
     if before is not None:
@@ -172,7 +172,7 @@ def recover(recipe: Recipe, faults: Faults, counts: Counts) -> None:
 
 
 def go_further(recipe: Recipe, _: Faults, __: Counts) -> None:
-    """The first group in the order that the recipe does not free yet."""
+    """Free the first group in the order that the recipe does not free yet."""
     known = {group for rung in rungs(recipe) for group in rung["groups"]}
     further = [groups[0] for groups in ORDER if not known & set(groups)]
     if further:
@@ -180,7 +180,7 @@ def go_further(recipe: Recipe, _: Faults, __: Counts) -> None:
 
 
 def do_less(recipe: Recipe, _: Faults, __: Counts) -> None:
-    """Fewer looks and fewer tries."""
+    """Take fewer looks and fewer tries."""
     if "plots" in recipe:
         recipe["plots"] = {**recipe["plots"], "whole_after": recipe["plots"]["whole_after"][-1:]}
     if "recovery" in recipe:
@@ -218,7 +218,7 @@ EDITS: Mapping[str, Callable[[Recipe, Faults, Counts], None]] = {
 
 
 def edited(recipe: UncheckedObject, codes: Mapping[str, Faults], counts: Counts) -> Recipe:
-    """A recipe changed for faults by code; empty rungs are left out, and the whole pattern is looked at after all."""
+    """Change a recipe for faults by code; empty rungs are left out, and the whole pattern is looked at after all."""
     made: Recipe = deepcopy(dict(recipe))
     for code, faults in codes.items():
         EDITS[code](made, faults, counts)
@@ -234,7 +234,7 @@ def _groups(faults: Faults) -> list[str]:
 
 
 def _rounded_down(value: float) -> float:
-    """Three digits, never above: a threshold that was found by trying is not known better."""
+    """Round down to three digits: a threshold that was found by trying is not known better."""
     step = 10.0 ** (math.floor(math.log10(value)) - 2)
     return float(f"{math.floor(value / step) * step:.3g}")
 
@@ -309,7 +309,7 @@ def _recipe(written: str) -> UncheckedObject:
 
 
 def _missed(cards: list[Scorecard]) -> Iterator[tuple[str, int]]:
-    """Dimensions by how many cases miss them, trajectory before output where they are equal."""
+    """Yield dimensions by how many cases miss them, trajectory before output where they are equal."""
     counts: dict[str, int] = {}
     for card in cards:
         for dimension in card.dimensions:
@@ -319,7 +319,7 @@ def _missed(cards: list[Scorecard]) -> Iterator[tuple[str, int]]:
 
 
 def _faults(cards: list[Scorecard], code: str) -> dict[str, list[Fault]]:
-    """Code of a fault -> what each is about, over all cases that miss a dimension."""
+    """Map the code of a fault to what each is about, over all cases that miss a dimension."""
     faults: dict[str, list[Fault]] = {}
     for card in cards:
         for dimension in card.dimensions:
@@ -331,7 +331,7 @@ def _faults(cards: list[Scorecard], code: str) -> dict[str, list[Fault]]:
 
 
 def _counts(cards: list[Scorecard]) -> dict[str, float]:
-    """Case -> counts of its pattern, where a check said them."""
+    """Map each case to the counts of its pattern, if a check said them."""
     counts = {}
     for card in cards:
         for dimension in card.dimensions:

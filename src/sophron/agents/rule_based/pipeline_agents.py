@@ -19,7 +19,7 @@ GROWTH = 1.5
 
 
 def author(inputs: UncheckedObject) -> UncheckedObject:
-    """The first draft; then the panel's surgical edit if there is one, else more windows where sampling is the focus.
+    """Write the first draft; then make the panel's edit if there is one, else add windows if sampling is the focus.
 
     Where neither is called for, the pipeline is returned as it was, for nothing says what to change.
     """
@@ -46,7 +46,7 @@ def _first(task: UncheckedObject) -> UncheckedObject:
 
 
 def _edited(previous: str, critiques: UncheckedObject) -> str | None:
-    """The latest critique's last votes are looked through in order; the first edit that can be made is."""
+    """Make the first edit that can be made of those in the latest critique's last votes."""
     single = mapping(critiques.get("single") or {}, "critiques of single guests")
     for critique in (critiques.get("post"), *single.values(), critiques.get("pre")):
         rounds = objects(mapping(critique or {}, "a critique").get("rounds") or [], "rounds")
@@ -71,7 +71,7 @@ def _widened(previous: str, task: UncheckedObject) -> UncheckedObject:
 
 
 def critic(inputs: UncheckedObject) -> UncheckedObject:
-    """The draft."""
+    """Return the draft."""
     draft = text(given(inputs, "draft"), "the draft")
     if not draft:
         raise ValueError("the draft is empty")
@@ -86,7 +86,7 @@ FIRST_IMPORT = re.compile(r"^(?:import|from) (?!__future__)\S.*$", re.MULTILINE)
 
 
 def engineer(inputs: UncheckedObject) -> UncheckedObject:
-    """An import for a name that is not defined; a name that Python itself suggests, or the nearest; else it gives up.
+    """Import a name that is not defined; else take the name that Python suggests, or the nearest; else give up.
 
     Python says "name 'x' is not defined" and "Did you mean: 'y'?", the second not of what is used in a comprehension.
     Nothing else is guessed.
@@ -151,12 +151,12 @@ MOST_LINES = 4
 
 
 def source(pipeline: str, file: str) -> str:
-    """Text of one file of a reply; nothing where it has none."""
+    """Return text of one file of a reply; nothing if it has none."""
     return pipeline.partition(f"FILE {file}\n```python\n")[2].partition("\n```")[0]
 
 
 def restored(file: str, pipeline: str) -> dict[str, str] | None:
-    """The edit that makes `file` our own again; None where it is, or departs in more places than one."""
+    """Return the edit that makes `file` our own again; None if it is, or departs in more places than one."""
     found = source(pipeline, file).splitlines()
     for name in entry_points.names(GROUP):
         edit = _only_place(found, source(entry_points.load(GROUP, name)(), file).splitlines())
@@ -166,7 +166,7 @@ def restored(file: str, pipeline: str) -> dict[str, str] | None:
 
 
 def _only_place(found: list[str], ours: list[str]) -> tuple[str, str] | None:
-    """The one place in which they differ, and ours, with as many lines before it as make it the only one."""
+    """Return the one place in which they differ, and ours, with as many lines before it as make it the only one."""
     matcher = SequenceMatcher(None, found, ours, autojunk=False)
     places = [each[1:] for each in matcher.get_opcodes() if each[0] != "equal"]
     if len(places) != 1 or matcher.ratio() < ALIKE_FILES:

@@ -54,7 +54,7 @@ class Cost:
 
 
 def answer(inputs: UncheckedObject) -> UncheckedObject:
-    """What the spec and the plan say, put in order; a stage's purpose is what its criteria state.
+    """Put in order what the spec and the plan say; a stage's purpose is what its criteria state.
 
     Warns where the plan exceeds the limits or comes within a tenth of them, where one stage takes more than half,
     where a try cannot grow although it may be repeated, and where an assumption is UNVERIFIED.
@@ -76,7 +76,7 @@ def answer(inputs: UncheckedObject) -> UncheckedObject:
 
 
 def _counts(plan: UncheckedObject) -> dict[str, int]:
-    """Stage -> steps, from the plan's list of {stage, rule, steps}."""
+    """Map each stage to its steps, from the plan's list of {stage, rule, steps}."""
     counts: dict[str, int] = {}
     for entry in objects(plan.get("counts", []), "plan.counts"):
         stage = str(entry.get("stage"))
@@ -85,7 +85,7 @@ def _counts(plan: UncheckedObject) -> dict[str, int]:
 
 
 def _ordered(blocks: Mapping[str, UncheckedObject]) -> list[str]:
-    """Names of stages, each after those it builds on; in the order of the spec where that leaves a choice."""
+    """Return names of stages, each after those it builds on; in the order of the spec where that leaves a choice."""
     ordered: list[str] = []
     left = list(blocks)
     while left:
@@ -164,5 +164,5 @@ def _markdown(spec: UncheckedObject, stages: list[PlannedStage], cost: Cost, war
 
 
 def _cell(value: object) -> str:
-    """A value as it may stand in a table of Markdown."""
+    """Return a value as it may stand in a table of Markdown."""
     return quoted(str(value), 1000).translate(MARKUP)

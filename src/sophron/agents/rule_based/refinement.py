@@ -79,7 +79,7 @@ class Report:
 
 
 def report_words(fields: UncheckedObject, climb: Climb) -> UncheckedObject:
-    """A whole report: the tool's fields, the claims that the climb allows, and sentences about both."""
+    """Return a whole report: the tool's fields, the claims that the climb allows, and sentences about both."""
     given = read(Report, fields, "the report")
     made = replace(given, phases=tuple(_judged(phase, climb) for phase in given.phases))
     phases = [
@@ -96,7 +96,7 @@ def report_words(fields: UncheckedObject, climb: Climb) -> UncheckedObject:
 
 
 def _judged(phase: ReportedPhase, climb: Climb) -> ReportedPhase:
-    """A fit that does not explain the pattern is no evidence for any phase in it."""
+    """Judge a phase: a fit that does not explain the pattern is not evidence for any phase in it."""
     claimed = not climb.unexplained and (phase.claimed or phase.name in climb.claimed)
     tested = climb.significances.get(phase.name)
     return replace(phase, claimed=claimed, significance=phase.significance if tested is None else tested)
@@ -170,7 +170,7 @@ UNPHYSICAL = ("U_OUT_OF_RANGE", "OCCUPANCY_OUT_OF_RANGE")
 
 
 def script(inputs: UncheckedObject) -> Generator[Sequence[Use], Sequence[ToolAnswer], UncheckedObject]:
-    """Limits and background first, then rung by rung what the counts allow; candidates last; then the report.
+    """Free limits and background first, then rung by rung what the counts allow; candidates last; then report.
 
     A cycle that goes wrong is undone and its groups tried one by one; those that fail are held. A phase that may be
     there is claimed from the recipe's significance on, and taken out of the model below it. Where the model misses more
@@ -232,7 +232,7 @@ def _rung(climb: Climb, rung: Rung) -> Turns[None]:
 
 
 def _one_by_one(climb: Climb, name: str, groups: list[str], why: str) -> Turns[None]:
-    """Back to the last good state, then each group alone as far as tries are left; what fails is held."""
+    """Go back to the last good state, then free each group alone while tries are left; what fails is held."""
     climb.troubles.append(f"{name}: {why}")
     yield from _back(climb, groups, why)
     for group in groups if len(groups) > 1 else []:
@@ -247,13 +247,13 @@ def _one_by_one(climb: Climb, name: str, groups: list[str], why: str) -> Turns[N
 
 
 def _back(climb: Climb, groups: list[str], why: str) -> Turns[None]:
-    """Where nothing was reached yet there is nothing to go back to: holding the groups is the way back."""
+    """Go back to the last good state; if none was reached yet, holding the groups is the way back."""
     back = [("roll_back", {"state": climb.state})] if climb.state else []
     yield from used(*back, *(("hold", {"groups": [group], "reason": why[:300]}) for group in groups))
 
 
 def _weights(climb: Climb) -> Turns[None]:
-    """1/observed counts pulls weak data down: from the first fit on, its own counts say how they scatter."""
+    """Take weights from the fit's own counts from the first fit on: 1/observed counts pulls weak data down."""
     if climb.weighted or climb.counts >= climb.recipe.calculated_weights_below_counts:
         return
     climb.weighted = True
@@ -299,7 +299,7 @@ def _look() -> Turns[None]:
 
 
 def _candidates(climb: Climb) -> Turns[None]:
-    """Each phase that may be there, alone: in the model, it is claimed; out of it again, it is not."""
+    """Try each phase that may be there, alone: in the model, it is claimed; out of it again, it is not."""
     tests = climb.recipe.candidates
     if tests is None or not climb.state:
         return
@@ -328,7 +328,7 @@ def _significance(told: ToolResult, name: str) -> float | None:
 
 
 def _explains(climb: Climb) -> Turns[None]:
-    """What speaks against the phases as a whole: a misfit beyond counting, or a cell that left its structure."""
+    """Find what speaks against the phases as a whole: a misfit beyond counting, or a cell that left its structure."""
     bounds = climb.recipe.explains
     if bounds is None or not climb.state:
         return
@@ -345,7 +345,7 @@ def _explains(climb: Climb) -> Turns[None]:
 
 
 def _last_looks(climb: Climb) -> Turns[None]:
-    """The whole pattern once more, and the windows where the model misses most."""
+    """Look at the whole pattern once more, and at the windows where the model misses most."""
     if not climb.state or climb.recipe.plots is None:
         return
     yield from _look()

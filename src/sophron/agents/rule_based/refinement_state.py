@@ -130,7 +130,7 @@ class ToolResult:
     report: Mapping[str, object] = field(default_factory=dict)
 
     def number(self, name: str) -> float:
-        """One of its numbers; ValueError if it is not there."""
+        """Return one of its numbers; ValueError if it is not there."""
         value = number(self.numbers.get(name))
         if value is None:
             raise ValueError(f"the tool did not say {name}")
@@ -144,7 +144,7 @@ def used(*wanted: tuple[str, UncheckedObject]) -> Turns[list[ToolResult]]:
 
 
 def result_of(answer: ToolAnswer) -> ToolResult:
-    """The JSON of an answer; what is none was refused before it reached a tool."""
+    """Return the JSON of an answer; what is none was refused before it reached a tool."""
     text = next((part.text for part in answer.content if isinstance(part, Text)), "")
     try:
         data = json.loads(text)
@@ -177,7 +177,7 @@ class Climb:
     worst: tuple[int, Sequence[Window]] = (0, ())
 
     def begin(self, project: ToolResult) -> None:
-        """Take in what there is. ValueError where the tools do not say it."""
+        """Take in what there is. ValueError if the tools do not say it."""
         if not project.ok:
             raise ValueError(project.hint)
         self.counts = project.number("counts")
@@ -186,5 +186,5 @@ class Climb:
         self.tries = self.recipe.recovery.tries if self.recipe.recovery else 0
 
     def reached(self, result: ToolResult) -> None:
-        """A cycle came to a state."""
+        """Note that a cycle came to a state."""
         self.state = result.state

@@ -157,7 +157,7 @@ def stated(example: Example, conditions: Iterable[str], pieces: Sequence[str], *
 
 
 def _without(piece: str, conditions: Sequence[str]) -> str:
-    """A piece without what was read from it."""
+    """Return a piece without what was read from it."""
     for name in conditions:
         for one in in_piece(name, piece):
             piece = piece.replace(one.quote, " ; ")
@@ -167,7 +167,7 @@ def _without(piece: str, conditions: Sequence[str]) -> str:
 
 
 def _numbers(piece: str) -> Iterator[str]:
-    """Each number with the words around it: `time step of 0.004`, `500 atoms`."""
+    """Yield each number with the words around it: `time step of 0.004`, `500 atoms`."""
     for one in _STATED.finditer(piece):
         number = one["number"]
         following = piece[one.end("number") : one.end()].strip(" -").split(" ")[0].lower()
@@ -182,7 +182,7 @@ def _numbers(piece: str) -> Iterator[str]:
 
 
 def _words(data: Any) -> set[str]:
-    """Words in the texts and keys of plain data."""
+    """Return words in the texts and keys of plain data."""
     return {word for one in (*strings(data), *_keys(data)) for word in re.findall(r"[^\W\d_]{3,}", one.lower())}
 
 
@@ -194,5 +194,5 @@ def _keys(data: Any) -> Iterator[str]:
 
 
 def _is_known(word: str, known: set[str]) -> bool:
-    """Whether a word or its singular is among those."""
+    """Return whether a word or its singular is among those."""
     return word in _COMMON or word in known or word.removesuffix("s") in known or f"{word}s" in known

@@ -25,12 +25,12 @@ FOLDERS = ("results", "records", "logs")
 
 
 def failure_path(root: Path, stage: str, attempt: str) -> Path:
-    """Where `sophron run` writes down what failed, for the debug agent."""
+    """Return where `sophron run` writes down what failed, for the debug agent."""
     return root / "records" / "failures" / f"{stage}-{attempt}.json"
 
 
 def for_plan(root: Path) -> Inputs:
-    """The inputs of the plan agent: the spec as it stands, and what its plan costs at most."""
+    """Return the inputs of the plan agent: the spec as it stands, and what its plan costs at most."""
     from sophron.campaign.planning.plan import make
 
     spec = load(root / SPEC_NAME)
@@ -40,7 +40,7 @@ def for_plan(root: Path) -> Inputs:
 
 
 def folders(root: Path, agent: AgentFile) -> dict[str, Path]:
-    """The folders that the agent's tools may read: its inputs of the kind `folder`, called as those of a campaign.
+    """Return the folders that the agent's tools may read: inputs of the kind `folder`, called as in a campaign.
 
     UserError for another name.
     """
@@ -52,21 +52,21 @@ def folders(root: Path, agent: AgentFile) -> dict[str, Path]:
 
 
 def files(agent: AgentFile, inputs: Inputs) -> dict[str, Path]:
-    """The files among gathered inputs that are for the agent's tools alone."""
+    """Return the files among gathered inputs that are for the agent's tools alone."""
     return {role: inputs[role] for role, about in agent.front["inputs"].items() if about["kind"] == "file"}
 
 
 def for_rule(root: Path, spec: Spec, rule: str, wildcards: Wildcards) -> Inputs:
-    """The inputs of one step of `rule`, as its function in the registry gathers them.
+    """Return the inputs of one step of `rule`, as its function in the registry gathers them.
 
-    UserError where something that it needs is not there yet.
+    UserError if something that it needs is not there yet.
     """
     inputs: Inputs = entry_points.load(REGISTRY, rule)(root, spec, wildcards)
     return inputs
 
 
 def caveats(root: Path, spec: Spec, _: Wildcards) -> Inputs:
-    """What the caveats agent is told: spec, verdicts, results, tries, amendments."""
+    """Gather the inputs of the caveats agent: spec, verdicts, results, tries, amendments."""
     from sophron.campaign.report import report
 
     gathered = report.collect(root, spec, approvals.valid_approval(root))
@@ -91,12 +91,12 @@ def _answer(one: "Answer") -> JsonObject:
 
 
 def _finals(gathered: "Report") -> JsonObject:
-    """The results of the last stages, where no schema says which number answers the question."""
+    """Return the results of the last stages, where no schema says which number answers the question."""
     return {step.step: step.outcome.result for stage in gathered.final_stages for step in stage.steps}
 
 
 def explain(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
-    """What the explain agent is told of a stage: its verdict, outcomes and criteria."""
+    """Gather the inputs of the explain agent: verdict, outcomes and criteria of a stage."""
     stage = wildcards["stage"]
     outcomes = [to_json(one.outcome) for one in outcome_store.all_finished(root, spec, stage)]
     return {
@@ -115,7 +115,7 @@ def _failure(root: Path, wildcards: Wildcards) -> JsonObject:
 
 
 def debug(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
-    """What the debug agent is told of a failure: log, spec, overlays, earlier tries, what was remembered."""
+    """Gather the inputs of the debug agent: log of a failure, spec, overlays, earlier tries, memory."""
     from sophron.agents.memory import debug_memory
 
     stage, failure = wildcards["stage"], dict(_failure(root, wildcards))
@@ -132,7 +132,7 @@ def debug(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
 
 
 def earlier(root: Path, rule: str, wildcards: Wildcards) -> list[Any]:
-    """Answers of the same rule to earlier attempts at the same stage."""
+    """Return answers of the same rule to earlier attempts at the same stage."""
     found = []
     for attempt in range(1, int(wildcards["attempt"])):
         path = root / "records" / f"{rule}-{wildcards['stage']}-{attempt}" / "answer.json"
@@ -142,7 +142,7 @@ def earlier(root: Path, rule: str, wildcards: Wildcards) -> list[Any]:
 
 
 def amend(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
-    """What the amend agent is told of a failure: spec, diagnosis, pitfalls, schemas."""
+    """Gather the inputs of the amend agent: a failure, its diagnosis, spec, pitfalls, schemas."""
     from sophron.campaign.scaffold import kind_catalogue
 
     answers = earlier(root, "debug", {**wildcards, "attempt": str(int(wildcards["attempt"]) + 1)})
@@ -158,7 +158,7 @@ def amend(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
 
 
 def resume(root: Path, _: Spec, __: Wildcards) -> Inputs:
-    """What the resume agent is told: the durable files."""
+    """Gather the inputs of the resume agent: the durable files."""
     log, init = root / "progress.log", root / "init.sh"
     return {
         "state": documents.load_json(root / "workflow-state.json"),
@@ -168,7 +168,7 @@ def resume(root: Path, _: Spec, __: Wildcards) -> Inputs:
 
 
 def checkpoint_management(root: Path, _: Spec, __: Wildcards) -> Inputs:
-    """What the agent that looks after restart files is told: those that there are, and how many are kept."""
+    """Gather the inputs of the checkpoint-management agent: the restart files, and how many are kept."""
     from sophron.agents.memory import restart_files as restarts
 
     return {"restarts": restarts.listed(root), "policy": {"keep": restarts.KEPT}}

@@ -71,7 +71,7 @@ class AgentStep:
 
 
 def _told(role: str, value: Any) -> str:
-    """Digest of an input. A folder is granted, not told: what its agent reads there is in the audit."""
+    """Return the digest of an input. A folder is granted, not told: what its agent reads there is in the audit."""
     if isinstance(value, Path):
         return digest(["folder", role]) if value.is_dir() else file_digest(value)
     return digest(value)
@@ -97,7 +97,7 @@ def run(work: AgentStep, ask: Ask, *, tools: Tools | None = None, again: bool = 
 
 
 def _is_kept(work: AgentStep, key: str) -> bool:
-    """Whether the answer is there; a failure in its place is one only where it is the agent's own."""
+    """Return whether the answer is there; a failure in its place is one only where it is the agent's own."""
     folder = work.folder
     note, kept = folder / KEY_NAME, folder / ANSWER_NAME
     if not note.is_file() or not kept.is_file():
@@ -138,7 +138,7 @@ def _asked(work: AgentStep, ask: Ask, tools: Tools | None) -> AnswerRecord:
 
 
 def _kept_files(work: AgentStep, *, whole: bool = True) -> dict[str, KeptFile]:
-    """What the tools left, copied beside the answer's record: the next conversation begins in the same scratch.
+    """Return what the tools left, copied beside the answer's record: the next conversation begins in the same scratch.
 
     whole: whether all of it has to be there; of a failed agent a file that is not is empty, for its rule names it.
     """
@@ -177,7 +177,7 @@ def read_artifact(scratch: Path, name: str, path: str) -> bytes:
 
 
 def _cited(work: AgentStep) -> dict[str, KeptFile]:
-    """The works that this agent was told of, and those that its own searches gave it."""
+    """Return the works that this agent was told of, and those that its own searches gave it."""
     given = work.inputs.get(CITED_ROLE, [])
     if not given and not (work.web and work.web.found):
         return {}
@@ -207,14 +207,14 @@ def _answered(work: AgentStep, ask: Ask, tools: Tools | None) -> Answered:
 
 
 def faults(work: AgentStep, answer: Any) -> list[str]:
-    """What speaks against an answer: its schema, then what the schema cannot say."""
+    """Return what speaks against an answer: its schema, then what the schema cannot say."""
     document = documents.Document(answer, Path("answer"))
     against = documents.faults(document, work.agent.schema_name)
     return against or conversation.guardrail_faults(work.agent.name, work.inputs, answer)
 
 
 def _record(work: AgentStep, backend: str, model: str) -> AnswerRecord:
-    """Who was asked, and what it was told. No clock, no host, no path: a replay gives the same bytes."""
+    """Return who was asked, and what it was told. No clock, no host, no path: a replay gives the same bytes."""
     return AnswerRecord(work.step, work.agent.name, work.digest, backend, model, work.input_digests)
 
 

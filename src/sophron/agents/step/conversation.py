@@ -61,7 +61,7 @@ def converse(
 ) -> Answered:
     """Ask until there is a valid answer.
 
-    faults: sentences against a parsed answer, none where it is valid. most_calls: tool turns and the repair turn
+    faults: sentences against a parsed answer, none if it is valid. most_calls: tool turns and the repair turn
     included. Raises AgentError (kinds refusal, too_long, tool, invalid_answer, and those of `ask`).
     """
     repaired = False
@@ -109,7 +109,7 @@ def _repair(found: list[str]) -> str:
 
 
 def parsed(text: str) -> tuple[Any, list[str]]:
-    """The JSON object in an answer, and what speaks against it. A code fence around it is taken off."""
+    """Return the JSON object in an answer, and what speaks against it. A code fence around it is taken off."""
     if len(text) > LONGEST_ANSWER:
         return None, [f"it is longer than {LONGEST_ANSWER} characters"]
     fenced = FENCE.match(text)
@@ -136,13 +136,13 @@ _HEADLINES = ("summary", "diagnosis", "explanation", "rationale", "reason", "tex
 
 
 def guardrail_faults(agent: str, inputs: JsonObject, answer: JsonObject) -> list[str]:
-    """Sentences against a schema-valid answer of `agent`; empty where it may stand."""
+    """Return sentences against a schema-valid answer of `agent`; empty where it may stand."""
     guard = _GUARDS.get(agent)
     return guard(inputs, answer) if guard else []
 
 
 def summary(answer: JsonObject) -> str:
-    """One line that says what an answer says, for progress.log."""
+    """Return one line that says what an answer says, for progress.log."""
     text = next((str(answer[key]) for key in _HEADLINES if answer.get(key)), "an answer")
     line = " ".join(text.split())
     return line if len(line) <= LONGEST_SUMMARY else line[: LONGEST_SUMMARY - 1] + "…"

@@ -41,7 +41,7 @@ WEB_TOOL = "literature_web"
 
 
 def allowed_override(backend: str | None) -> str | None:
-    """A backend from the command line; UserError for one that would ask another model than the signed one."""
+    """Return a backend from the command line; UserError for one that would ask another model than the signed one."""
     if backend and backend not in OVERRIDES:
         raise UserError(
             f"--agents {backend}: only {', '.join(OVERRIDES)} may stand in for the signed model; "
@@ -51,12 +51,12 @@ def allowed_override(backend: str | None) -> str | None:
 
 
 def dispensable(rule: str, agent: str, spec: JsonObject, override: str | None) -> bool:
-    """Whether what builds on a rule does without its answer: the report, unless a person or a replay is to give it."""
+    """Return if what builds on a rule does without its answer: the report, unless a person or replay is to give it."""
     return rule in PLANNED and (override or chosen(spec, agent)["backend"]) not in AWAITED
 
 
 def gateway(work: AgentStep, envelope: JsonObject, spec: JsonObject, override: str | None = None) -> Ask:
-    """The function that asks for a step: the signed backend and model, or the one that stands in for them."""
+    """Return the function that asks for a step: the signed backend and model, or the one that stands in for them."""
     who, front = chosen(spec, work.agent.name), work.agent.front
     catalogue = load_catalogue(work.root)
     redactor = Redactor(names=[model.key_env for model in catalogue.models if model.key_env])
@@ -74,7 +74,7 @@ def gateway(work: AgentStep, envelope: JsonObject, spec: JsonObject, override: s
 
 @contextmanager
 def toolbox(work: AgentStep) -> "Iterator[Toolbox | None]":
-    """The tools of a step, in its own scratch folder and sandbox; None where its agent has none."""
+    """Start the tools of a step, in its own scratch folder and sandbox; None if its agent has none."""
     names = allowed_tools(work.agent, work.inputs)
     if not names:
         yield None
@@ -92,9 +92,9 @@ def toolbox(work: AgentStep) -> "Iterator[Toolbox | None]":
 
 
 def web(root: Path, step: str, agent: AgentFile, spec: JsonObject, override: str | None = None) -> "Web | None":
-    """The web searches of one step, for who has looked at its approval; None where its agent has no tool for them.
+    """Return the web searches of one step, after its approval was checked; None if its agent has no tool for them.
 
-    UserError where its grants, which are signed with it, do not name the host that would be asked. A replay asks none.
+    UserError if its grants, which are signed with it, do not name the host that would be asked. A replay asks none.
     """
     if WEB_TOOL not in agent.front["tools"]:
         return None
@@ -115,7 +115,7 @@ def web(root: Path, step: str, agent: AgentFile, spec: JsonObject, override: str
 
 
 def missing_host_grant(agent: AgentFile) -> str | None:
-    """One sentence where a tool of an agent asks a host that its grants do not name; None where none does."""
+    """Return one sentence if a tool of an agent asks a host that its grants do not name; None if none does."""
     if WEB_TOOL not in agent.front["tools"]:
         return None
     from sophron.agents.tools import literature_web
@@ -130,7 +130,7 @@ def missing_host_grant(agent: AgentFile) -> str | None:
 
 
 def allowed_tools(agent: AgentFile, inputs: JsonObject) -> list[str]:
-    """The tools of a definition, narrowed to those that the input `wired_by` names; the others are refused at call."""
+    """Return the tools of a definition, narrowed to those that the input `wired_by` names; others are refused."""
     allowed: list[str] = list(agent.front.get("tools", []))
     if "wired_by" not in agent.front:
         return allowed
@@ -157,7 +157,7 @@ def _server(work: AgentStep, about: JsonObject) -> "Server":
 
 
 def candidates(catalogue: Catalogue, agent: AgentFile, who: JsonObject) -> list[Model]:
-    """The models that may answer for an agent, in the order in which they are tried. who: its entry of the spec."""
+    """Return the models that may answer for an agent, in the order of trial. who: its entry of the spec."""
     if "model" in who:
         return [catalogue.get(who["model"])]
     rank = who.get("rank", agent.front["rank"])
@@ -165,7 +165,7 @@ def candidates(catalogue: Catalogue, agent: AgentFile, who: JsonObject) -> list[
 
 
 def why_unavailable(root: Path | None, agent: AgentFile, who: JsonObject) -> str | None:
-    """What lacks for an agent to be asked, one sentence; None where it can be."""
+    """Return what lacks for an agent to be asked, one sentence; None if it can be."""
     from sophron.records import entry_points
 
     if lacking := missing_host_grant(agent):
@@ -182,7 +182,7 @@ NO_ENVELOPE = {"model_calls": None, "tokens": None, "dollars": None}
 
 
 def unapproved_models(root: Path, override: str | None) -> tuple[JsonObject, str | None]:
-    """What the campaign says of its agents, and who stands in for them; UserError for an unknown backend."""
+    """Return what the campaign says of its agents, and who stands in for them; UserError for an unknown backend."""
     data = dict(documents.load_yaml(root / SPEC_NAME).data) if (root / SPEC_NAME).is_file() else {}
     if not override or override in OVERRIDES:
         return data, override or None
@@ -195,7 +195,7 @@ def unapproved_models(root: Path, override: str | None) -> tuple[JsonObject, str
 def run_unapproved(
     root: Path, name: str, inputs: JsonObject, *, step_name: str, answer: Path, override: str | None
 ) -> None:
-    """One step of the agent `name`, without an approval. Raises UserError where it gives no answer.
+    """Run one step of the agent `name`, without an approval. Raises UserError if it gives no answer.
 
     override: any backend, as nothing is signed yet: the cap of a day bounds what it costs.
     """
@@ -217,7 +217,7 @@ BACKEND_VARIABLE = "SOPHRON_AGENTS"
 
 
 def require_models(root: Path) -> None:
-    """What a workflow needs to start. UserError names the variable that lacks, or the address that nobody serves."""
+    """Check what a workflow needs to start. UserError names the missing variable, or an address that nobody serves."""
     if os.environ.get(BACKEND_VARIABLE):
         return
     found = lacking_models(root, load(root / SPEC_NAME))
@@ -226,7 +226,7 @@ def require_models(root: Path) -> None:
 
 
 def lacking_models(root: Path, spec: Spec) -> list[str]:
-    """One sentence for each thing that agents of this campaign lack here; none if all can be asked."""
+    """Return one sentence for each thing that agents of this campaign lack here; none if all can be asked."""
     rules = [*agent_rules.planned(spec), *agent_rules.TEMPLATES, *spec.agent_rules]
     names = {agent for rule in rules for agent in agent_rules.agents_of(spec, rule)}
     about: dict[str, list[str]] = {}  # what lacks -> the models that lack it
@@ -251,7 +251,7 @@ def _lacks(root: Path, spec: Spec, names: Sequence[str]) -> Iterator[str]:
 
 
 def unreachable(model: Model) -> str | None:
-    """One sentence if the address that the environment gives takes no connection; not looked at behind a proxy."""
+    """Return one sentence if the address in the environment takes no connection; not looked at behind a proxy."""
     import socket
     from urllib.parse import urlsplit
     from urllib.request import getproxies

@@ -33,7 +33,7 @@ class Turn:
 
 
 def begin(root: Path, request: str) -> None:
-    """Write down what is wanted. UserError where there is another dialogue already."""
+    """Write down what is wanted. UserError if there is another dialogue already."""
     path = root / FOLDER / REQUEST_NAME
     if path.is_file() and read_text(path) != request:
         raise UserError(f"{path}: holds another request; move the folder {FOLDER} away to begin anew")
@@ -43,7 +43,7 @@ def begin(root: Path, request: str) -> None:
 
 
 def turns(root: Path) -> list[Turn]:
-    """What was asked and answered so far, oldest first."""
+    """Return what was asked and answered so far, oldest first."""
     path = root / FOLDER / TURNS_NAME
     return [from_json(Turn, turn) for turn in documents.load_json(path)] if path.is_file() else []
 
@@ -64,7 +64,7 @@ def refused(root: Path, refusals: Sequence[str]) -> bool:
 
 
 def _refusals(root: Path) -> list[str]:
-    """Why the draft of this turn could not be signed, if one was made and tried."""
+    """Return why the draft of this turn could not be signed, if one was made and tried."""
     path = root / FOLDER / REFUSALS_NAME
     content = documents.load_record(path) if path.is_file() else {}
     found: list[str] = content["refusals"] if content.get("turn") == len(turns(root)) + 1 else []
@@ -72,7 +72,7 @@ def _refusals(root: Path) -> list[str]:
 
 
 def inputs(root: Path) -> JsonObject:
-    """What the design agent is told at its next turn. The clock is no part of it."""
+    """Return what the design agent is told at its next turn. The clock is no part of it."""
     path = root / FOLDER / REQUEST_NAME
     if not path.is_file():
         raise UserError(f"{path}: there is no request; begin with: sophron design {root} --from FILE")
@@ -87,12 +87,12 @@ def inputs(root: Path) -> JsonObject:
 
 
 def answer_path(root: Path, number: int) -> Path:
-    """Where the answer of the agent's turn `number` belongs."""
+    """Return where the answer of the agent's turn `number` belongs."""
     return root / FOLDER / f"answer-{number}.json"
 
 
 def leader(root: Path) -> str | None:
-    """The backend that gave the newest turn; None before the first."""
+    """Return the backend that gave the newest turn; None before the first."""
     number = len(turns(root)) + 1
     path = next((path for path in map(partial(answer_path, root), (number, number - 1)) if path.is_file()), None)
     return None if path is None else str(documents.load_json(path)["backend"])

@@ -54,7 +54,7 @@ def first(root: Path, spec: Spec) -> Failure | None:
 
 
 def _dead(root: Path, stage: str, reasons: dict[str, str]) -> Failure:
-    """Steps that died. Those that say what the machine lacks speak for all."""
+    """Report steps that died. Those that say what the machine lacks speak for all."""
     last = {step: history.tries(root, step)[-1:] for step in reasons}
     lacking = {step: reasons[step] for step, tries in last.items() if tries and tries[0].status == "environment"}
     return Failure(stage, "environment", lacking) if lacking else Failure(stage, "dead", reasons)
@@ -110,7 +110,7 @@ def note_refusals(root: Path, stage: str, attempt: int, refusals: Sequence[str])
 
 
 def _refusal(root: Path, failure: Failure) -> str | None:
-    """Why an estimator refused a number, if one did."""
+    """Return why an estimator refused a number, if one did."""
     for path in (outcome_store.published(root, step) for step in failure.steps):
         refusal = documents.load_record(path, "result")["result"].get("refusal") if path else None
         if refusal:
@@ -119,7 +119,7 @@ def _refusal(root: Path, failure: Failure) -> str | None:
 
 
 def _logs(root: Path, failure: Failure) -> Iterator[str]:
-    """The ends of what engines, schedulers and Snakemake left about the failed steps, the newest last."""
+    """Yield the ends of what engines, schedulers and Snakemake left about the failed steps, the newest last."""
     paths: list[Path] = []
     for step in failure.steps:
         numbers = sorted(

@@ -46,12 +46,12 @@ class Ended:
         )
 
     def of(self, name: str) -> list[JsonObject]:
-        """Its events called `name`."""
+        """Return its events called `name`."""
         return [one for one in self.events if one["event"] == name]
 
 
 def run(root: Path, command: Sequence[str], environment: Mapping[str, str]) -> Ended:
-    """One fresh `python -m` process in the folder `root`. It and its jobs end with this call, whatever ends it."""
+    """Run one fresh `python -m` process in the folder `root`. It and its jobs end with this call."""
     offset, begun = events.read(root)[1], time.monotonic()
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", *command], cwd=root, env={**os.environ, **environment}, process_group=0

@@ -63,7 +63,7 @@ def offer(root: Path, ask: Callable[[Sequence[str]], AmendAnswer | None], probe:
 
 
 def _tried(root: Path, answer: AmendAnswer, probe: ProbeSpec, own: Draft | None) -> Offer:
-    """The draft of an answer, in the place of this agent's own earlier one, with its faults."""
+    """Draft an answer, in the place of this agent's own earlier draft, and return it with its faults."""
     settings = [f"{one.path}={json.dumps(one.value)}" for one in answer.changes if one.value is not REMOVED]
     removed = [one.path for one in answer.changes if one.value is REMOVED]
     with campaign_lock.signing(root):
@@ -198,7 +198,7 @@ class Loop:
         return Ending.DONE
 
     def _waiting(self) -> Ending | None:
-        """What a person wants: a pause, or time to look at a draft. No agent is asked meanwhile."""
+        """Return what a person wants: a pause, or time to look at a draft. No agent is asked meanwhile."""
         if (self._root / PAUSE_NAME).exists():
             self._say(f"Paused: remove the file {PAUSE_NAME} and call sophron run again.")
             return Ending.PAUSED
@@ -210,7 +210,7 @@ class Loop:
         return None
 
     def _idle(self) -> Ending | None:
-        """Whether there is nothing to do for this process: another one is at work, or all is done.
+        """Return whether there is nothing to do for this process: another one is at work, or all is done.
 
         Raises Refused if nothing valid is signed: no Snakemake process would say anything else.
         """
@@ -232,7 +232,7 @@ class Loop:
         return None
 
     def _next(self, spec: Spec) -> str | None:
-        """The first stage that is not passed yet; None where the whole campaign is to run."""
+        """Return the first stage that is not passed yet; None if the whole campaign is to run."""
         if not self._settings.stagewise:
             return None
         status = {stage["id"]: stage["status"] for stage in project(self._root)["stages"]}
@@ -240,7 +240,7 @@ class Loop:
         return next((stage.name for stage in spec.stages if stage.name not in done), None)
 
     def _snakemake(self, targets: Sequence[str]) -> bool:
-        """Whether a fresh process came to a good end."""
+        """Return whether a fresh process came to a good end."""
         self._ended = None
         if self._started >= self._settings.processes:
             return False
@@ -251,7 +251,7 @@ class Loop:
         return ended.code == 0
 
     def _failed(self, spec: Spec) -> Ending | None:
-        """What comes after a process that failed; None where the loop goes on."""
+        """Return what comes after a process that failed; None if the loop goes on."""
         ending = self._hopeless()
         if ending is not None:
             return ending
@@ -287,7 +287,7 @@ class Loop:
         return self._halted("they left nothing to change") if self._rapid >= MOST_RAPID else None
 
     def _hopeless(self) -> Ending | None:
-        """What another process would not change: the cap, a full disk, a refusal, an agent that is not to be had."""
+        """Stop for what another process would not change: the cap, a full disk, a refusal, an agent out of reach."""
         if self._ended is None:
             self._say(f"Halted: {self._started} processes were started, which is the cap (--processes).")
             return Ending.HALTED
@@ -321,14 +321,14 @@ class Loop:
         return Ending.REPAIR
 
     def _note_end(self, spec: Spec, failed: str | None) -> None:
-        """Remember how the last attempt went. failed: the stage that failed now, None where none did."""
+        """Remember how the last attempt went. failed: the stage that failed now, None if none did."""
         if self._tried is not None:
             stage, attempt, answer = self._tried
             debug_memory.ended(self._root, spec.campaign, stage, attempt, answer, passed=stage != failed)
             self._tried = None
 
     def _explain(self, failure: failure_report.Failure) -> None:
-        """What the verify agent makes of a missed criterion, for people; it decides nothing."""
+        """Say what the explain agent makes of a missed criterion, for people; it decides nothing."""
         if failure.kind == "verdict":
             answer = self._answer(f"results/{failure.stage}/explanation.json")
             if answer is not None:
@@ -341,14 +341,14 @@ class Loop:
         return Ending.HALTED
 
     def _proposal(self, stage: str, attempt: int, refusals: Sequence[str]) -> AmendAnswer | None:
-        """The amend agent's answer; with refusals, its second one, which is told why the first cannot be signed."""
+        """Return the amend agent's answer; with refusals, its second, which is told why the first cannot be signed."""
         if refusals:
             failure_report.note_refusals(self._root, stage, attempt, refusals)
         answer = self._answer(f"results/{stage}/proposal-{attempt}.json")
         return None if answer is None else from_json(AmendAnswer, answer)
 
     def _answer(self, target: str) -> JsonObject | None:
-        """The answer of the agent step that makes `target`; None where it gave none."""
+        """Return the answer of the agent step that makes `target`; None if it gave none."""
         ended = snakemake(self._root, self._settings, [target])
         if ended.code != 0:
             for event in ended.of("agent_failed")[-1:]:
@@ -357,7 +357,7 @@ class Loop:
         return from_json(AnswerRecord, documents.load_json(self._root / target)).answer
 
     def _overlay(self, stage: str, overlay: Overlay, reason: str) -> None:
-        """The one thing that debug may change. A changed campaign has earned new processes."""
+        """Change the one thing that debug may. A changed campaign has earned new processes."""
         key, value = overlay.key, overlay.value
         stage_resources.add_overlay(self._root, stage, key, value, by="debug agent", reason=reason)
         events.append(self._root, "sophron", "overlay", stage=stage, key=key, value=value)

@@ -69,7 +69,7 @@ class Files:
         self._places = places
 
     def read_file(self, path: str, offset: int = 0) -> str:
-        """A header with the range of bytes, then the text; what is no UTF-8 shows as U+FFFD."""
+        """Return a header with the range of bytes, then the text; what is no UTF-8 shows as U+FFFD."""
         with _file(self._places.find(path)) as handle:
             size = os.fstat(handle).st_size
             begin = min(offset, size)
@@ -78,7 +78,7 @@ class Files:
         return f"{header}\n{escape_lines(data.decode(errors='replace'), READ_BYTES)}"
 
     def list_folder(self, path: str = "") -> str:
-        """One line an entry: kind, size in bytes, name."""
+        """Return one line an entry: kind, size in bytes, name."""
         if not path:
             return "\n".join(f"{_word(root)} {name}" for name, root in self._places.roots.items())
         place = self._places.find(path)
@@ -91,7 +91,7 @@ class Files:
         return "\n".join(lines + more) or "[empty]"
 
     def search_text(self, path: str, text: str) -> str:
-        """One line a hit: file, line number, line."""
+        """Return one line a hit: file, line number, line."""
         place = self._places.find(path)
         hits: list[str] = []
         left = SEARCHED_BYTES
@@ -103,7 +103,7 @@ class Files:
         return "\n".join(hits) or "[no line holds it]"
 
     def write_file(self, path: str, text: str) -> str:
-        """Says how many bytes were written."""
+        """Write a file below scratch, and say how many bytes were written."""
         place = self._places.find(path)
         if not place.writable or not place.parts:
             raise OutsideError(f'"{shown(path)}" cannot be written; files are written below scratch only')
@@ -117,7 +117,7 @@ class Files:
 
 @contextmanager
 def _file(place: Place) -> Iterator[int]:
-    """Descriptor of a place's file. A root that is a file itself is opened by its name in its folder."""
+    """Open a place's file and yield its descriptor. A root that is a file is opened by its name in its folder."""
     root, parts = (place.root, place.parts) if place.root.is_dir() else (place.root.parent, (place.root.name,))
     if not parts:
         raise OutsideError("it is a folder; list it")

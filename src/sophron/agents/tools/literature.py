@@ -53,32 +53,32 @@ DOI = re.compile(r"10\.\d{4,9}/[^\s,;\"'<>\[\]]+")
 
 
 def load() -> list[Note]:
-    """The notes; UserError where the file is not valid."""
+    """Return the notes; UserError if the file is not valid."""
     document = documents.load_yaml(resource("workflow", "agents", NOTES_NAME))
     documents.validate(document, "literature")
     return [from_json(Note, note) for note in document.data["notes"]]
 
 
 def cited(text: str) -> list[str]:
-    """The DOIs in a text, in order, without what closes a sentence or a parenthesis."""
+    """Return the DOIs in a text, in order, without what closes a sentence or a parenthesis."""
     return [_trimmed(each) for each in DOI.findall(text)]
 
 
 def unresolved(text: str, *known: Sequence[CitedWork]) -> list[str]:
-    """The DOIs in a text that none of `known` has: the notes, works that a web search found."""
+    """Return the DOIs in a text that none of `known` has: the notes, works that a web search found."""
     dois = {work.doi.lower() for works in known for work in works}
     return [doi for doi in cited(text) if doi.lower() not in dois]
 
 
 def search(query: str, notes: list[Note], most: int = MOST) -> list[Note]:
-    """The notes that share most words with `query`, best first, in their order where equal."""
+    """Return the notes that share most words with `query`, best first, in their order where equal."""
     words = set(re.findall(r"[a-z0-9-]{3,}", query.lower()))
     ranked = [(len(words & set(re.findall(r"[a-z0-9-]{3,}", str(asdict(note)).lower()))), note) for note in notes]
     return [note for score, note in sorted(ranked, key=lambda each: -each[0]) if score][:most]
 
 
 def answer(query: str) -> str:
-    """What the tool answers: one paragraph a note, its DOI first."""
+    """Return the answer of the tool: one paragraph a note, its DOI first."""
     notes = search(query, load())
     return "\n\n".join(f"{note.doi}: {note.about}. {note.note}" for note in notes) or "[no note shares a word]"
 
@@ -96,7 +96,7 @@ CITED_SCHEMA = "found-works"
 
 
 def unique_works(works: Iterable[CitedWork]) -> list[CitedWork]:
-    """The works in their order, each DOI once."""
+    """Return the works in their order, each DOI once."""
     by_doi: dict[str, CitedWork] = {}
     for work in works:
         by_doi.setdefault(work.doi.lower(), work)
@@ -104,7 +104,7 @@ def unique_works(works: Iterable[CitedWork]) -> list[CitedWork]:
 
 
 def write_cited(works: Sequence[CitedWork], folder: Path) -> Path:
-    """Keep works in `folder`; UserError where they are not in the form of the schema."""
+    """Keep works in `folder`; UserError if they are not in the form of the schema."""
     path = folder / f"{CITED_ROLE}.json"
     documents.validate(documents.Document({"works": to_json(list(works))}, path), CITED_SCHEMA)
     write_json(path, {"works": to_json(unique_works(works))})
@@ -112,7 +112,7 @@ def write_cited(works: Sequence[CitedWork], folder: Path) -> Path:
 
 
 def read_cited(files: Mapping[str, Path]) -> list[CitedWork]:
-    """The works beside an answer, none where there is no such file. files: of its step, by name."""
+    """Return the works beside an answer, none if there is no such file. files: of its step, by name."""
     if CITED_ROLE not in files:
         return []
     document = documents.Document(documents.load_json(files[CITED_ROLE]), files[CITED_ROLE])

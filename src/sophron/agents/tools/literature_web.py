@@ -73,7 +73,7 @@ class Work:
 
 
 class _TransientError(Exception):
-    """A failure that may be over soon. wait_s: what the service asks for, None where it does not say."""
+    """A failure that may be over soon. wait_s: what the service asks for, None if it does not say."""
 
     def __init__(self, reason: str, wait_s: float | None = None) -> None:
         super().__init__(reason)
@@ -81,7 +81,7 @@ class _TransientError(Exception):
 
 
 def service() -> Service:
-    """Crossref, or what `crossref.yaml` in the user's configuration says; UserError with file, key and remedy."""
+    """Return Crossref or what `crossref.yaml` in the user's configuration has; UserError with file, key and remedy."""
     default = schema("crossref")["properties"]["url"]["default"]
     path = paths.user_configuration() / CROSSREF_FILE
     if not path.is_file():
@@ -92,7 +92,7 @@ def service() -> Service:
 
 
 def search_crossref(at: Service, query: str, sleep: Callable[[float], None] = time.sleep) -> list[Work]:
-    """At most `ROWS` works whose bibliographic data fit `query`, as Crossref ranks them.
+    """Return at most `ROWS` works whose bibliographic data fit `query`, as Crossref ranks them.
 
     sleep: how to wait, in seconds. Raises McpError with one sentence for the agent, and UserError without httpx2.
     """
@@ -110,7 +110,7 @@ def search_crossref(at: Service, query: str, sleep: Callable[[float], None] = ti
 
 
 def _asked(at: Service, query: str) -> bytes:
-    """The body of one answer. Raises _TransientError, McpError, and ValueError for one that is too long."""
+    """Return the body of one answer. Raises _TransientError, McpError, and ValueError for one that is too long."""
     try:
         import httpx2
 
@@ -148,7 +148,7 @@ def _check_status(at: Service, status: int, headers: Mapping[str, str]) -> None:
 
 
 def _works(body: bytes) -> list[Work]:
-    """The works in a body; those without a DOI that a text can cite are left out. ValueError where it is no list."""
+    """Return the works in a body; those without a citable DOI are left out. ValueError if it is not a list."""
     try:
         items = list(json.loads(body)["message"]["items"])
     except (KeyError, TypeError, RecursionError):
@@ -171,7 +171,7 @@ def _name(author: JsonObject) -> str:
 
 
 def _year(issued: Any) -> str:
-    """`{"date-parts": [[2008, 9, 28]]}`; of an unknown date the year is null."""
+    """Return `{"date-parts": [[2008, 9, 28]]}`; of an unknown date the year is null."""
     parts = _listed(issued.get("date-parts")) if isinstance(issued, dict) else []
     first = _listed(parts[0]) if parts else []
     return str(first[0]) if first and isinstance(first[0], int) and 0 < first[0] < LATEST else ""
@@ -186,7 +186,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _text(value: Any, most: int) -> str:
-    """One line of plain text, JATS and HTML tags taken off; "" for what is no text."""
+    """Return one line of plain text, JATS and HTML tags taken off; "" for what is no text."""
     if not isinstance(value, str):
         return ""
     return escape_lines(" ".join(html.unescape(_TAG.sub(" ", value)).split()), most)
@@ -237,7 +237,7 @@ class Web:
         return [CitedWork(work.doi, work.about) for work in self._found.values()]
 
     def search(self, query: str) -> str:
-        """What the tool answers: fenced as data, one paragraph a work, its DOI first. Raises McpError."""
+        """Return what the tool answers: fenced as data, one paragraph a work, its DOI first. Raises McpError."""
         query = " ".join(query.split())
         asked, answer = self._answer(query)
         about = {"time": clock.isoformat(), "run": self._run, "query": query, "asked": asked}
@@ -249,7 +249,7 @@ class Web:
         return fenced(TOOL.name, "\n\n".join(map(_paragraph, works)) or "[no work fits]", FENCE_BYTES)
 
     def _answer(self, query: str) -> tuple[bool, JsonObject]:
-        """Whether the service was asked now, and `{works}` or `{failure}`."""
+        """Return whether the service was asked now, and `{works}` or `{failure}`."""
         if self._at is None:
             waiting = self._to_replay.get(query)
             return False, waiting.popleft() if waiting else {"failure": "no recorded answer; a replay asks nobody"}

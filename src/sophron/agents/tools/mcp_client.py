@@ -219,7 +219,7 @@ class Connection:
         self._stack.close()
 
     def call(self, tool: str, arguments: JsonObject) -> tuple[tuple[Text | Image, ...], bool]:
-        """What the server's `tool` answers, and whether it says that it failed. Raises McpError."""
+        """Return what the server's `tool` answers, and whether it says that it failed. Raises McpError."""
         try:
             result = self._portal.call(self._client.call_tool, tool, dict(arguments))
         except _errors() as error:
@@ -272,7 +272,7 @@ def _said(error: BaseException) -> str:
 
 
 def _content(block: Any) -> Text | Image:
-    """One block of an answer; what is neither text nor a picture is named, not handed on."""
+    """Convert one block of an answer; what is neither text nor a picture is named, not handed on."""
     if block.type == "text":
         return Text(escape_lines(block.text, ANSWER))
     if block.type == "image" and len(block.data) <= IMAGE_BASE64:

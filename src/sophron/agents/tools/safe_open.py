@@ -24,7 +24,7 @@ class OutsideError(Exception):
 
 @contextmanager
 def folder(root: Path, parts: Sequence[str], *, make: bool = False) -> Iterator[int]:
-    """Descriptor of the folder `parts` below `root`; with `make`, missing ones are made.
+    """Yield a descriptor of the folder `parts` below `root`; with `make`, missing ones are made.
 
     Raises OutsideError for a link or a file on the way, FileNotFoundError if it is not there.
     """
@@ -65,7 +65,7 @@ def _plain(part: str) -> None:
 
 @contextmanager
 def regular(parent: int, name: str, *, one_name: bool) -> Iterator[int]:
-    """Descriptor, for reading, of the regular file `name` in the folder `parent`.
+    """Yield a descriptor, for reading, of the regular file `name` in the folder `parent`.
 
     It is first opened as a mere handle, which neither waits for a FIFO's other end nor touches a device; what the
     handle shows to be a regular file is then opened through that same handle. one_name: refuse a file that has
@@ -154,7 +154,7 @@ class Places:
                 raise UserError(f"{self._asked[name]}: leads out of the work folder; name the file that it points to")
 
     def find(self, path: str) -> Place:
-        """Return the place that a model's `path` names; OutsideError with one sentence where it names none."""
+        """Return the place that a model's `path` names; OutsideError with one sentence if it names none."""
         for name, asked in self._asked.items():
             for whole in (str(asked), str(self.roots[name])):
                 if path == whole or path.startswith(f"{whole}/"):

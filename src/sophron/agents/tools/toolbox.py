@@ -36,7 +36,7 @@ _SAID = {
 
 
 def command_tool(grant: Grant) -> Tool:
-    """`run_command` as a model sees it, with what the grant allows."""
+    """Return `run_command` as a model sees it, with what the grant allows."""
     limits = ", ".join(
         f"{getattr(grant, key):g} {word}" for key, word in _SAID.items() if getattr(grant, key) is not None
     )
@@ -57,7 +57,7 @@ def command_tool(grant: Grant) -> Tool:
 
 
 def run_command(sandbox: SandboxBackend, grant: Grant, argv: Sequence[str] = (), line: str = "") -> tuple[str, bool]:
-    """How the command ended and what it wrote, and whether it failed. UserError where no sandbox can be made."""
+    """Return how the command ended and what it wrote, and whether it failed. UserError if no sandbox can be made."""
     command = list(argv) or ["/bin/sh", "-c", line]
     with TemporaryDirectory(prefix="sophron-") as folder:
         out, err = Path(folder) / "stdout", Path(folder) / "stderr"
@@ -80,7 +80,7 @@ def _end_sentence(ended: Ended, grant: Grant) -> str:
 
 
 def _stream(name: str, path: Path) -> list[str]:
-    """Beginning and end of what it wrote, where the whole is too long; nothing where it wrote nothing."""
+    """Return beginning and end of what it wrote if the whole is too long; nothing if it wrote nothing."""
     size = path.stat().st_size
     if not size:
         return []
@@ -165,7 +165,7 @@ class Toolbox:
     def call(self, call: ToolCall) -> ToolAnswer:
         """Do what the model asks. Its mistakes come back as `is_error` with one sentence, and never raise.
 
-        Raises UserError where no sandbox can be made.
+        Raises UserError if no sandbox can be made.
         """
         if call.name not in self._tools:
             return _refused(call, f'there is no tool "{shown(call.name)}"; {_hint(call.name, list(self._tools))}')
@@ -228,7 +228,7 @@ def _of_server(connection: Connection, name: str) -> Function:
 
 
 def _fault(tool: Tool, arguments: JsonObject) -> str | None:
-    """One sentence about what a tool's schema does not allow in `arguments`, or None."""
+    """Return one sentence about what a tool's schema does not allow in `arguments`, or None."""
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
 

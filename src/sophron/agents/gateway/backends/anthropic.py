@@ -47,7 +47,7 @@ SentBlocks = Mapping[str, list[Block]]
 
 
 def request_body(request: Request, model: Model, said: SentBlocks) -> JsonObject:
-    """What is both counted and sent. Tools and system prompt are cached; so are the messages where tools can follow."""
+    """Return what is counted and sent. Tools and system prompt are cached, and messages if tools can follow."""
     system = request.system
     made: Block = {"model": model.name, "messages": _message_blocks(request, said)}
     schema = structured_output.plain(request.schema)
@@ -64,7 +64,7 @@ def request_body(request: Request, model: Model, said: SentBlocks) -> JsonObject
 
 
 def _transformed(schema: JsonObject) -> object:
-    """Ranges and patterns move into descriptions, as the service wants it; they are checked where answers arrive."""
+    """Move ranges and patterns into descriptions, as the service wants it; they are checked when answers arrive."""
     from anthropic import transform_schema
 
     transformed: object = transform_schema(dict(schema))
@@ -87,13 +87,13 @@ def _message_blocks(request: Request, said: SentBlocks) -> list[Block]:
 
 
 def _resent(message: Message, said: SentBlocks) -> list[Block]:
-    """The model's own blocks, where it asked for tools: the thoughts between them are signed and wanted back whole."""
+    """Return the model's own blocks if it asked for tools: thoughts between them are signed and wanted back whole."""
     calls = [part.id for part in message.parts if isinstance(part, ToolCall)]
     return [dict(block) for block in said.get(calls[0], ())] if calls else []
 
 
 def _content(parts: Sequence[Part]) -> list[Block]:
-    """Answers of tools come first and no text is empty: the service refuses both."""
+    """Put answers of tools first and leave empty texts out: the service refuses what does not."""
     ordered = sorted(parts, key=lambda part: not isinstance(part, ToolAnswer))
     return [_block(part) for part in ordered if not (isinstance(part, Text) and not part.text)]
 
@@ -111,12 +111,12 @@ def _block(part: Part) -> Block:
 
 
 def _input(call: ToolCall) -> JsonObject:
-    """The service takes objects only; what was none is shown to the model under a name that says so."""
+    """Return the arguments; what is not an object, which the service wants, stands under a name that says so."""
     return {"INVALID_JSON": call.raw} if call.arguments is None else dict(call.arguments)
 
 
 def blocks_to_resend(message: JsonObject, answer: Response) -> SentBlocks:
-    """What is to be sent again beside the answers to the tools that `answer`, made of `message`, asks for."""
+    """Return what is to be sent again beside the answers to the tools that `answer`, made of `message`, asks for."""
     inputs = {call.id: _input(call) for call in answer.tool_calls}
     blocks = [
         {**{name: value for name, value in block.items() if name != "partial_json"}, "input": inputs[block["id"]]}
@@ -164,7 +164,7 @@ class Assembly:
 
 
 def parsed_response(message: JsonObject, model: Model) -> Response:
-    """The answer in a whole message. Raises KeyError, TypeError or ValueError where it is in a wrong shape."""
+    """Return the answer in a whole message. Raises KeyError, TypeError or ValueError if it is in a wrong shape."""
     parts = tuple(_part(block) for block in message["content"] if block["type"] in {"text", "tool_use"})
     stop = message["stop_reason"]
     if not isinstance(stop, str):
@@ -192,7 +192,7 @@ def _part(block: JsonObject) -> Text | ToolCall:
 
 
 def _usage(usage: JsonObject) -> Tokens:
-    """The service counts what was cached apart from `input_tokens`; here the input is all of it."""
+    """Return the tokens. The service counts cached ones apart from `input_tokens`; here the input is all of them."""
     cached = int(usage.get("cache_read_input_tokens") or 0)
     written = int(usage.get("cache_creation_input_tokens") or 0)
     return Tokens(int(usage["input_tokens"]) + cached + written, int(usage["output_tokens"]), cached, written)
@@ -224,11 +224,11 @@ class Anthropic(ModelBackend):
         self._said: dict[str, dict[str, list[dict[str, object]]]] = {}
 
     def missing(self, model: Model) -> str | None:
-        """One sentence that says what lacks (key, address, package), or None. Imports nothing heavy."""
+        """Return one sentence that says what lacks (key, address, package), or None. Imports nothing heavy."""
         return _SERVICE.missing(model)
 
     def count(self, request: Request, model: Model) -> int:
-        """Input tokens as the service counts them, or an upper bound of ours where it does not answer."""
+        """Return input tokens as the service counts them, or an upper bound of ours where it does not answer."""
         endpoint = _SERVICE.endpoint(model)
         import anthropic
 
@@ -269,12 +269,12 @@ class Anthropic(ModelBackend):
         return answered
 
     def _prompt(self, request: Request, model: Model) -> JsonObject:
-        """Thoughts are signed for the model that had them; another one gets the rest of the conversation only."""
+        """Return the body. Thoughts are signed for the model that had them; another gets the rest only."""
         return request_body(request, model, self._said.get(model.name, {}))
 
 
 def _client(endpoint: Endpoint, timeout_s: float) -> Any:
-    """The package's client for one call: no retries (the gateway's), no tracing that carries prompts elsewhere."""
+    """Make the package's client for one call: no retries (the gateway's), no tracing that carries prompts away."""
     import anthropic
 
     from sophron.agents.gateway.backends import http_client
@@ -290,7 +290,7 @@ def _client(endpoint: Endpoint, timeout_s: float) -> Any:
 
 
 def _message(answer: Any, endpoint: Endpoint) -> JsonObject:
-    """The whole message of a streamed answer. Raises ModelError, JSONDecodeError."""
+    """Return the whole message of a streamed answer. Raises ModelError, JSONDecodeError."""
     from anthropic import Stream
 
     from sophron.agents.gateway.backends import http_client

@@ -28,7 +28,7 @@ class Endpoint:
         return urlsplit(self.url).netloc.rpartition("@")[2]
 
     def cleaned(self, value: Any) -> Any:
-        """`value` (JSON) with the key blotted out wherever a service has echoed it, names of members included."""
+        """Return `value` (JSON) with the key blotted out wherever a service echoed it, names of members included."""
         if len(self.key) < _LEAST_SECRET:
             return value
         if isinstance(value, str):
@@ -71,13 +71,13 @@ class Service:
         return Endpoint(self.name, self._url(model), self._key(model))
 
     def _url(self, model: Model) -> str:
-        """A model that names its own variable never falls back to the public service."""
+        """Return the address. A model that names its own variable never falls back to the public service."""
         if model.base_url_env and model.base_url_env != self.url_env:
             return os.environ.get(model.base_url_env, "").strip()
         return os.environ.get(self.url_env, "").strip() or self.url
 
     def _key_variable(self, model: Model) -> str:
-        """The default key goes to the default address only, or it would be handed to whoever serves another one."""
+        """Return the key's variable. The default key goes to the default address only: nobody else is given it."""
         elsewhere = model.base_url_env not in {"", self.url_env}
         return model.key_env or ("" if elsewhere else self.key_env)
 

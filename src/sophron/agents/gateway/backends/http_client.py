@@ -42,7 +42,7 @@ class _Bounded(httpx2.SyncByteStream):
 
 @cache
 def _trust() -> ssl.SSLContext:
-    """Certificates, read once a process: 50 ms of every new client otherwise."""
+    """Read the certificates, once a process: 50 ms of every new client otherwise."""
     return httpx2.create_ssl_context()
 
 
@@ -52,7 +52,7 @@ def timeout(timeout_s: float) -> httpx2.Timeout:
 
 
 def client(sdk: Any, timeout_s: float) -> Any:
-    """An HTTP client with the defaults of `sdk` for one call: the answer ends `timeout_s` from now, or is a time-out.
+    """Make an HTTP client with the defaults of `sdk` for one call, which ends `timeout_s` from now, or is a time-out.
 
     It is not kept for the next call: a kept connection that the service has closed meanwhile looks like a call that
     was cut, and would be charged. Redirects are not followed: they would carry prompt and key to another host.
@@ -97,7 +97,7 @@ _UNSENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError, httpx2
 
 @contextmanager
 def typed_errors(sdk: Any, endpoint: Endpoint) -> Iterator[None]:
-    """Errors of the client package `sdk` and of its transport leave this block as ModelError.
+    """Let errors of the client package `sdk` and of its transport leave this block as ModelError.
 
     The original is not chained: its text may hold a header, and a header holds the key.
     """
@@ -139,7 +139,7 @@ def of_event(error: object, endpoint: Endpoint) -> ModelError:
 
 
 def wrong_shape(endpoint: Endpoint, detail: str, body: object) -> ModelError:
-    """JSON came, but not what this service answers. detail: what is wrong, in a few words."""
+    """Return the failure behind JSON that this service does not answer. detail: what is wrong, in a few words."""
     reason = f"{endpoint.service} at {endpoint.host} answered in a wrong shape: {detail}"
     return ModelError("wrong_shape", reason, raw={"body": _kept(endpoint.cleaned(body))})
 
@@ -171,13 +171,13 @@ def _of_transport(error: BaseException, endpoint: Endpoint) -> ModelError:
 
 
 def _message(body: object) -> str:
-    """The human sentence in an error body: `{"error": {"message": ...}}`, `{"message": ...}`, or the text itself."""
+    """Return the sentence in an error body: `{"error": {"message": ...}}`, `{"message": ...}`, or the text itself."""
     inner = body.get("error", body) if isinstance(body, Mapping) else body
     said = inner.get("message", "") if isinstance(inner, Mapping) else inner
     return said if isinstance(said, str) else ""
 
 
 def _kept(body: object) -> object:
-    """A body as the audit keeps it: whole where it is short, else the beginning of its text."""
+    """Return a body as the audit keeps it: whole if it is short, else the beginning of its text."""
     text = body if isinstance(body, str) else json.dumps(body, default=str)
     return body if len(text) <= _LONGEST_BODY else text[:_LONGEST_BODY]

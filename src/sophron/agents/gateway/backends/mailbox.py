@@ -49,7 +49,7 @@ class Mailbox(CampaignBackend):
         return Response((Text(text),), "end", usage, self.name, model.name)
 
     def _answer(self, entry: mailbox.Entry, request: Request) -> str | None:
-        """The answer as text, or None if there is none that fits; one that does not is moved aside."""
+        """Return the answer as text, or None if there is none that fits; one that does not is moved aside."""
         path = entry.folder / mailbox.ANSWER
         if not entry.answered:
             return None

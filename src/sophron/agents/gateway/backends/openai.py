@@ -33,7 +33,7 @@ _STOPS: dict[str, Literal["length", "refusal"]] = {"length": "length", "content_
 
 
 def request_body(request: Request, model: Model, form: Form) -> JsonObject:
-    """What is sent, without its bound on tokens. form: how the server is told of the schema.
+    """Return what is sent, without its bound on tokens. form: how the server is told of the schema.
 
     `json_object` is the form of llama.cpp's Python server; the schema is then said in words too, for servers that
     take the form and pass over its schema, and it is left to the words alone where tools are offered, since such a
@@ -64,7 +64,7 @@ def _tools(tools: Sequence[Tool]) -> list[JsonObject]:
 
 
 def _messages(message: Message) -> list[JsonObject]:
-    """One of ours is several of theirs: each answer of a tool is a message, and its pictures follow as the user's."""
+    """Convert one message to several: each answer of a tool is one, and its pictures follow as the user's."""
     if message.role == "assistant":
         return [_assistant(message.parts)]
     made: list[JsonObject] = []
@@ -84,7 +84,7 @@ def _tool_result(part: ToolAnswer) -> str:
 
 
 def _content(parts: Sequence[Part]) -> str | list[JsonObject]:
-    """A string where there is text only: not every local server takes a list."""
+    """Return a string if there is text only: not every local server takes a list."""
     if all(isinstance(part, Text) for part in parts):
         return "\n".join(part.text for part in parts if isinstance(part, Text))
     return [made for part in parts if (made := _block(part)) is not None]
@@ -165,7 +165,7 @@ class Completion:
 
 
 def parsed_response(answer: JsonObject, model: Model) -> Response:
-    """The answer in a completion. Raises IndexError or ValueError where its shape is wrong."""
+    """Return the answer in a completion. Raises IndexError or ValueError if its shape is wrong."""
     completion = from_json(Completion, answer)
     choice = completion.choices[0]
     message, usage = choice.message, completion.usage
@@ -212,7 +212,7 @@ class OpenAI(ModelBackend):
     name = "openai"
 
     def missing(self, model: Model) -> str | None:
-        """One sentence that says what lacks (key, address, package), or None. Imports nothing heavy."""
+        """Return one sentence that says what lacks (key, address, package), or None. Imports nothing heavy."""
         return _SERVICE.missing(model)
 
     def count(self, request: Request, model: Model) -> int:
@@ -266,13 +266,13 @@ def _other(told: Form) -> Form:
 
 
 def _bounded(request: Request, model: Model, endpoint: Endpoint) -> dict[str, int]:
-    """OpenAI's own reasoning models refuse `max_tokens`; older local servers know nothing else."""
+    """Bound the answer. OpenAI's own reasoning models refuse `max_tokens`; older local servers know nothing else."""
     name = "max_completion_tokens" if endpoint.host == _OWN_HOST else "max_tokens"
     return {name: min(request.max_tokens, model.max_output)}
 
 
 def _client(endpoint: Endpoint, timeout_s: float) -> Any:
-    """The package's client for one call: no retries (the gateway's). It wants some key, though a server may not."""
+    """Make the package's client for one call: no retries (the gateway's). It wants a key, though a server may not."""
     import openai
 
     from sophron.agents.gateway.backends import http_client

@@ -29,17 +29,17 @@ class Replay(CampaignBackend):
         self._answers: dict[str, dict[str, deque[JsonObject]]] = {}
 
     def missing(self, model: Model) -> str | None:
-        """One sentence where there is no campaign to replay."""
+        """Return one sentence if there is no campaign to replay."""
         source = source_of(self.root, model)
         return None if (source / "records").is_dir() else f"{source}: holds no records of a campaign to replay"
 
     def count(self, request: Request, model: Model) -> int:
-        """Zero: nobody reads the request."""
+        """Return zero: nobody reads the request."""
         del request, model
         return 0
 
     def complete(self, request: Request, model: Model) -> Response:
-        """The recorded answer; ModelError `absent` shows the nearest recorded request and the difference."""
+        """Return the recorded answer; ModelError `absent` shows the nearest recorded request and the difference."""
         source = source_of(self.root, model)
         path = path_of(source, request.step)
         if request.step not in self._answers:
@@ -52,19 +52,19 @@ class Replay(CampaignBackend):
 
 
 def _before(request: Request, path: Path) -> Request:
-    """The request as it was recorded, if its step or its agent had another name then. path: of the recorded audit."""
+    """Return the request as recorded, if its step or agent had another name then. path: of the recorded audit."""
     agent = old_names.AGENTS.get(request.agent, request.agent)
     system = request.system.replace(INTRODUCTION.format(request.agent), INTRODUCTION.format(agent), 1)
     return replace(request, step=path.parent.name, agent=agent, system=system)
 
 
 def source_of(root: Path, model: Model) -> Path:
-    """The campaign whose records a replay in `root` repeats."""
+    """Return the campaign whose records a replay in `root` repeats."""
     return Path(os.environ.get(model.base_url_env) or root)
 
 
 def _answers(path: Path) -> dict[str, deque[JsonObject]]:
-    """Request digest -> answers of the newest run that has any: what an earlier, killed try got was never used."""
+    """Map request digests to answers of the newest run that has any: what an earlier, killed try got was never used."""
     newest: dict[str, tuple[str, deque[JsonObject]]] = {}
     for line in audit.answers(path):
         if line.request_digest not in newest or newest[line.request_digest][0] != line.run:
@@ -96,6 +96,6 @@ def _miss(path: Path, request: Request, *, used: bool) -> str:
 
 
 def _difference(recorded: JsonObject, wanted: JsonObject) -> list[str]:
-    """Lines that differ, without their neighbours; where the texts agree, the fields that do not."""
+    """Return lines that differ, without their neighbours; where the texts agree, the fields that do not."""
     found = list(unified_diff(list(readable(recorded)), list(readable(wanted)), "recorded", "asked", n=0, lineterm=""))
     return found or [f"{key} differs" for key in wanted if wanted[key] != recorded.get(key)]

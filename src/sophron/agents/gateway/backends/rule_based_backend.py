@@ -29,19 +29,19 @@ class Heuristic(ModelBackend):
     name = "heuristic"
 
     def missing(self, model: Model) -> str | None:
-        """None: rules of thumb need nothing but this installation."""
+        """Return None: rules of thumb need nothing but this installation."""
         del model
         return None
 
     def count(self, request: Request, model: Model) -> int:
-        """Zero: a rule of thumb reads no tokens."""
+        """Return zero: a rule of thumb reads no tokens."""
         del request, model
         return 0
 
     def complete(self, request: Request, model: Model) -> Response:
         """Apply the rule to the request's inputs, and to what tools answered so far.
 
-        ModelError where there is none, or where they do not fit it. One that cannot go on from what its tools said
+        ModelError if there is none, or where they do not fit it. One that cannot go on from what its tools said
         declines: that is a way to end a conversation, and no fault of the inputs.
         """
         del model
@@ -79,7 +79,7 @@ def _rule(agent: str) -> RuleOfThumb | ToolUser:
 
 
 def _said(rule: RuleOfThumb | ToolUser, request: Request) -> tuple[Use, ...] | UncheckedObject:
-    """Tools to use, or the answer."""
+    """Return tools to use, or the answer."""
     if not isinstance(rule, ToolUser):
         return dict(rule(request.inputs))
     said = rule.proceed(request.inputs, list(_exchanges(request)))
@@ -87,7 +87,7 @@ def _said(rule: RuleOfThumb | ToolUser, request: Request) -> tuple[Use, ...] | U
 
 
 def _exchanges(request: Request) -> Iterator[Exchange]:
-    """The turns so far in which tools were used."""
+    """Yield the turns so far in which tools were used."""
     for asked, told in zip(request.messages[1::2], request.messages[2::2], strict=True):
         uses = tuple(Use(part.name, _arguments(part.arguments)) for part in asked.parts if isinstance(part, ToolCall))
         if uses:

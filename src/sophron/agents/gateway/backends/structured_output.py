@@ -16,7 +16,7 @@ _CONDITIONS = {"if", "then", "else", "not", "dependentRequired", "dependentSchem
 
 
 def plain(schema: JsonObject) -> JsonObject:
-    """`schema` in the words that services know; it accepts the same answers, and more where it had conditions.
+    """Return `schema` in the words that services know; it accepts the same answers, and more where it had conditions.
 
     `$schema`, `$id` and conditions go; lists of types become `anyOf`. What was lost is checked where answers arrive.
     """
@@ -33,12 +33,12 @@ def plain(schema: JsonObject) -> JsonObject:
 
 
 def conditional(schema: JsonObject) -> bool:
-    """Whether `plain` loses a condition, which the model should then read in words."""
+    """Return whether `plain` loses a condition, which the model should then read in words."""
     return any(_CONDITIONS & each.keys() for each in _walk(schema))
 
 
 def closed(schema: JsonObject) -> bool:
-    """Whether a service that closes every object and wants every type can still express `schema`.
+    """Return whether a service that closes every object and wants every type can still express `schema`.
 
     Not where an object has free names, a value has no type, or a reference leads elsewhere.
     """
@@ -46,7 +46,7 @@ def closed(schema: JsonObject) -> bool:
 
 
 def in_words(schema: JsonObject) -> str:
-    """What is added to the system prompt where the service does not hold the answer to the schema by itself."""
+    """Return what is added to the system prompt where the service does not hold the answer to the schema by itself."""
     return (
         "Your final answer is one JSON value and nothing else: no text before or after it, no code fence. "
         f"It must be valid under this JSON Schema:\n{json.dumps(schema, ensure_ascii=False)}"
