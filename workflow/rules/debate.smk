@@ -71,7 +71,7 @@ if CAMPAIGN.has("screen"):
     rule vote_pre:
         input:
             gate=ancient(CAMPAIGN.gate),
-            ready=ready,
+            ready=rehearsals,
             votes=earlier_votes("trials", "pre"),
         output:
             answer="<results>/trials/pre_{expert}/{trial}/{turn}/answer.json",
@@ -91,7 +91,7 @@ if CAMPAIGN.has("screen"):
     rule screen:
         input:
             gate=ancient(CAMPAIGN.gate),
-            ready=ready,
+            ready=rehearsals,
             votes=votes("trials", "pre"),
         output:
             outcome="<results>/trials/screen/{trial}/outcome.json",

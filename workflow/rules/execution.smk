@@ -5,7 +5,7 @@
 rule prepare:
     input:
         gate=ancient(CAMPAIGN.gate),
-        ready=ready,
+        ready=rehearsals,
         screened=ancient(
             ["<results>/trials/screen/{trial}/outcome.json"]
             if CAMPAIGN.has("screen")
@@ -35,7 +35,7 @@ rule prepare:
 rule equilibrate:
     input:
         gate=ancient(CAMPAIGN.gate),
-        ready=ready,
+        ready=rehearsals,
         prepared="<results>/trials/prepare/{trial}/{guest}/outcome.json",
         before=before,
     output:
@@ -61,7 +61,7 @@ rule equilibrate:
 rule produce:
     input:
         gate=ancient(CAMPAIGN.gate),
-        ready=ready,
+        ready=rehearsals,
         equilibrated="<results>/trials/equilibrate/{trial}/{guest}/outcome.json",
         before=before,
     output:
@@ -87,7 +87,7 @@ rule produce:
 rule analyse:
     input:
         gate=ancient(CAMPAIGN.gate),
-        ready=ready,
+        ready=rehearsals,
         produced=produced,
         before=before,
     output:

@@ -34,11 +34,6 @@ def fixes(wildcards):
     )
 
 
-def ready(wildcards):
-    """The rehearsals of a trial that came through."""
-    return rehearsals(wildcards)
-
-
 def produced(wildcards):
     """All windows of one guest, as many as its trial's pipeline has."""
     windows = CAMPAIGN.result(rehearsals(wildcards)[-1])["windows"]

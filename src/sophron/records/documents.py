@@ -4,13 +4,12 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sophron.records import files
-from sophron.records.errors import UserError, shown
+from sophron.records.errors import UserError, did_you_mean, shown
 from sophron.records.files import MAX_BYTES, read_bytes
 from sophron.records.paths import resource
 
@@ -153,9 +152,7 @@ def _unknown_key(document: Document, keys: tuple[Key, ...], error: "ValidationEr
     instance: Any = error.instance
     known = list(schema_part.get("properties", {}))
     unknown = next(name for name in instance if name not in known)
-    near = get_close_matches(str(unknown), known, n=1, cutoff=0.5)
-    hint = f'did you mean "{near[0]}"?' if near else f"known are {', '.join(known)}"
-    return f"{document.where((*keys, unknown))}: unknown key; {hint}"
+    return f"{document.where((*keys, unknown))}: unknown key; {did_you_mean(str(unknown), known, cutoff=0.5)}"
 
 
 def _fault(error: "ValidationError") -> str:

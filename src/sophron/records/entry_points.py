@@ -1,12 +1,11 @@
 """The registries: kinds, probes, sandbox backends are entry points, found by group and name."""
 
 import sys
-from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import EntryPoint, EntryPoints, PackageNotFoundError, distribution, entry_points
 from typing import Any, cast
 
-from sophron.records.errors import UserError
+from sophron.records.errors import UserError, did_you_mean
 
 
 def _entries(group: str) -> dict[str, EntryPoint]:
@@ -40,7 +39,5 @@ def load(group: str, name: str) -> Any:
         return _own(group)[name].load()
     found = _entries(group)
     if name not in found:
-        near = get_close_matches(name, found, n=1)
-        hint = f'did you mean "{near[0]}"?' if near else f"known are {', '.join(sorted(found)) or 'none'}"
-        raise UserError(f'"{name}" is not installed in the registry {group}; {hint}')
+        raise UserError(f'"{name}" is not installed in the registry {group}; {did_you_mean(name, sorted(found))}')
     return found[name].load()

@@ -2,6 +2,7 @@
 
 import errno
 import os
+from collections.abc import Iterable
 
 from sophron.records import sanitize
 
@@ -41,6 +42,18 @@ _REMEDIES = {
 def shown(text: str, most: int = 60) -> str:
     """Return a stranger's text for a sentence: one line, hidden characters as escapes, `most` characters."""
     return sanitize.escape(text, most)
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str = "known are", cutoff: float = 0.6) -> str:
+    """Return the clause that names the nearest of the known names, or all of them if none is near.
+
+    cutoff: likeness from which a name is near, 0 to 1.
+    """
+    from difflib import get_close_matches
+
+    names = list(known)
+    near = get_close_matches(name, names, n=1, cutoff=cutoff)
+    return f'did you mean "{near[0]}"?' if near else f"{otherwise} {', '.join(names) or 'none'}"
 
 
 def of_system(error: OSError) -> str:

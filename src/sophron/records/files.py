@@ -64,10 +64,15 @@ def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
+def parse_json(text: str | bytes, **hooks: Any) -> Any:
+    """Return JSON text as plain data; ValueError for NaN and infinities too. hooks: of `json.loads`."""
+    return json.loads(text, parse_constant=_no_constant, **hooks)
+
+
 def load_json(path: Path) -> Any:
     """Return a JSON file as plain data; UserError if it is not JSON (NaN is none)."""
     try:
-        return json.loads(read_bytes(path, MAX_BYTES), parse_constant=_no_constant)
+        return parse_json(read_bytes(path, MAX_BYTES))
     except (ValueError, RecursionError) as error:
         raise UserError(
             f"{path}: is not valid JSON ({error}); restore it, or remove it to have it made again"

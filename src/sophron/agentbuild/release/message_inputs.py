@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sophron.records.errors import shown
+from sophron.records.files import parse_json
 
 PART_BYTES = 16_000_000
 """Largest single file; a pattern of a hundred thousand points takes three of them."""
@@ -115,17 +116,13 @@ def _check_content(role: str, kind: str, part: Part) -> None:
         raise MessageError(f"the input {role} does not say what kind of picture it is; set its mediaType")
     try:
         if kind == "json":
-            json.loads(part.content, parse_constant=_no_constant)
+            parse_json(part.content)
         elif kind == "text":
             part.content.decode()
     except (ValueError, RecursionError):
         raise MessageError(
             f"the input {role} is no {'JSON' if kind == 'json' else 'text in UTF-8'}; correct it"
         ) from None
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
 
 
 def _file_name(role: str, kind: str, part: Part) -> str:

@@ -7,7 +7,6 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 from random import Random
 
@@ -29,7 +28,7 @@ from sophron.interfaces.model_backend import (
 )
 from sophron.records import entry_points, retry
 from sophron.records.documents import Document, load_yaml, validate
-from sophron.records.errors import UserError, shown
+from sophron.records.errors import UserError, did_you_mean, shown
 from sophron.records.paths import resource
 from sophron.records.retry import Pauses
 from sophron.records.typed_json import from_json
@@ -52,9 +51,7 @@ class Catalogue:
         for model in self.models:
             if model.handle == handle:
                 return model
-        known = [model.handle for model in self.models]
-        near = get_close_matches(handle, known, n=1)
-        hint = f'did you mean "{near[0]}"?' if near else f"known are {', '.join(known)}"
+        hint = did_you_mean(handle, (model.handle for model in self.models))
         raise UserError(f'{FILE}: there is no model "{shown(handle)}"; {hint}')
 
     def candidates(self, rank: int, role: str, provider: str | None = None) -> list[Model]:

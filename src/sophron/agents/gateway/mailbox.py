@@ -5,7 +5,6 @@ request's schema. The id comes from the request alone, so a step that is started
 written meanwhile.
 """
 
-import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +13,7 @@ from sophron.agents.documents.redact import Redactor, half_characters
 from sophron.interfaces.model_backend import Request
 from sophron.records.documents import load_json
 from sophron.records.errors import UserError, shown
-from sophron.records.files import write_json, write_text
+from sophron.records.files import parse_json, write_json, write_text
 
 FOLDER = "mailbox"
 REQUEST = "request.json"
@@ -81,7 +80,7 @@ def checked(schema: Any, text: str) -> tuple[Any, str | None]:
     if len(text) > LARGEST:
         return None, f"it is longer than {LARGEST // 1_000_000} million characters"
     try:
-        value = json.loads(text, parse_constant=_no_constant)
+        value = parse_json(text)
     except (ValueError, RecursionError) as error:
         return None, f"it is not JSON ({error})"
     if not isinstance(value, dict):
@@ -112,7 +111,3 @@ def withdraw(root: Path, step: str) -> int:
 
 def _entry(root: Path, name: str) -> Entry:
     return Entry(name, root / FOLDER / name)
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")

@@ -4,7 +4,6 @@ Guardrails are what an answer must keep to beyond its schema: an agent explains,
 else.
 """
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,6 +22,7 @@ from sophron.agents.documents.redact import half_characters
 from sophron.interfaces import JsonObject
 from sophron.interfaces.model_backend import Message, Part, Request, Response, Text, Tool, ToolAnswer, ToolCall
 from sophron.records import documents
+from sophron.records.files import parse_json
 from sophron.records.typed_json import from_json
 
 LONGEST_ANSWER = 400_000
@@ -114,14 +114,10 @@ def parsed(text: str) -> tuple[Any, list[str]]:
         return None, [f"it is longer than {LONGEST_ANSWER} characters"]
     fenced = FENCE.match(text)
     try:
-        answer = json.loads(fenced[1] if fenced else text, parse_constant=_no_constant, object_pairs_hook=_no_repeats)
+        answer = parse_json(fenced[1] if fenced else text, object_pairs_hook=_no_repeats)
     except (ValueError, RecursionError) as error:
         return None, [f"it is not valid JSON ({error})"]
     return answer, half_characters(answer) if isinstance(answer, dict) else ["it is not a JSON object"]
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
 
 
 def _no_repeats(pairs: list[tuple[str, Any]]) -> JsonObject:

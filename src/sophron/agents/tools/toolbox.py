@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Self
@@ -19,7 +18,7 @@ from sophron.agents.tools.safe_open import OutsideError, Places
 from sophron.interfaces import JsonObject
 from sophron.interfaces.model_backend import Image, Text, Tool, ToolAnswer, ToolCall
 from sophron.interfaces.sandbox import Ended, Grant, SandboxBackend
-from sophron.records.errors import UserError, shown
+from sophron.records.errors import UserError, did_you_mean, shown
 from sophron.records.sanitize import escape_lines
 from sophron.sandbox import grants
 
@@ -143,7 +142,7 @@ class Toolbox:
             elif name == literature_web.TOOL.name:
                 raise UserError(f"{name} is for signed steps of a campaign, and this is none; take it out of `tools`")
             elif name.partition("__")[0] not in self._servers:
-                raise UserError(f'"{shown(name)}" is no tool; {_hint(name, [*BUILT_IN, *self._servers])}')
+                raise UserError(f'"{shown(name)}" is no tool; {did_you_mean(name, [*BUILT_IN, *self._servers])}')
         self._remote = [name for name in names if name not in built_in]
 
     def __enter__(self) -> Self:
@@ -168,7 +167,7 @@ class Toolbox:
         Raises UserError if no sandbox can be made.
         """
         if call.name not in self._tools:
-            return _refused(call, f'there is no tool "{shown(call.name)}"; {_hint(call.name, list(self._tools))}')
+            return _refused(call, f'there is no tool "{shown(call.name)}"; {did_you_mean(call.name, self._tools)}')
         tool, function = self._tools[call.name]
         if call.arguments is None:
             return _refused(call, f"the arguments of {call.name} are no JSON object")
@@ -201,7 +200,7 @@ class Toolbox:
         wanted = {name.partition("__")[2] for name in self._remote if name.partition("__")[0] == server}
         offered = {tool.name.removeprefix(f"{server}__"): tool for tool in connection.tools}
         for name in wanted - {"*"} - offered.keys():
-            raise UserError(f'the MCP server "{server}" has no tool "{shown(name)}"; {_hint(name, list(offered))}')
+            raise UserError(f'the MCP server "{server}" has no tool "{shown(name)}"; {did_you_mean(name, offered)}')
         for name, tool in offered.items():
             if "*" in wanted or name in wanted:
                 self._tools[tool.name] = (tool, _of_server(connection, name))
@@ -245,8 +244,3 @@ def _fault(tool: Tool, arguments: JsonObject) -> str | None:
 
 def _refused(call: ToolCall, sentence: str) -> ToolAnswer:
     return ToolAnswer(call.id, (Text(sentence),), is_error=True)
-
-
-def _hint(name: str, known: Sequence[str]) -> str:
-    near = get_close_matches(name, known, n=1)
-    return f'did you mean "{near[0]}"?' if near else f"known are {', '.join(known) or 'none'}"

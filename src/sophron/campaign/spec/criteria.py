@@ -10,13 +10,12 @@ import operator
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any
 
 from simpleeval import DEFAULT_OPERATORS, InvalidExpression, SimpleEval
 
 from sophron.interfaces import JsonObject
-from sophron.records.errors import shown
+from sophron.records.errors import did_you_mean, shown
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "abs": abs,
@@ -120,9 +119,7 @@ def _unknown(name: str, known: Mapping[str, object], constants: Mapping[str, obj
     dotted = "." in name
     among = constants if dotted else known
     own = name.partition(".")[2]  # the stage's own definition goes without its name
-    near = [own] if own in among else get_close_matches(name, among, n=1, cutoff=0.5)
-    every = ", ".join(sorted(among)) or "none"
-    hint = f'did you mean "{near[0]}"?' if near else f"known are {every}"
+    hint = did_you_mean(own if own in among else name, sorted(among), cutoff=0.5)
     return f'there is no signed number "{name}"; {hint}' if dotted else f'the result has no "{name}"; {hint}'
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from sophron.interfaces.kind import Question
 from sophron.records import units
-from sophron.records.errors import UserError, shown
+from sophron.records.errors import UserError, did_you_mean, shown
 from sophron.records.units import UnitError
 
 if TYPE_CHECKING:
@@ -87,7 +85,7 @@ def _quantity(spec: Spec, about: Question) -> str:
     for name in about.quantities:
         if plain == name.lower() or plain.startswith(f"{name.lower()} of "):
             return name
-    hint = _nearest(plain, about.quantities, "it answers")
+    hint = did_you_mean(plain, about.quantities, "it answers")
     told = f'the kind {spec.kind.name} does not answer "{shown(asked)}"'
     raise UserError(f"{_where(spec, 'quantity')}: {told}; {hint}")
 
@@ -95,7 +93,7 @@ def _quantity(spec: Spec, about: Question) -> str:
 def _check_condition(spec: Spec, about: Question, name: str, value: Any) -> None:
     where = _where(spec, "conditions", name)
     if name not in about.conditions:
-        hint = _nearest(name, about.conditions, "known are")
+        hint = did_you_mean(name, about.conditions, "known are")
         raise UserError(f"{where}: the kind {spec.kind.name} has no such condition; {hint}")
     unit = about.conditions[name]
     if unit is not None and isinstance(value, str):
@@ -113,11 +111,6 @@ def _no_number(text: str, unit: str, *, reduced: bool) -> str:
     except UnitError as error:
         return f"{error}; write {wanted}"
     return f'"{shown(text)}" is text, which nothing is compared with; write {number:.10g}, {wanted}'
-
-
-def _nearest(name: str, known: Collection[str], otherwise: str) -> str:
-    near = get_close_matches(name, list(known), n=1)
-    return f'did you mean "{near[0]}"?' if near else f"{otherwise} {', '.join(known)}"
 
 
 def _where(spec: Spec, *keys: str) -> str:
