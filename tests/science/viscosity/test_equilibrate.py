@@ -43,6 +43,14 @@ def test_the_energy_that_was_wanted_is_set(liquid):
     assert result["temperature_uncertainty"] < 0.02
 
 
+def test_a_liquid_has_no_order_and_a_solid_has(liquid, tmp_path):
+    assert liquid.results["equilibrate"].result["structure_peak"] < 0.3  # of 108 beads
+    solid = type(liquid)({**liquid.definitions, "build": {**liquid.definitions["build"], "density": 1.1}})
+    for stage in ("build", "relax", "equilibrate"):
+        solid.results[stage] = solid.run(tmp_path / stage, stage)
+    assert solid.results["equilibrate"].result["structure_peak"] > 0.6
+
+
 def test_the_centre_of_mass_rests(liquid):
     lines = liquid.results["equilibrate"].files["system"].read_text().split("Velocities\n\n")[1].splitlines()
     velocities = np.array([line.split()[1:4] for line in lines if line], float)

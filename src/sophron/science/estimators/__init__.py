@@ -2,7 +2,7 @@
 
 __all__ = [
     "autocorrelation", "bar", "binding_corrections", "finite_size", "green_kubo", "heat_current", "mbar", "plateau",
-    "pymbar_solver", "refusal", "restraints", "rouse", "statistical_power", "statistics", "subsampling",
+    "pymbar_solver", "refusal", "restraints", "rouse", "statistical_power", "statistics", "structure", "subsampling",
     "thermodynamic_cycle", "zero_shear",
 ]  # fmt: skip
 

@@ -14,6 +14,7 @@ from sophron.science.lammps.render import FileName
 from sophron.science.lammps.resumable_run import check_reached, lammps_input, run_to_end
 from sophron.science.lammps.run import run_lammps
 from sophron.science.lammps.start import template
+from sophron.science.viscosity import models
 from sophron.science.viscosity.lammps_start import Start, begin, free_text
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def run(ctx: StepContext) -> StepResult:
     the ensembles of order T/N. `settle_steps` of NVE let kinetic and potential energy share the change.
     """
     from sophron.science.estimators.statistics import series_mean
+    from sophron.science.estimators.structure import structure_peak
 
     start, engine = begin(ctx, "relax"), find()
     kinetic, total, pressure = _thermostatted(ctx, start, engine)
@@ -65,8 +67,10 @@ def run(ctx: StepContext) -> StepResult:
     log = _settled(ctx, start, engine, energy.mean * atoms)
     before, after = logfile.tables(log)
     measured = series_mean(kinetic)
+    system = models.read_positions(ctx.workdir / "system.data", start.system.chain_length)
     result = {
         **to_json(start.system),
+        "structure_peak": structure_peak(system.positions, system.length),
         "temperature_target": target,
         "temperature_mean": measured.mean,
         "temperature_error": measured.error,
