@@ -83,7 +83,7 @@ def source(home: Path, *, models: dict = MODELS, course=COURSE, agent: dict = AU
 def _iteration(home: Path, number: int, scores: dict, agent: dict) -> None:
     place = home / "build" / "iterations" / str(number)
     _write(place / "aud", agent)
-    judged = packaged_agent.load(place / "aud", {}).digest
+    judged = packaged_agent.load_agent(place / "aud", {}).digest
     parent = number - 1 or None
     change = {"agent": judged, "parent": parent, "refusal": "", "rationale": "sums came out twice too large"}
     cards = {f"judge/{case}.json": json.dumps(_card(case, found)) for case, found in scores.items()}

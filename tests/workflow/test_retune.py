@@ -143,7 +143,7 @@ def test_a_retune_is_proposed_signed_run_and_one_entry(agent, made, tmp_path, mo
 def test_the_campaign_of_a_retune_asks_what_the_trail_asked_but_for_one_model(agent, made, tmp_path):
     before = trail.load(agent)
     handles = retune.handles_with(before, NEW)
-    retune.prepare(before, made, handles, tmp_path / "rerun")
+    retune.prepare_retune(before, made, handles, tmp_path / "rerun")
     found = spec.load(tmp_path / "rerun" / "campaign.yaml")
     assert found.data["agents"]["by_name"]["aud"] == NEW
     assert {name: one["backend"] for name, one in found.data["agents"]["by_name"].items() if name != "aud"} == {
@@ -158,14 +158,14 @@ def test_the_campaign_of_a_retune_asks_what_the_trail_asked_but_for_one_model(ag
     assert found.data["limits"]["model_calls"] == tries * 80
     assert not (tmp_path / "rerun" / "approvals").exists()
     with pytest.raises(UserError, match="not an empty folder"):
-        retune.prepare(before, made, handles, tmp_path / "rerun")
+        retune.prepare_retune(before, made, handles, tmp_path / "rerun")
 
 
 def test_another_contract_is_no_retune(agent, made, tmp_path):
     path = made.folder / "rubric.yaml"
     path.write_text(path.read_text().replace("pass: 3", "pass: 2"))
     with pytest.raises(UserError, match=r"in contract/rubric\.yaml; a retune keeps the contract"):
-        retune.prepare(trail.load(agent), contract.load(made.folder), {"agent": NEW}, tmp_path / "rerun")
+        retune.prepare_retune(trail.load(agent), contract.load(made.folder), {"agent": NEW}, tmp_path / "rerun")
     assert not (tmp_path / "rerun").exists()
 
 

@@ -110,7 +110,7 @@ def _retune(args: argparse.Namespace) -> int:
     handles = retune.handles_with(before, agent)
     if not (args.campaign / SPEC_NAME).is_file():
         found = contract.load(contract.named(args.contract or before.contract.name))
-        retune.prepare(before, found, handles, args.campaign)
+        retune.prepare_retune(before, found, handles, args.campaign)
         print(f"{args.campaign} is a campaign that builds {before.content.agent} again with {model.handle}.")
         new = args.campaign
         print(f"""Next:
@@ -131,7 +131,7 @@ def _release(args: argparse.Namespace) -> int:
     from sophron.agentbuild.release import package, trail, trail_crate
 
     made = package.release(args.folder, args.tag)
-    crate = trail_crate.write(trail.load(args.folder), made)
+    crate = trail_crate.write_crate(trail.load(args.folder), made)
     print(f"{made.folder} and {made.folder.name}.tar hold {made.name}, digest {made.digest}.")
     print(f"{crate} is an RO-Crate of all that it came from.")
     print(f"Next: sophron build serve {made.folder} --tokens FILE --port 8080")

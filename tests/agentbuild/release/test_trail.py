@@ -32,7 +32,7 @@ def build(tmp_path):
 def crate(build):
     """The folder of the crate of a released agent."""
     made = package.release(build, "v1.0")
-    return trail_crate.write(trail.load(build), made)
+    return trail_crate.write_crate(trail.load(build), made)
 
 
 def tuned(build, **about):
@@ -104,9 +104,9 @@ def test_a_change_that_was_rolled_back_is_in_the_trail_and_no_release_rests_on_i
 
 
 def test_prov_covers_what_the_paper_asks_for(build):
-    document = provenance.document(trail.load(build))
+    document = provenance.prov_document(trail.load(build))
     assert ProvDocument.deserialize(content=document.serialize(format="json"), format="json") == document
-    found = provenance.plain(trail.load(build))
+    found = provenance.prov_json(trail.load(build))
     entities, agents = found["entity"], found["agent"]
     assert entities["b:rubric"]["s:version"] == "1.2.0"
     assert entities["b:curriculum"]["s:sha256"] == file_digest(build / "contract" / "curriculum.yaml")
@@ -192,7 +192,7 @@ def test_the_validator_finds_something_where_there_is_something(crate, offline):
 
 def test_a_retune_is_one_entry_and_the_endpoint_stays(build):
     before, first = trail.load(build), package.release(build, "v1.0")
-    earlier = provenance.plain(before)
+    earlier = provenance.prov_json(before)
     files = {path: path.read_bytes() for path in build.rglob("*") if path.is_file() and path.name != trail.NAME}
     after = tuned(build)
     assert after.entries[:-1] == before.entries
@@ -203,11 +203,11 @@ def test_a_retune_is_one_entry_and_the_endpoint_stays(build):
     second = package.release(build, "v2.0")
     assert second.manifest["aud"] != first.manifest["aud"]
     assert second.manifest["contract"] == first.manifest["contract"]
-    endpoints = [made.folder / agent_card.NAME for made in (first, second)]
+    endpoints = [made.folder / agent_card.ENDPOINT_NAME for made in (first, second)]
     assert endpoints[0].read_bytes() == endpoints[1].read_bytes()
-    cards = [agent_card.card(made.endpoint["card"], made.manifest["tag"], "http://x") for made in (first, second)]
+    cards = [agent_card.agent_card(made.endpoint["card"], made.manifest["tag"], "http://x") for made in (first, second)]
     assert {key for key in cards[0] if cards[0][key] != cards[1][key]} == {"version"}
-    later = provenance.plain(after)
+    later = provenance.prov_json(after)
     for kind, records in earlier.items():
         if kind not in ("prefix", "wasGeneratedBy", "used", "wasAssociatedWith", "hadMember", "wasDerivedFrom"):
             assert records.items() <= later[kind].items()

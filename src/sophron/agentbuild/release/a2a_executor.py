@@ -75,7 +75,7 @@ class Executor(AgentExecutor):
                 await event_queue.enqueue_event(self._accepted(context, tenant, task, full=full))
                 if full:
                     reason = f"{self._bounds.open} tasks of yours are open, the most; wait for one to end"
-                    await updater.reject(a2a_messages.failure(updater, "busy", reason))
+                    await updater.reject(a2a_messages.failure_message(updater, "busy", reason))
                     return
             else:
                 again = updater.new_agent_message([WirePart(text="taken up again after a restart of the server")])
@@ -149,7 +149,7 @@ class Executor(AgentExecutor):
     async def _ended(self, updater: TaskUpdater, folder: Path) -> None:
         if not (folder / a2a_task_folder.ANSWER).is_file():
             failure = documents.load_json(folder / a2a_task_folder.FAILURE)
-            await updater.failed(a2a_messages.failure(updater, failure["kind"], failure["reason"]))
+            await updater.failed(a2a_messages.failure_message(updater, failure["kind"], failure["reason"]))
             return
         answer = documents.load_json(folder / a2a_task_folder.ANSWER)
         part = ParseDict({"data": answer["answer"], "mediaType": "application/json"}, WirePart())

@@ -37,7 +37,7 @@ def slim(message: Message) -> Message:
     return kept
 
 
-def failure(updater: TaskUpdater, kind: str, reason: str) -> Message:
+def failure_message(updater: TaskUpdater, kind: str, reason: str) -> Message:
     """Return how a task failed: one sentence for people, and the same with its kind for programs."""
     typed = ParseDict({"data": {"kind": kind, "reason": reason}, "mediaType": "application/json"}, WirePart())
     return updater.new_agent_message([WirePart(text=f"{reason} ({kind})"), typed])

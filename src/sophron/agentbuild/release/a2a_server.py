@@ -58,13 +58,13 @@ class Serving:
 
 def application(serving: Serving) -> Starlette:
     """Return the ASGI application. Tasks that an earlier server left open are taken up when it starts."""
-    package = serving.package
-    stated = agent_card.card(package.endpoint["card"], package.manifest["tag"], serving.address)
+    served = serving.package
+    stated = agent_card.agent_card(served.endpoint["card"], served.manifest["tag"], serving.address)
     card = ParseDict(stated, AgentCard())
     # One connection: SQLite has one writer, and those who wait for it here do not fail there.
     engine = create_async_engine(f"sqlite+aiosqlite:///{serving.state / DATABASE}", pool_size=1, max_overflow=0)
     store = Store(engine, owner_resolver=owner)
-    handler = Handler(package, Executor(package, serving.state / "tasks", serving.bounds), store, card)
+    handler = Handler(served, Executor(served, serving.state / "tasks", serving.bounds), store, card)
 
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:

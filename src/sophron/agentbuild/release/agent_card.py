@@ -10,7 +10,7 @@ from typing import Any
 from sophron.agentbuild.release.packaged_agent import Aud
 from sophron.records.digests import canonical_bytes
 
-NAME = "endpoint.json"
+ENDPOINT_NAME = "endpoint.json"
 PROTOCOL = "1.0"
 SCHEME = "bearer"
 ANSWER_MODE = "application/json"
@@ -27,7 +27,7 @@ MODES = {
 EXTENSION = "urn:sophron:typed-inputs:1"
 
 
-def contract(aud: Aud, name: str, about: str) -> dict[str, Any]:
+def endpoint(aud: Aud, name: str, about: str) -> dict[str, Any]:
     """Return the endpoint's contract as plain data. name, about: of the agent, in the words of its contract."""
     inputs = {
         role: {
@@ -42,12 +42,12 @@ def contract(aud: Aud, name: str, about: str) -> dict[str, Any]:
     return {"card": _card(name, about, inputs), "inputs": inputs, "answer": schema}
 
 
-def contract_bytes(aud: Aud, name: str, about: str) -> bytes:
+def endpoint_bytes(aud: Aud, name: str, about: str) -> bytes:
     """Return the same as canonical JSON: what `endpoint.json` holds."""
-    return canonical_bytes(contract(aud, name, about)) + b"\n"
+    return canonical_bytes(endpoint(aud, name, about)) + b"\n"
 
 
-def card(stated: Mapping[str, Any], version: str, address: str) -> dict[str, Any]:
+def agent_card(stated: Mapping[str, Any], version: str, address: str) -> dict[str, Any]:
     """Return the agent card (A2A 1.0) of a served package. stated: `card` of the contract; address: of the server."""
     interfaces = [
         {"url": f"{address}{path}", "protocolBinding": binding, "protocolVersion": PROTOCOL}

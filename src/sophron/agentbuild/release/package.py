@@ -36,12 +36,12 @@ class Package:
     @cached_property
     def aud(self) -> Aud:
         """The agent in it."""
-        return auds.load(self.folder / AUD, servers(self.folder / TOOLS))
+        return auds.load_agent(self.folder / AUD, servers(self.folder / TOOLS))
 
     @cached_property
     def endpoint(self) -> Mapping[str, Any]:
         """What its callers rely on."""
-        found: Mapping[str, Any] = documents.load_json(self.folder / agent_card.NAME)
+        found: Mapping[str, Any] = documents.load_json(self.folder / agent_card.ENDPOINT_NAME)
         return found
 
     @property
@@ -62,7 +62,7 @@ def release(build: Path, tag: str) -> Package:
     retune changed what callers rely on, and where the tag is taken by another content.
     """
     trail = trails.load(build)
-    aud = auds.load(trail.aud, servers(build / "contract" / TOOLS))
+    aud = auds.load_agent(trail.aud, servers(build / "contract" / TOOLS))
     check(trail, aud)
     files = _contents(build, trail, aud)
     manifest = _manifest(trail, aud, tag, files)
@@ -73,7 +73,7 @@ def release(build: Path, tag: str) -> Package:
         if there.digest != digest(manifest):
             raise UserError(f"{target}: the tag {tag} names another content already; choose another tag")
         return there
-    _check_same_endpoint(build, trail, files[agent_card.NAME])
+    _check_same_endpoint(build, trail, files[agent_card.ENDPOINT_NAME])
     _write(target, files, manifest)
     write_bytes(target.with_name(f"{target.name}.tar"), archive(target))
     return load(target)
@@ -136,7 +136,7 @@ def archive(folder: Path) -> bytes:
 def _check_same_endpoint(build: Path, trail: Trail, stated: bytes) -> None:
     if trail.entries[-1].kind != "retune":
         return
-    for path in sorted((build / FOLDER).glob(f"*/{agent_card.NAME}")):
+    for path in sorted((build / FOLDER).glob(f"*/{agent_card.ENDPOINT_NAME}")):
         if path.read_bytes() != stated:
             raise UserError(
                 f"{trail.aud}: its inputs, answer or card differ from those of {path.parent.name}; a retune changes "
@@ -152,7 +152,7 @@ def _contents(build: Path, trail: Trail, aud: Aud) -> dict[str, bytes]:
         files[MODELS] = (build / MODELS).read_bytes()
     if (build / "contract" / TOOLS).is_file():
         files[TOOLS] = (build / "contract" / TOOLS).read_bytes()
-    files[agent_card.NAME] = agent_card.contract_bytes(aud, trail.content.agent, trail.content.about)
+    files[agent_card.ENDPOINT_NAME] = agent_card.endpoint_bytes(aud, trail.content.agent, trail.content.about)
     redactor = Redactor()
     for name, content in files.items():
         text = content.decode(errors="replace")
@@ -184,7 +184,7 @@ def _manifest(trail: Trail, aud: Aud, tag: str, files: Mapping[str, bytes]) -> d
         "models": entry.models,
         "tools": entry.tools,
         "inventory": sorted(entry.inventory),
-        "endpoint": named[agent_card.NAME],
+        "endpoint": named[agent_card.ENDPOINT_NAME],
         "trail": trail.digest,
         "files": named,
     }

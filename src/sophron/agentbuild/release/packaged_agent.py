@@ -53,7 +53,7 @@ class Aud:
         return {role: about for role, about in self.agent.front["inputs"].items() if role not in (PROVIDED, ITSELF)}
 
 
-def load(folder: Path, servers: Mapping[str, Any]) -> Aud:
+def load_agent(folder: Path, servers: Mapping[str, Any]) -> Aud:
     """Read an agent's folder. servers: MCP servers of the contract's inventory, by name.
 
     UserError for a missing or faulty definition, for a tool of a server that the inventory lacks, and for what cannot

@@ -15,7 +15,7 @@ NAMESPACE = "urn:sophron:build:"
 TERMS = "urn:sophron:terms:"
 
 
-def document(trail: Trail) -> "ProvDocument":
+def prov_document(trail: Trail) -> "ProvDocument":
     """Return the provenance of everything that a trail speaks of."""
     from prov.model import ProvDocument
 
@@ -29,11 +29,11 @@ def document(trail: Trail) -> "ProvDocument":
     return found
 
 
-def plain(trail: Trail) -> Any:
+def prov_json(trail: Trail) -> Any:
     """Return the same as plain data, in the form of PROV-JSON."""
     import json
 
-    return json.loads(document(trail).serialize(format="json") or "")
+    return json.loads(prov_document(trail).serialize(format="json") or "")
 
 
 def _contract(found: "ProvDocument", contract: AuthoredContract) -> None:

@@ -23,7 +23,7 @@ LICENSE = "The contract states no license; ask its authors."
 PROV_NAME = "prov.json"
 
 
-def write(trail: Trail, package: Package) -> Path:
+def write_crate(trail: Trail, package: Package) -> Path:
     """Return the crate of a package beside it, whole or absent; its folder."""
     target = package.folder.with_name(f"{package.folder.name}-trail")
     draft = target.with_name(f".{target.name}.tmp")
@@ -31,23 +31,23 @@ def write(trail: Trail, package: Package) -> Path:
     for kept in trails.named(trail):
         write_bytes(draft / kept.file, (trail.folder / kept.file).read_bytes())
     write_json(draft / trails.NAME, trail.data)
-    write_json(draft / PROV_NAME, provenance.plain(trail))
+    write_json(draft / PROV_NAME, provenance.prov_json(trail))
     archive = package.folder.with_name(f"{package.folder.name}.tar")
     write_bytes(draft / archive.name, archive.read_bytes())
-    write_json(draft / NAME, metadata(trail, package, draft))
+    write_json(draft / NAME, crate_metadata(trail, package, draft))
     shutil.rmtree(target, ignore_errors=True)
     draft.replace(target)
     return target
 
 
-def metadata(trail: Trail, package: Package, folder: Path) -> dict[str, Any]:
+def crate_metadata(trail: Trail, package: Package, folder: Path) -> dict[str, Any]:
     """Return the content of `ro-crate-metadata.json` for `folder`, which holds all else already."""
     graph = Graph(folder.absolute())
     authors = [graph.person(author) for author in trail.contract.authors]
-    contract = _contract(graph, trail)
+    contract = _contract_files(graph, trail)
     for number, entry in enumerate(trail.entries, start=1):
-        _entry(graph, trail, number, entry, contract)
-    _release(graph, trail, package, contract)
+        _entry_action(graph, trail, number, entry, contract)
+    _release_action(graph, trail, package, contract)
     proven = ", ".join(package.manifest["proven_on"])
     root = {
         "name": f"{package.name}, built from {trail.contract.name} {trail.contract.version}",
@@ -58,7 +58,7 @@ def metadata(trail: Trail, package: Package, folder: Path) -> dict[str, Any]:
     return graph.document(root, LICENSE)
 
 
-def _contract(graph: Graph, trail: Trail) -> list[str]:
+def _contract_files(graph: Graph, trail: Trail) -> list[str]:
     """The files of the contract; the knowledge base as something that is named only."""
     versions = {authored.file: part for part, authored in trail.contract.parts.items()}
     found = []
@@ -74,13 +74,15 @@ def _contract(graph: Graph, trail: Trail) -> list[str]:
     return found
 
 
-def _entry(graph: Graph, trail: Trail, number: int, entry: Entry, contract: list[str]) -> None:
+def _entry_action(graph: Graph, trail: Trail, number: int, entry: Entry, contract: list[str]) -> None:
     tools = [graph.tool(*tool) for tool in sorted(entry.tools.items())]
     models = {part: _model(graph, who) for part, who in entry.models.items()}
     for iteration in entry.iterations:
-        _judging(graph, number, iteration, [*tools, models["agent"], models["screen"], models["score"]], contract)
+        _judging_action(
+            graph, number, iteration, [*tools, models["agent"], models["screen"], models["score"]], contract
+        )
         if iteration.diff:
-            _change(graph, number, iteration.number, iteration.diff, models["optimize"])
+            _change_action(graph, number, iteration.number, iteration.diff, models["optimize"])
     results = [graph.identifier(graph.folder / kept.file) for iteration in entry.iterations for kept in iteration.files]
     instruments = [ref(one) for one in dict.fromkeys([*tools, *models.values()])]
     graph.action(
@@ -104,7 +106,7 @@ def _model(graph: Graph, who: JsonObject) -> str:
     return graph.add(f"#model-{quote(handle)}", ["SoftwareApplication", "prov:Agent"], name=handle)
 
 
-def _judging(graph: Graph, entry: int, iteration: TrailIteration, by: list[str], contract: list[str]) -> None:
+def _judging_action(graph: Graph, entry: int, iteration: TrailIteration, by: list[str], contract: list[str]) -> None:
     action = f"#entry-{entry}-judging-{iteration.number}"
     found = []
     for case in iteration.cases:
@@ -129,7 +131,7 @@ def _judging(graph: Graph, entry: int, iteration: TrailIteration, by: list[str],
     )
 
 
-def _change(graph: Graph, entry: int, number: int, diff: Diff, optimizer: str) -> None:
+def _change_action(graph: Graph, entry: int, number: int, diff: Diff, optimizer: str) -> None:
     action = f"#entry-{entry}-changing-{number}"
     made = {"prov__wasGeneratedBy": ref(action)}
     name = f"Diff to the agent of iteration {number}, {diff.status.replace('_', ' ')}"
@@ -147,7 +149,7 @@ def _change(graph: Graph, entry: int, number: int, diff: Diff, optimizer: str) -
     )
 
 
-def _release(graph: Graph, trail: Trail, package: Package, contract: list[str]) -> None:
+def _release_action(graph: Graph, trail: Trail, package: Package, contract: list[str]) -> None:
     names = {
         trails.NAME: "The trail as plain data",
         PROV_NAME: "The same as W3C PROV",

@@ -5,12 +5,12 @@ from pathlib import Path
 
 from sophron.agentbuild.case_run import Json
 from sophron.agentbuild.contract import Contract, Handles
-from sophron.agentbuild.release import agent_card, trail_entry
+from sophron.agentbuild.release import agent_card
 from sophron.agentbuild.release import packaged_agent as auds
 from sophron.agentbuild.release import trail as trails
 from sophron.agentbuild.release.package import TOOLS, servers
 from sophron.agentbuild.release.trail import Trail
-from sophron.agentbuild.release.trail_entry import Source
+from sophron.agentbuild.release.trail_entry import BUILD, VERDICT, Source, add, check_same_contract
 from sophron.agents.gateway.gateway import FILE as MODELS
 from sophron.kinds.agent_build import contract_campaign
 from sophron.records import documents
@@ -21,12 +21,12 @@ Rerun = Callable[[Handles], Source]
 """Runs the build again with these handles, and says where its records lie."""
 
 
-def prepare(trail: Trail, found: Contract, handles: Handles, folder: Path) -> None:
+def prepare_retune(trail: Trail, found: Contract, handles: Handles, folder: Path) -> None:
     """Make the campaign `folder` that builds a trail's agent again; a person reviews and signs it as any other.
 
     Raise UserError if the contract is not the trail's, and if there is something in the folder.
     """
-    trail_entry.check_same_contract(trail, found.folder)
+    check_same_contract(trail, found.folder)
     own = trail.folder / MODELS
 
     def furnish(draft: Path) -> None:
@@ -45,15 +45,15 @@ def retune(folder: Path, agent: Json, rerun: Rerun) -> Trail:
     before = trails.load(folder)
     handles = handles_with(before, agent)
     source = rerun(handles)
-    asked = documents.load_json(source.build / trail_entry.BUILD)["handles"]
+    asked = documents.load_json(source.build / BUILD)["handles"]
     for part, who in handles.items():
         if not who.items() <= asked.get(part, {}).items():
             raise UserError(
-                f"{source.build / trail_entry.BUILD}: {part} was {_told(asked.get(part, {}))}, "
+                f"{source.build / BUILD}: {part} was {_told(asked.get(part, {}))}, "
                 f"a retune asks {_told(who)}; run it again with that"
             )
     _check_endpoint(before, source)
-    return trail_entry.add(folder, source)
+    return add(folder, source)
 
 
 def handles_with(trail: Trail, agent: Json) -> dict[str, Json]:
@@ -67,11 +67,11 @@ def handles_with(trail: Trail, agent: Json) -> dict[str, Json]:
 def _check_endpoint(before: Trail, source: Source) -> None:
     """Before anything is added: the interface is what outlives a model."""
     inventory = servers(before.folder / "contract" / TOOLS)
-    new = sorted(source.build.glob(f"iterations/*/{trail_entry.VERDICT}"), key=lambda path: int(path.parent.name))
+    new = sorted(source.build.glob(f"iterations/*/{VERDICT}"), key=lambda path: int(path.parent.name))
     if not new:
         raise UserError(f"{source.build}: no iteration of it has a verdict; run the build to its end first")
     stated = [
-        agent_card.contract_bytes(auds.load(folder, inventory), before.content.agent, before.content.about)
+        agent_card.endpoint_bytes(auds.load_agent(folder, inventory), before.content.agent, before.content.about)
         for folder in (before.aud, new[-1].parent / "aud")
     ]
     if stated[0] != stated[1]:

@@ -8,7 +8,7 @@ from sophron.campaign.report.report_sections import Section, Table
 MOST_REMARKS, MOST_NAMED = 40, 8
 
 
-def sections(report: Report) -> list[Section]:
+def data_remarks(report: Report) -> list[Section]:
     """Return one section, or none if the data contradict nothing."""
     told: dict[str, list[str]] = {}
     for step in [step for stage in report.stages if stage.name == "tasks" for step in stage.steps]:

@@ -41,7 +41,7 @@ def sections(report: Report) -> list[Section]:
     if not pictures:
         said.append("Figures are left out: matplotlib is not installed (pip install 'sophron[md]').")
     about = Section("Trials", said, [_trials(rung), _endings(rung), _scores(rung), _row(rung)], pictures)
-    return [about, *data_remarks.sections(report)]
+    return [about, *data_remarks.data_remarks(report)]
 
 
 def _cost(rung: Rung) -> str:

@@ -25,7 +25,7 @@ def sections(report: Report) -> list[Section]:
     used = sum(stages[part].core_hours for part in PARTS)
     cost = f"{guests:,} guests took {hours(used)} core-hours, {number(used / guests, 3)} each"
     about = Section("Guests", [f"{cost}; no agent takes part in a screen."], [_endings(report), _ranking(report)])
-    return [about, *data_remarks.sections(report)]
+    return [about, *data_remarks.data_remarks(report)]
 
 
 def _endings(report: Report) -> Table:

@@ -13,7 +13,7 @@ USUAL = {"numpy": "np", "pandas": "pd", "mdtraj": "md", "parmed": "pmd", "networ
 """The names by which libraries are known in the field."""
 
 
-def allows(pair: Pair, file: File) -> bool:
+def allows_import(pair: Pair, file: File) -> bool:
     """Return whether only imports changed: added ones, and useless or unresolved ones removed or corrected."""
     if not all(isinstance(node, ast.Import | ast.ImportFrom | None) for node in (pair.old, pair.new)):
         return False

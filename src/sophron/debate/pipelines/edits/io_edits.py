@@ -31,7 +31,7 @@ HANG = ("bcc", "rc")
 """Charges read from the file where `antechamber` would compute them again (MDForge, appendix D)."""
 
 
-def allows(pair: Pair, file: File) -> bool:
+def allows_io(pair: Pair, file: File) -> bool:
     """Return whether a difference is one of the mechanical ones, wherever else it may not touch what is protected."""
     if _annotation(pair):
         return True

@@ -24,7 +24,7 @@ from sophron.records.digests import digest
 
 SESSION_S = 3600.0
 """Most wall time of all attempts at one pipeline (MDForge, appendix D: about 60 minutes)."""
-RULES = (import_edits.allows, rename_edits.allows, io_edits.allows)
+RULES = (import_edits.allows_import, rename_edits.allows_rename, io_edits.allows_io)
 """The edits that are mechanical; what none of them knows is refused."""
 
 
@@ -75,7 +75,7 @@ def compare(before: str, after: str, *, early: bool, others: str = "") -> Refuse
         old = ast.parse(before)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         sentence = "it makes Python of the file and changes more than punctuation; one thing after the other"
-        return None if syntax_repair.allows(before, after) else RefusedEdit(RefusalReason.METHODOLOGY, sentence)
+        return None if syntax_repair.allows_syntax(before, after) else RefusedEdit(RefusalReason.METHODOLOGY, sentence)
     file = File(old, early, others)
 
     def allows(pair: Pair) -> bool:

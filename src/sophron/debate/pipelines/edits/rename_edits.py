@@ -14,7 +14,7 @@ MOST_NEAR = 3
 """A library's own new name for something may be the second or third nearest to the old one."""
 
 
-def allows(pair: Pair, file: File) -> bool:
+def allows_rename(pair: Pair, file: File) -> bool:
     """Return whether a word that meant nothing became the word that is nearest to it."""
     match pair.old, pair.new:
         case ast.Name(id=wrong, ctx=ast.Load()), ast.Name(id=right, ctx=ast.Load()):

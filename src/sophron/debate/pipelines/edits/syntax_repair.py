@@ -11,7 +11,7 @@ ADDED = {"pass"}
 MEANING = re.compile(r"[-+*/%@<>=!|&^~]|\b(not|and|or|if|elif|else|while|assert|raise|return|except|lambda)\b")
 
 
-def allows(before: str, after: str) -> bool:
+def allows_syntax(before: str, after: str) -> bool:
     """Return whether only punctuation and `pass` changed, and on lines where punctuation groups no formula and no test.
 
     A statement that moved in or out of a block counts as changed on its line.

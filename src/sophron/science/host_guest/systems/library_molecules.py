@@ -16,15 +16,15 @@ LONGEST_NAME = 4
 """Characters that a PDB file has for an atom's name."""
 
 
-def read(host: Path, guest: Path, pose: Path) -> tuple[Molecule, Molecule]:
+def read_molecules(host: Path, guest: Path, pose: Path) -> tuple[Molecule, Molecule]:
     """Return both as they lie in the pose; UserError if a file is missing, unfit or contradicts another."""
     molecules = [mol2.read(path) for path in (host, guest)]
     for molecule, path in zip(molecules, (host, guest), strict=True):
-        _check(molecule, path)
+        _check_molecule(molecule, path)
     return tasks.in_pose(molecules[0], molecules[1], pose)
 
 
-def _check(molecule: Molecule, path: Path) -> None:
+def _check_molecule(molecule: Molecule, path: Path) -> None:
     twice = [name for name, count in Counter(molecule.names).items() if count > 1]
     if twice:
         raise UserError(f"{path}: {twice[0]} is the name of several atoms; give each a name of its own.")

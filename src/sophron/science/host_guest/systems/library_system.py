@@ -150,7 +150,7 @@ def pin(folder: Path, guest: str) -> str:
 def _read(folder: Path, guest: str, settings: Settings) -> tuple[Molecule, Molecule, dict[str, object]]:
     """Host and guest in their pose, and the metadata but for the task's name; UserError if they do not fit."""
     own = folder / guest
-    host, one = library_molecules.read(folder / "host.mol2", *(own / name for name in MOLECULE_FILES))
+    host, one = library_molecules.read_molecules(folder / "host.mol2", *(own / name for name in MOLECULE_FILES))
     metadata = {
         "host_charge_e": host.integer_charge(str(folder / "host.mol2")),
         "guest_charge_e": one.integer_charge(str(own / "guest.mol2")),
