@@ -13,7 +13,7 @@ from record import record
 from sophron.agentbuild import contract
 from sophron.agentbuild.iteration import Iteration
 from sophron.cli import _probes
-from sophron.kinds.agent_build import campaign_adapter, rehearsal
+from sophron.kinds.agent_build import rehearsal, trail_source
 from sophron.records.documents import load_json
 from sophron.records.paths import resource
 
@@ -60,7 +60,7 @@ def main() -> int:
     begun = time.monotonic()
     rehearsal.begin(found, most, folder, _probes.of(folder))
     passed = rehearsal.run(folder)
-    history, held_out = campaign_adapter.rounds(folder)
+    history, held_out = trail_source.rounds(folder)
     passes = [entry.verdict.iteration for entry in history if entry.verdict.p_strict]
     record(
         "agent_build",

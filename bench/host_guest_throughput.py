@@ -18,7 +18,7 @@ from record import record
 from sophron.science.host_guest.preparation.complex_builder import build
 from sophron.science.host_guest.protocols import apr_setup, restrained_system
 from sophron.science.host_guest.sampling import equilibration, replica_exchange_block, window_sampling
-from sophron.science.host_guest.sampling.platform import openmm, platform
+from sophron.science.host_guest.sampling.openmm_system import openmm, platform
 from sophron.science.host_guest.systems import data, tasks
 
 GUEST = 5

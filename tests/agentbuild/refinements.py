@@ -3,7 +3,7 @@
 import copy
 from pathlib import Path
 
-from sophron.agentbuild.case_run import CaseRun
+from sophron.agentbuild.rubric import CaseRun
 from sophron.records import documents
 
 ENGINE, VERSION = "rietx", "1.10.0"

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from sophron.agentbuild import contract, iteration
-from sophron.agentbuild.release.trail_entry import Source
+from sophron.agentbuild.release.trail import Source
 from sophron.interfaces.kind import StepContext, UpstreamStep
 from sophron.kinds.agent_build import agent_inputs, stages
 from sophron.kinds.agent_build.kind import BUILD, ranges

@@ -7,8 +7,8 @@ import refinements
 from refinements import Story, sound_report, sound_story
 
 from sophron.agentbuild import judge, rubric
-from sophron.agentbuild.case_run import CaseRun
 from sophron.agentbuild.curriculum import p_strict
+from sophron.agentbuild.rubric import CaseRun
 from sophron.records.documents import load_yaml
 from sophron.records.paths import resource
 

@@ -4,7 +4,7 @@ import difflib
 
 import pytest
 
-from sophron.agentbuild import aud, contract, mutation, word_overlap
+from sophron.agentbuild import aud, contract, mutation
 from sophron.records.paths import resource
 
 KNOWLEDGE = """# How it is done
@@ -210,9 +210,9 @@ def test_a_surface_may_be_opened_for_a_build(made, parent, tmp_path):
 
 
 def test_shared_words_are_counted_wherever_they_stand():
-    known = word_overlap.shingles(["one two three four five six"], 4)
-    assert word_overlap.shared_words("zero ONE, two-three *four* seven", known, 4) == ["one", "two", "three", "four"]
-    assert word_overlap.shared_words("one two three seven four five six", known, 4) == []
+    known = mutation.shingles(["one two three four five six"], 4)
+    assert mutation.shared_words("zero ONE, two-three *four* seven", known, 4) == ["one", "two", "three", "four"]
+    assert mutation.shared_words("one two three seven four five six", known, 4) == []
 
 
 def test_the_templates_of_a_contract_are_shipped():

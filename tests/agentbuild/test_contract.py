@@ -82,10 +82,10 @@ def test_a_folder_with_something_in_it_is_left_alone(made):
 
 
 def test_a_sample_outside_of_the_contract_is_refused(made):
-    from sophron.agentbuild import samples
+    from sophron.agentbuild import curriculum
 
     path = made / "curriculum.yaml"
     path.write_text(path.read_text().replace("samples/first.json", "../first.json"))
     found = contract.load(made)
     with pytest.raises(UserError, match="outside of the contract"):
-        samples.sample(made, found.curriculum.cases["first"])
+        curriculum.sample(made, found.curriculum.cases["first"])

@@ -7,7 +7,7 @@ import pytest
 import refinements
 
 from sophron.agentbuild import judge, rubric
-from sophron.agentbuild.case_run import Checked, grave, minor, score
+from sophron.agentbuild.rubric import Checked, grave, minor, score
 from sophron.records.documents import Document, load_yaml, validate
 from sophron.records.errors import UserError
 from sophron.records.paths import resource

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from sophron.agentbuild import contract, samples
+from sophron.agentbuild import contract, curriculum
 from sophron.records.paths import resource
 
 MADE = contract.load(resource("contracts", "rietveld-snr"))
@@ -14,11 +14,11 @@ MADE = contract.load(resource("contracts", "rietveld-snr"))
 def test_no_name_and_no_comment_tells_what_is_in_a_sample(case):
     rietx = pytest.importorskip("rietx")
     assert rietx
-    given = samples.sample(MADE.folder, MADE.curriculum.cases[case])
+    given = curriculum.sample(MADE.folder, MADE.curriculum.cases[case])
     told = json.dumps({"sample": {**given.sample, "pattern": given.sample["pattern"]["name"]}, "task": given.task})
     for word in ("wrong", "mixture", "trap", "impurity", "tetragonal", "ladder"):
         assert word not in told.casefold()
-    again = samples.sample(MADE.folder, MADE.curriculum.cases[case])
+    again = curriculum.sample(MADE.folder, MADE.curriculum.cases[case])
     assert again.sample["pattern"] == given.sample["pattern"]
 
 

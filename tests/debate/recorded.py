@@ -12,8 +12,7 @@ from sophron.agents.rule_based import experts, pipeline_agents
 from sophron.campaign.execution import outcome_store
 from sophron.campaign.scaffold import campaign_folder
 from sophron.campaign.spec import spec
-from sophron.debate.panel.aggregate import Mode, aggregate
-from sophron.debate.panel.votes import Label, Vote
+from sophron.debate.panel.votes import Label, Mode, Vote, aggregate
 from sophron.debate.pipelines.pipeline import Pipeline
 from sophron.debate.trials import panel_stages
 from sophron.debate.trials.scores import compare

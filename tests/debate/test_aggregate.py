@@ -6,8 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from sophron.debate.panel.aggregate import NO_CONFIDENCE, SCORES, Mode, aggregate, panel_label
-from sophron.debate.panel.votes import Focus, Label
+from sophron.debate.panel.votes import NO_CONFIDENCE, SCORES, Focus, Label, Mode, aggregate, panel_label
 from sophron.records.digests import canonical_bytes
 from sophron.records.documents import Document, schema, validate
 from sophron.records.typed_json import to_json

@@ -5,7 +5,7 @@ import tarfile
 
 import pytest
 
-from sophron.debate.pipelines import archives
+from sophron.debate.trials import execute_stage_file
 from sophron.records.errors import UserError
 
 
@@ -18,7 +18,7 @@ def test_an_archive_holds_files_and_folders_inside_alone(tmp_path, kind):
             entry.type, entry.linkname = tarfile.SYMTYPE, "/etc/passwd"
         stream.addfile(entry)
     with pytest.raises(UserError, match="holds what no stage may leave"):
-        archives.extracted(archive, tmp_path / "out")
+        execute_stage_file.extracted(archive, tmp_path / "out")
     assert not (tmp_path / "x").exists()
 
 
@@ -26,7 +26,9 @@ def test_an_archive_gives_back_what_was_packed(tmp_path):
     (tmp_path / "in" / "deep").mkdir(parents=True)
     (tmp_path / "in" / "deep" / "empty").touch()
     (tmp_path / "in" / "x").write_bytes(b"1")
-    out = archives.extracted(archives.packed(tmp_path / "in", tmp_path / "left.tar"), tmp_path / "out")
+    out = execute_stage_file.extracted(
+        execute_stage_file.packed(tmp_path / "in", tmp_path / "left.tar"), tmp_path / "out"
+    )
     assert sorted(str(path.relative_to(out)) for path in out.rglob("*")) == ["deep", "deep/empty", "x"]
     assert (out / "x").read_bytes() == b"1"
 
@@ -36,5 +38,5 @@ def test_equal_files_make_equal_bytes(tmp_path):
         (tmp_path / name).mkdir()
         (tmp_path / name / "x").write_bytes(b"1")
     os.utime(tmp_path / "two" / "x", (0, 0))
-    first, second = (archives.packed(tmp_path / name, tmp_path / f"{name}.tar") for name in ("one", "two"))
+    first, second = (execute_stage_file.packed(tmp_path / name, tmp_path / f"{name}.tar") for name in ("one", "two"))
     assert first.read_bytes() == second.read_bytes()

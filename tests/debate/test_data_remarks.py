@@ -3,7 +3,7 @@
 from sophron.campaign.execution.outcome_store import Outcome
 from sophron.campaign.report import report
 from sophron.interfaces.kind import StageKind
-from sophron.kinds.host_guest import data_remarks
+from sophron.kinds.host_guest import report_sections
 
 
 def whole(tmp_path, remarks):
@@ -20,14 +20,14 @@ def test_a_remark_stands_once_with_all_its_guests(tmp_path):
     host = "host.mol2: the charges sum to -0.0018 e; they are renormalised to 0 e"
     believed = "guest.yaml says +1 e and the charges say +2 e; the charges are believed"
     many = {f"g{number}": [host] for number in range(10)}
-    (section,) = data_remarks.data_remarks(whole(tmp_path, {"phm": [host, believed], **many, "broken": None}))
+    (section,) = report_sections.data_remarks(whole(tmp_path, {"phm": [host, believed], **many, "broken": None}))
     (table,) = section.tables
     assert section.title == "Remarks on the data"
     assert table.rows == [[host, "phm, g0, g1, g2, g3, g4, g5, g6 and others", "11"], [believed, "phm", "1"]]
 
 
 def test_more_remarks_than_a_page_holds_are_counted(tmp_path):
-    (section,) = data_remarks.data_remarks(
+    (section,) = report_sections.data_remarks(
         whole(tmp_path, {f"g{number}": [f"remark {number}"] for number in range(50)})
     )
     assert len(section.tables[0].rows) == 40
@@ -35,4 +35,4 @@ def test_more_remarks_than_a_page_holds_are_counted(tmp_path):
 
 
 def test_without_remarks_there_is_no_section(tmp_path):
-    assert data_remarks.data_remarks(whole(tmp_path, {"weak": []})) == []
+    assert report_sections.data_remarks(whole(tmp_path, {"weak": []})) == []

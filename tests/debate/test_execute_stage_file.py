@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from sophron.debate.pipelines import archives
 from sophron.debate.pipelines.pipeline import Pipeline
 from sophron.debate.trials import execute_stage_file
 from sophron.interfaces.kind import EngineFailure, StepContext, UpstreamStep
@@ -36,7 +35,7 @@ def context(tmp_path):
         written = folder / "pipeline.txt"
         written.write_text(reference_pipelines.reply(ours.rationale, files, ours.windows))
         task = {"metadata": dimers.task(), "form": "particles", "names": [], "remarks": []}
-        left = {"left": archives.packed(folder / "empty", folder / "task.tar")}
+        left = {"left": execute_stage_file.packed(folder / "empty", folder / "task.tar")}
         upstream = {
             "tasks": [UpstreamStep("tasks", {"guest": "a"}, task, left)],
             "rehearse": [UpstreamStep("rehearse", {"trial": "0"}, {"state": "ready"}, {"pipeline": written})],
@@ -56,7 +55,9 @@ def fits(result):
 def test_equal_work_gives_equal_bytes_but_for_clocks_and_says_with_what(context):
     first, second = execute_stage_file.execute(context("one")), execute_stage_file.execute(context("two"))
     assert fits(first) == fits(second)
-    chains = [archives.extracted(each.files["left"], each.files["left"].parent / "out") for each in (first, second)]
+    chains = [
+        execute_stage_file.extracted(each.files["left"], each.files["left"].parent / "out") for each in (first, second)
+    ]
     assert (chains[0] / "chain.json").read_bytes() == (chains[1] / "chain.json").read_bytes()
     assert first.tools["openmm"][0].isdigit()
 
@@ -110,7 +111,7 @@ def test_a_limit_is_a_failure_of_the_file_only_where_no_try_has_more(context):
 COUNTS = """
 import os, time
 from pathlib import Path
-from sophron.science.host_guest.pipeline_api import reporting
+from sophron.science.host_guest.stage_file_api import reporting
 with reporting(1) as account:
     found = sorted(path.name for path in Path().glob("part_*"))
     account.diagnostics["found"] = found

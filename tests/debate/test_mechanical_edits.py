@@ -161,7 +161,7 @@ def test_values_that_change_places_are_two_changes():
         ("01_prep.py", "pulls = windows() - len(STRENGTH_FRACTIONS)", "pulls = windows() - len(STRENGHT_FRACTIONS)"),
         ("01_prep.py", "account.diagnostics.update", "account.diagnostic.update"),
         ("02_equilibrate.py", "lj_dimer.distance(", "lj_dimer.distanze("),
-        ("03_production.py", "import dimer_diagnostics, dimer_stages", "import dimer_diagnostic, dimer_stages"),
+        ("03_production.py", "import dimer_diagnostics, lj_dimer", "import dimer_diagnostic, lj_dimer"),
         ("03_production.py", "import numpy as np\n", ""),
         ("03_production.py", "from sophron.records import documents\n", ""),
         ("04_analysis.py", "import release, rt", "import realese, rt"),

@@ -52,8 +52,8 @@ def test_a_recorded_pipeline_of_the_dimer_runs(tmp_path):
 
 def test_a_former_name_is_the_module_itself():
     before = importlib.import_module("sophron.science.host_guest.stage_file")
-    assert before is sys.modules["sophron.science.host_guest.pipeline_api"]
-    assert before.__spec__.name == "sophron.science.host_guest.pipeline_api"
+    assert before is sys.modules["sophron.science.host_guest.stage_file_api"]
+    assert before.__spec__.name == "sophron.science.host_guest.stage_file_api"
     with pytest.raises(ModuleNotFoundError):
         importlib.import_module("sophron.science.host_guest.nothing")
 

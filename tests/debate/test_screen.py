@@ -11,7 +11,7 @@ from sophron.campaign.scaffold import campaign_folder
 from sophron.campaign.spec import spec
 from sophron.cli import main
 from sophron.debate.pipelines.pipeline import STAGES
-from sophron.debate.screening import ranking, ranking_figure, screen_campaign
+from sophron.debate.screening import ranking, screen_campaign
 from sophron.debate.trials import ablation_campaigns
 from sophron.debate.trials.methods import METHODS
 from sophron.interfaces.kind import StepContext, UpstreamStep
@@ -118,7 +118,7 @@ def test_a_library_without_a_number_says_so(tmp_path):
 
 def test_many_guests_are_one_image_in_a_small_picture(tmp_path):
     rows = [(f"g{number}", -0.001 * number, 0.1, 0.2) for number in range(3000)]
-    ranking_figure.ranked(rows, tmp_path / "ranking.svg")
+    ranking.ranked(rows, tmp_path / "ranking.svg")
     assert (tmp_path / "ranking.svg").stat().st_size < 300_000
 
 

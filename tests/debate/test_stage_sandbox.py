@@ -18,7 +18,7 @@ pytest.importorskip("openmm", reason="OpenMM is not installed: pip install 'soph
 
 WRITES = """
 import json
-from sophron.science.host_guest.pipeline_api import reporting
+from sophron.science.host_guest.stage_file_api import reporting
 with reporting(1) as account:
     {body}
 """
@@ -123,7 +123,7 @@ def told(paths):
     return False
 
 WAYS = {{"above": above, "path": lambda: [KEPT], "environment": named, "processes": of_others, "everywhere": everywhere}}
-from sophron.science.host_guest.pipeline_api import reporting
+from sophron.science.host_guest.stage_file_api import reporting
 with reporting(1) as account:
     account.convergence_flags.update({{name: told(way()) for name, way in WAYS.items()}})
 """

@@ -4,8 +4,8 @@ import json
 import shutil
 from pathlib import Path
 
-from sophron.agentbuild.release import packaged_agent, trail_entry
-from sophron.agentbuild.release.trail_entry import Source
+from sophron.agentbuild.release import package, trail
+from sophron.agentbuild.release.trail import Source
 from sophron.records.digests import digest, file_digest
 
 AGENT = """\
@@ -63,7 +63,7 @@ COURSE = (
 
 def make(folder: Path) -> Path:
     """A trail in `folder` whose only entry is a build that passed; the folder."""
-    trail_entry.begin(folder, source(folder.with_name(f"{folder.name}-records")))
+    trail.begin(folder, source(folder.with_name(f"{folder.name}-records")))
     return folder
 
 
@@ -83,7 +83,7 @@ def source(home: Path, *, models: dict = MODELS, course=COURSE, agent: dict = AU
 def _iteration(home: Path, number: int, scores: dict, agent: dict) -> None:
     place = home / "build" / "iterations" / str(number)
     _write(place / "aud", agent)
-    judged = packaged_agent.load_agent(place / "aud", {}).digest
+    judged = package.load_agent(place / "aud", {}).digest
     parent = number - 1 or None
     change = {"agent": judged, "parent": parent, "refusal": "", "rationale": "sums came out twice too large"}
     cards = {f"judge/{case}.json": json.dumps(_card(case, found)) for case, found in scores.items()}

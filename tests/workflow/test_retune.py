@@ -10,10 +10,10 @@ from loopback_peer import Turn
 from scripted import Rounds, ScriptedAgents, toy_contract
 
 from sophron.agentbuild import contract
-from sophron.agentbuild.release import package, trail, trail_entry
+from sophron.agentbuild.release import package, trail
 from sophron.campaign.spec import spec
 from sophron.cli import main
-from sophron.kinds.agent_build import campaign_adapter, retune
+from sophron.kinds.agent_build import contract_campaign, trail_source
 from sophron.records import approvals, files
 from sophron.records.errors import UserError
 from sophron.records.paths import resource
@@ -78,7 +78,7 @@ def agent(made, tmp_path):
     """The trail of a build that passed, in a folder that knows the new model."""
     rounds = Rounds(tmp_path / "rounds", made, ScriptedAgents([5]), 3)
     assert rounds.run().result["saturated"]
-    trail_entry.begin(tmp_path / "agent", rounds.source(tmp_path / "build"))
+    trail.begin(tmp_path / "agent", rounds.source(tmp_path / "build"))
     (tmp_path / "agent" / "config").mkdir()
     (tmp_path / "agent" / "config" / "models.yaml").write_text(MODELS)
     return tmp_path / "agent"
@@ -142,8 +142,8 @@ def test_a_retune_is_proposed_signed_run_and_one_entry(agent, made, tmp_path, mo
 
 def test_the_campaign_of_a_retune_asks_what_the_trail_asked_but_for_one_model(agent, made, tmp_path):
     before = trail.load(agent)
-    handles = retune.handles_with(before, NEW)
-    retune.prepare_retune(before, made, handles, tmp_path / "rerun")
+    handles = contract_campaign.handles_with(before, NEW)
+    contract_campaign.prepare_retune(before, made, handles, tmp_path / "rerun")
     found = spec.load(tmp_path / "rerun" / "campaign.yaml")
     assert found.data["agents"]["by_name"]["aud"] == NEW
     assert {name: one["backend"] for name, one in found.data["agents"]["by_name"].items() if name != "aud"} == {
@@ -158,31 +158,33 @@ def test_the_campaign_of_a_retune_asks_what_the_trail_asked_but_for_one_model(ag
     assert found.data["limits"]["model_calls"] == tries * 80
     assert not (tmp_path / "rerun" / "approvals").exists()
     with pytest.raises(UserError, match="not an empty folder"):
-        retune.prepare_retune(before, made, handles, tmp_path / "rerun")
+        contract_campaign.prepare_retune(before, made, handles, tmp_path / "rerun")
 
 
 def test_another_contract_is_no_retune(agent, made, tmp_path):
     path = made.folder / "rubric.yaml"
     path.write_text(path.read_text().replace("pass: 3", "pass: 2"))
     with pytest.raises(UserError, match=r"in contract/rubric\.yaml; a retune keeps the contract"):
-        retune.prepare_retune(trail.load(agent), contract.load(made.folder), {"agent": NEW}, tmp_path / "rerun")
+        contract_campaign.prepare_retune(
+            trail.load(agent), contract.load(made.folder), {"agent": NEW}, tmp_path / "rerun"
+        )
     assert not (tmp_path / "rerun").exists()
 
 
 def test_a_stand_in_on_the_command_line_is_not_the_model_that_was_named(tmp_path):
     path = tmp_path / "audit.jsonl"
     files.append_json_line(path, {"response": {}, "provider": "openai", "handle": "toy-new"})
-    campaign_adapter._check_answered(path, NEW)
-    campaign_adapter._check_answered(path, {"backend": "ranked"})
+    trail_source._check_answered(path, NEW)
+    trail_source._check_answered(path, {"backend": "ranked"})
     files.append_json_line(path, {"response": {}, "provider": "heuristic", "handle": "heuristic"})
     with pytest.raises(UserError, match="heuristic heuristic answered, and the campaign names openai toy-new"):
-        campaign_adapter._check_answered(path, NEW)
+        trail_source._check_answered(path, NEW)
 
 
 def test_a_campaign_of_another_kind_has_no_trail(tmp_path, monkeypatch):
     campaign = toy.Campaign(tmp_path / "other", tmp_path / "key")
     monkeypatch.setattr(approvals, "valid_approval", lambda root: root)
     other = spec.load(resource("campaigns", "rietveld-fluorapatite", "campaign.yaml"))
-    monkeypatch.setattr(campaign_adapter, "load_signed", lambda _: other)
+    monkeypatch.setattr(trail_source, "load_signed", lambda _: other)
     with pytest.raises(UserError, match="is a campaign of the kind rietveld"):
-        campaign_adapter.lay_out(campaign.root, tmp_path / "target", rehearsed=False)
+        trail_source.lay_out(campaign.root, tmp_path / "target", rehearsed=False)

@@ -18,7 +18,7 @@ from sophron.records.documents import load_yaml
 from sophron.records.errors import UserError
 from sophron.records.paths import resource
 from sophron.science.host_guest.protocols import lj_dimer
-from sophron.science.host_guest.sampling.potentials import LennardJones
+from sophron.science.host_guest.protocols.lj_dimer import LennardJones
 from sophron.science.host_guest.systems import exact_reference
 
 SMALL = {

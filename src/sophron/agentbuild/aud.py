@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sophron.agentbuild.case_run import Json
+from sophron.agentbuild.rubric import Json
 from sophron.campaign.planning import agent_definitions
 from sophron.records.digests import digest, file_digest
 from sophron.records.documents import Document, load_yaml, validate

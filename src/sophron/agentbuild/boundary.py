@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal
 
-from sophron.agentbuild.case_run import Json
+from sophron.agentbuild.rubric import Json
 from sophron.records.documents import Document, validate
 from sophron.records.errors import UserError
 

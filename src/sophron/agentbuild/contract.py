@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sophron.agentbuild import boundary, curriculum, rubric
-from sophron.agentbuild.case_run import Json
+from sophron.agentbuild.rubric import Json
 from sophron.records import entry_points, templates
 from sophron.records.digests import digest, file_digest
 from sophron.records.documents import Document, load_yaml, validate

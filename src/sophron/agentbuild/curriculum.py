@@ -1,12 +1,15 @@
-"""The curriculum: graded cases, P-strict, and the tiers that it opens one by one (AgentBuild, section II-C)."""
+"""The curriculum (AgentBuild, II-C): graded cases, sources of their samples, P-strict, and the tiers that it opens."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
 
-from sophron.agentbuild.case_run import Json
-from sophron.records.documents import Document, Key, validate
+from sophron.agentbuild.rubric import Json
+from sophron.records import entry_points
+from sophron.records.documents import Document, Key, load_json, validate
 from sophron.records.errors import UserError
 
 SCHEMA = "build/curriculum"
@@ -112,3 +115,37 @@ def _check_places(document: Document, cases: Mapping[str, Case]) -> None:
     for name in cases:
         if name not in seen:
             raise UserError(f"{document.where(['cases', name])}: is in no tier and not held out; put it into one")
+
+
+GROUP = "sophron.samples"
+
+
+@dataclass(frozen=True)
+class Given:
+    """What an agent is given in a case. sample: all of it; task: what it is told of it in words and few numbers."""
+
+    sample: Json
+    task: Json
+
+
+class SampleSource(Protocol):
+    """function(contract folder, parameters) -> Given; an entry point of the group `sophron.samples`."""
+
+    def __call__(self, folder: Path, parameters: Json) -> Given:
+        """The sample; UserError if its files are not there."""
+        ...
+
+
+def sample(folder: Path, case: Case) -> Given:
+    """Return what the agent is given in a case. folder: of the contract."""
+    source: SampleSource = entry_points.load(GROUP, case.source)
+    return source(folder, case.parameters)
+
+
+def of_file(folder: Path, parameters: Json) -> Given:
+    """Return a JSON file of the contract. parameters: `file`, its path in the contract's folder."""
+    path = (folder / parameters["file"]).resolve()
+    if not path.is_relative_to(folder.resolve()):
+        raise UserError(f"{folder}: the sample {parameters['file']} lies outside of the contract; put it into samples/")
+    content: Json = load_json(path)
+    return Given(content, {"file": path.name})

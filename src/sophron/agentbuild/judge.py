@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sophron.agentbuild.case_run import CaseRun, Checked, Fault, RubricCheck, score
-from sophron.agentbuild.rubric import CHECKS, Dimension, Rubric
+from sophron.agentbuild.rubric import CHECKS, CaseRun, Checked, Dimension, Fault, Rubric, RubricCheck, score
 from sophron.records import documents, entry_points
 from sophron.records.errors import UserError
 from sophron.records.typed_json import from_json

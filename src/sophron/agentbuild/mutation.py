@@ -1,19 +1,29 @@
-"""One change of an agent: a diff applied to a copy, checked against the edit boundary, and kept or rolled back.
+"""One change of an agent: a diff applied to a copy in the sandbox, held against the edit boundary, kept or rolled back.
 
 The invariant is executability after every change (AgentBuild, section II-C); what breaks it never becomes an agent.
+
+Words that the agent shares with the producer knowledge base are counted in runs, so that padding cannot dilute them:
+shingles after Broder, On the resemblance and containment of documents, 10.1109/SEQUEN.1997.666900. Here the covered
+words are counted and not their share, because an agent's text may be as long as it likes.
 """
 
 from __future__ import annotations
 
+import re
 import shutil
-from collections.abc import Iterator
+import sys
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from sophron.agentbuild import aud, sandboxed_apply, word_overlap
+from sophron.agentbuild import aud
 from sophron.agentbuild.contract import Contract
+from sophron.interfaces.sandbox import Grant
 from sophron.records.digests import file_digest
 from sophron.records.errors import UserError, shown
+from sophron.sandbox.choose import choose
 
 
 @dataclass(frozen=True)
@@ -56,7 +66,7 @@ def _mutated(parent: Path, diff: str, target: Path, contract: Contract) -> Mutat
     most = contract.boundary.diff_bytes
     if len(diff.encode(errors="replace")) > most:
         return Mutation(f"the diff is longer than {most} bytes; change less at once", (), 0)
-    if fault := sandboxed_apply.apply(diff, target):
+    if fault := apply(diff, target):
         return Mutation(f"the diff does not apply: {fault}; make it from the files as they are", (), 0)
     changed = tuple(_changed(parent, target))
     shared = _shared(target, contract)
@@ -108,9 +118,9 @@ def _same_front(old: Path, new: Path) -> bool:
 def _shared(target: Path, contract: Contract) -> int:
     """Words in the whole agent that its author took over, so that none crosses in small portions."""
     length = contract.boundary.run_words
-    known = word_overlap.shingles(contract.knowledge.values(), length)
+    known = shingles(contract.knowledge.values(), length)
     texts = [path.read_text(encoding="utf-8", errors="replace") for path in aud.files(target).values()]
-    return sum(len(word_overlap.shared_words(text, known, length)) for text in texts)
+    return sum(len(shared_words(text, known, length)) for text in texts)
 
 
 def _unsound(target: Path, contract: Contract) -> Iterator[str]:
@@ -120,5 +130,104 @@ def _unsound(target: Path, contract: Contract) -> Iterator[str]:
         yield str(error).replace(f"{target}/", "")
         return
     helpers = [path for name, path in aud.files(target).items() if name.endswith(".py")]
-    if fault := sandboxed_apply.imported(helpers, target):
+    if fault := imported(helpers, target):
         yield f"a helper cannot be imported in the sandbox: {fault}; correct it"
+
+
+WALL_S, MEMORY_MB, PROCESSES, DISK_MB = 60.0, 1000, 32, 20
+IMPORTED = (
+    "import importlib.util, sys\n"
+    "for number, path in enumerate(sys.argv[1:]):\n"
+    "    spec = importlib.util.spec_from_file_location(f'helper{number}', path)\n"
+    "    spec.loader.exec_module(importlib.util.module_from_spec(spec))\n"
+)
+NO_CONFIGURATION = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CEILING_DIRECTORIES": "/"}
+
+
+def apply(diff: str, folder: Path) -> str | None:
+    """Apply a unified diff to the files in `folder`, whole or not at all; what speaks against it, or None.
+
+    `git apply` finds a hunk by its context, never by guessing; where the line counts of a hunk are wrong, as models
+    write them, it counts itself. It writes where it is let: the caller looks at what changed. UserError without git.
+    """
+    git = shutil.which("git")
+    if git is None:
+        raise UserError("git is not on PATH; install it: diffs are applied by `git apply`")
+    level = "1" if any(line.startswith(("--- a/", "+++ b/")) for line in diff.splitlines()) else "0"
+    with TemporaryDirectory(prefix="sophron-diff-") as place:
+        patch = Path(place) / "change.diff"
+        patch.write_text(diff if diff.endswith("\n") else diff + "\n", encoding="utf-8")
+        words = [git, "apply", f"-p{level}", "--whitespace=nowarn", str(patch)]
+        given = [patch, *_beyond_usr(Path(git).resolve().parent.parent)]
+        fault = _run(words, folder, given, Path(place))
+        return fault and (_run([*words, "--recount"], folder, given, Path(place)) and fault)
+
+
+def imported(helpers: Sequence[Path], folder: Path) -> str | None:
+    """Import each helper with nothing granted but this Python; what speaks against it, or None."""
+    if not helpers:
+        return None
+    pythons = [path for prefix in (sys.prefix, sys.base_prefix) for path in _beyond_usr(Path(prefix))]
+    with TemporaryDirectory(prefix="sophron-helpers-") as place:
+        command = [sys.executable, "-I", "-B", "-c", IMPORTED, *map(str, helpers)]
+        work = Path(place) / "work"
+        work.mkdir()
+        return _run(command, work, [folder, *pythons], Path(place))
+
+
+def _beyond_usr(folder: Path) -> list[Path]:
+    """A folder of programs as a mount, unless the sandbox shows it anyway."""
+    return [] if folder == Path("/usr") else [folder]
+
+
+def _run(command: Sequence[str], workdir: Path, read_only: Sequence[Path], place: Path) -> str | None:
+    grant = Grant(
+        workdir,
+        read_only=read_only,
+        env=NO_CONFIGURATION | {"PATH": "/usr/bin:/bin"},
+        wall_s=WALL_S,
+        memory_mb=MEMORY_MB,
+        processes=PROCESSES,
+        disk_mb=DISK_MB,
+    )
+    out, err = place / "stdout", place / "stderr"
+    ended = choose().run(command, grant, stdout=out, stderr=err)
+    if ended.returncode == 0:
+        return None
+    if ended.limit:
+        return f"it went beyond its limit of {ended.limit}"
+    lines = [line for line in err.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
+    return shown(lines[-1] if lines else f"exit code {ended.returncode}", 200)
+
+
+WORD = re.compile(r"[^\W_]+")
+Shingle = tuple[str, ...]
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text: compatible forms made equal, lower case, accents and invisible characters left out.
+
+    Marks of comments, lists and emphasis are not words, so a passage is the same in Markdown, YAML and Python.
+    """
+    plain = unicodedata.normalize("NFKD", text)
+    kept = "".join(sign for sign in plain if unicodedata.category(sign) not in ("Cf", "Mn"))
+    return WORD.findall(kept.casefold())
+
+
+def shingles(texts: Iterable[str], length: int) -> frozenset[Shingle]:
+    """Return all runs of `length` words in any of `texts`."""
+    found: set[Shingle] = set()
+    for text in texts:
+        said = words(text)
+        found.update(tuple(said[start : start + length]) for start in range(len(said) - length + 1))
+    return frozenset(found)
+
+
+def shared_words(text: str, known: frozenset[Shingle], length: int) -> list[str]:
+    """Return the words of `text` that lie in runs of `length` words which `known` holds too, in their order."""
+    said = words(text)
+    covered = [False] * len(said)
+    for start in range(len(said) - length + 1):
+        if tuple(said[start : start + length]) in known:
+            covered[start : start + length] = [True] * length
+    return [word for word, inside in zip(said, covered, strict=True) if inside]

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from sophron.agentbuild.case_run import Json
-from sophron.agentbuild.samples import Given
+from sophron.agentbuild.curriculum import Given
+from sophron.agentbuild.rubric import Json
 from sophron.interfaces.rietveld import Instrument, Phase, RietveldEngine
 from sophron.records import entry_points
 from sophron.records.errors import UserError

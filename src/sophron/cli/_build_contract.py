@@ -60,12 +60,12 @@ def _new(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
-    from sophron.agentbuild import aud, contract, sandboxed_apply
+    from sophron.agentbuild import aud, contract, mutation
 
     found = contract.load(contract.named(str(args.folder)))
     aud.check(found.blank, found)
     helpers = [path for name, path in aud.files(found.blank).items() if name.endswith(".py")]
-    fault = sandboxed_apply.imported(helpers, found.blank)
+    fault = mutation.imported(helpers, found.blank)
     if fault:
         from sophron.records.errors import UserError
 
@@ -113,9 +113,9 @@ def _told(folder: Path) -> str:
     """A line an iteration: tiers, thresholds met, what was missed, what was changed and why."""
     from tabulate import tabulate
 
-    from sophron.kinds.agent_build import campaign_adapter
+    from sophron.kinds.agent_build import trail_source
 
-    history, held_out = campaign_adapter.rounds(folder)
+    history, held_out = trail_source.rounds(folder)
     rows = []
     for verdict, change in ((entry.verdict, entry.change) for entry in history):
         missed = ", ".join(f"{miss.case} {miss.code}" for miss in verdict.misses) or "nothing"

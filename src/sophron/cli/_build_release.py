@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sophron.agentbuild.release.trail_entry import Source
+    from sophron.agentbuild.release.trail import Source
 
 EXAMPLES = """\
   sophron build trail my-agent --campaign DIR                       keep what a finished build rested on and did
@@ -65,20 +65,20 @@ def run(args: argparse.Namespace) -> int:
 @contextmanager
 def _source(args: argparse.Namespace) -> "Iterator[Source]":
     """The records of the build that a campaign or a rehearsal ran, laid out for as long as it takes."""
-    from sophron.kinds.agent_build import campaign_adapter, rehearsal
+    from sophron.kinds.agent_build import rehearsal, trail_source
 
     root, rehearsed = args.campaign or args.build, args.campaign is None
     if rehearsed and (args.build / rehearsal.OLD).is_file():
         yield _old_source(args)
         return
     with TemporaryDirectory(prefix="sophron-trail-") as place:
-        yield campaign_adapter.lay_out(root.absolute(), Path(place), rehearsed=rehearsed)
+        yield trail_source.lay_out(root.absolute(), Path(place), rehearsed=rehearsed)
 
 
 def _old_source(args: argparse.Namespace) -> "Source":
     """The records as a rehearsal of an earlier Sophron left them."""
     from sophron.agentbuild import contract
-    from sophron.agentbuild.release.trail_entry import Source
+    from sophron.agentbuild.release.trail import Source
     from sophron.records.errors import UserError
 
     if not args.contract:
@@ -87,10 +87,10 @@ def _old_source(args: argparse.Namespace) -> "Source":
 
 
 def _trail(args: argparse.Namespace) -> int:
-    from sophron.agentbuild.release import trail_entry
+    from sophron.agentbuild.release import trail
 
     with _source(args) as source:
-        found = trail_entry.begin(args.folder, source)
+        found = trail.begin(args.folder, source)
     print(f"{args.folder} holds the trail of {found.content.agent}: {len(found.entries[-1].iterations)} iterations.")
     print(f"Next: sophron build release {args.folder} --tag v1.0")
     return 0
@@ -102,15 +102,15 @@ def _retune(args: argparse.Namespace) -> int:
     from sophron.agentbuild.release import trail
     from sophron.agents.gateway import gateway
     from sophron.campaign.spec.spec import SPEC_NAME
-    from sophron.kinds.agent_build import retune
+    from sophron.kinds.agent_build import contract_campaign
 
     model = gateway.load_catalogue(args.folder).get(args.model)
     agent = {"backend": model.provider, "model": model.handle}
     before = trail.load(args.folder)
-    handles = retune.handles_with(before, agent)
+    handles = contract_campaign.handles_with(before, agent)
     if not (args.campaign / SPEC_NAME).is_file():
         found = contract.load(contract.named(args.contract or before.contract.name))
-        retune.prepare_retune(before, found, handles, args.campaign)
+        contract_campaign.prepare_retune(before, found, handles, args.campaign)
         print(f"{args.campaign} is a campaign that builds {before.content.agent} again with {model.handle}.")
         new = args.campaign
         print(f"""Next:
@@ -121,17 +121,17 @@ def _retune(args: argparse.Namespace) -> int:
 and then this line again.""")
         return 0
     with _source(args) as source:
-        after = retune.retune(args.folder, agent, lambda _: source)
+        after = contract_campaign.retune(args.folder, agent, lambda _: source)
     print(f"{args.folder} has {len(after.entries)} entries now; what callers rely on is what it was.")
     print(f"Next: sophron build release {args.folder} --tag TAG")
     return 0
 
 
 def _release(args: argparse.Namespace) -> int:
-    from sophron.agentbuild.release import package, trail, trail_crate
+    from sophron.agentbuild.release import package, provenance, trail
 
     made = package.release(args.folder, args.tag)
-    crate = trail_crate.write_crate(trail.load(args.folder), made)
+    crate = provenance.write_crate(trail.load(args.folder), made)
     print(f"{made.folder} and {made.folder.name}.tar hold {made.name}, digest {made.digest}.")
     print(f"{crate} is an RO-Crate of all that it came from.")
     print(f"Next: sophron build serve {made.folder} --tokens FILE --port 8080")

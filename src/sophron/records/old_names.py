@@ -116,11 +116,14 @@ def shell_before(line: str, expert: str = "") -> str:
 
 HOST_GUEST, ESTIMATORS = "sophron.science.host_guest", "sophron.science.estimators"
 _PARTS = {
-    "preparation": "build=complex_builder geometry mol2 parametrise pdb programs=ambertools",
-    "protocols": "analysis apr complex_diagnostics decoupling dimer_diagnostics dimer_stages experiment=apr_setup "
-    "forces=restrained_system lambdas=lambda_schedule legs=decoupling_legs lj_dimer seeding",
-    "sampling": "arrays=npz block=replica_exchange_block openmm_system platform potentials relax=equilibration samples",
-    "systems": "data exact=exact_reference library_molecules library_system sampl_campaigns sampl_system tasks",
+    "preparation": "build=complex_builder geometry mol2 parametrise=ambertools pdb programs=ambertools",
+    "protocols": "analysis apr complex_diagnostics decoupling dimer_diagnostics dimer_stages=lj_dimer "
+    "experiment=apr_setup forces=restrained_system lambdas=lambda_schedule legs=decoupling_legs lj_dimer "
+    "potentials=lj_dimer seeding",
+    "sampling": "arrays=npz block=replica_exchange_block openmm_system platform=openmm_system "
+    "relax=equilibration samples",
+    "systems": "data exact=exact_reference library_molecules=library_system library_system sampl_campaigns "
+    "sampl_system tasks",
     "pipelines": "complex_pipeline dimer_pipeline drafts=reference_pipelines",
 }
 """Package of today -> the modules of host_guest in it, `before=now` if the name itself changed."""
@@ -129,7 +132,12 @@ _SPLIT = {
 }
 MODULES = {f"{HOST_GUEST}.{before}": f"{HOST_GUEST}.{now}" for before, now in _SPLIT.items()} | {
     "sophron.records.atomic": "sophron.records.files",
-    f"{HOST_GUEST}.stage_file": f"{HOST_GUEST}.pipeline_api",
+    f"{HOST_GUEST}.stage_file": f"{HOST_GUEST}.stage_file_api",
+    f"{HOST_GUEST}.pipeline_api": f"{HOST_GUEST}.stage_file_api",
+    f"{HOST_GUEST}.preparation.parametrise": f"{HOST_GUEST}.preparation.ambertools",
+    f"{HOST_GUEST}.protocols.dimer_stages": f"{HOST_GUEST}.protocols.lj_dimer",
+    f"{HOST_GUEST}.sampling.platform": f"{HOST_GUEST}.sampling.openmm_system",
+    f"{HOST_GUEST}.sampling.potentials": f"{HOST_GUEST}.protocols.lj_dimer",
     f"{ESTIMATORS}.box_length": f"{ESTIMATORS}.finite_size",
     f"{ESTIMATORS}.corrections": f"{ESTIMATORS}.binding_corrections",
     f"{ESTIMATORS}.cycle": f"{ESTIMATORS}.thermodynamic_cycle",

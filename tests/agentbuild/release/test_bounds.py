@@ -12,7 +12,7 @@ from a2a.client.card_resolver import A2ACardResolver
 from a2a.types import ListTasksRequest
 from toy_endpoint import TOKENS, TOY, answer, got, request, state, task_of
 
-from sophron.agentbuild.release import a2a_executor, a2a_task_folder, package
+from sophron.agentbuild.release import a2a_executor, a2a_task, package
 from sophron.agentbuild.release.a2a_executor import Bounds
 from sophron.agentbuild.release.a2a_server import Serving, application
 from sophron.agentbuild.release.bearer_tokens import Tenants, token_digest
@@ -110,16 +110,16 @@ def resumed(packed, folder: Path, identifier: str) -> dict:
 def test_an_end_in_good_order_is_no_try(packed, tmp_path):
     identifier = interrupted(packed, tmp_path / "state")
     folder = tmp_path / "state" / "tasks" / "alice" / identifier
-    for _ in range(a2a_task_folder.MOST_TRIES):
-        a2a_task_folder.begin(packed, folder)
-        a2a_task_folder.give_back(folder)
+    for _ in range(a2a_task.MOST_TRIES):
+        a2a_task.begin(packed, folder)
+        a2a_task.give_back(folder)
     assert answer(resumed(packed, tmp_path / "state", identifier))["sum"] == 5
 
 
 def test_a_task_that_takes_the_server_with_it_ends(packed, tmp_path):
     identifier = interrupted(packed, tmp_path / "state")
-    for _ in range(a2a_task_folder.MOST_TRIES):
-        a2a_task_folder.begin(packed, tmp_path / "state" / "tasks" / "alice" / identifier)
+    for _ in range(a2a_task.MOST_TRIES):
+        a2a_task.begin(packed, tmp_path / "state" / "tasks" / "alice" / identifier)
     task = resumed(packed, tmp_path / "state", identifier)
     assert (state(task), kind(task)) == ("failed", "interrupted")
 

@@ -6,7 +6,7 @@ import shutil
 import pytest
 import toy_build
 
-from sophron.agentbuild.release import package, packaged_agent, trail
+from sophron.agentbuild.release import package, trail
 from sophron.records.digests import file_digest
 from sophron.records.errors import UserError
 
@@ -32,7 +32,7 @@ def test_a_release_says_what_it_is_made_of(build):
     assert manifest["proven_on"] == ["large", "small"]
     assert manifest["models"]["agent"] == {"backend": "heuristic"}
     assert manifest["inventory"] == ["abacus__add"]
-    assert manifest["aud"] == packaged_agent.load_agent(build / "entries" / "1" / "aud", {}).digest
+    assert manifest["aud"] == package.load_agent(build / "entries" / "1" / "aud", {}).digest
     assert set(manifest["files"]) == {
         "aud/agent.md",
         "aud/recipe.yaml",
@@ -52,7 +52,7 @@ def test_equal_content_gives_equal_bytes(build, tmp_path):
     assert tars[0].read_bytes() == tars[1].read_bytes()
     assert package.release(build, "v1.0").digest == one.digest  # again, and nothing is made
     (other / "entries" / "1" / "aud" / "helpers" / "checks.py").write_text("LARGEST = 11\n")
-    judged = packaged_agent.load_agent(other / "entries" / "1" / "aud", {}).digest
+    judged = package.load_agent(other / "entries" / "1" / "aud", {}).digest
     changed(other, lambda data: data["entries"][-1]["iterations"][-1].update(aud=judged))
     assert package.release(other, "v1.1").digest != one.digest
 
@@ -111,7 +111,7 @@ def test_nothing_of_the_producer_is_inside(build):
 
 def test_what_looks_like_a_key_is_not_packaged(build):
     (build / "entries" / "1" / "aud" / "helpers" / "checks.py").write_text(f'KEY = "sk-{"a1B2" * 8}"\n')
-    judged = packaged_agent.load_agent(build / "entries" / "1" / "aud", {}).digest
+    judged = package.load_agent(build / "entries" / "1" / "aud", {}).digest
     changed(build, lambda data: data["entries"][-1]["iterations"][-1].update(aud=judged))
     with pytest.raises(UserError, match="holds what looks like a key"):
         package.release(build, "v1.0")

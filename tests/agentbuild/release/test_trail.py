@@ -14,8 +14,8 @@ from prov.model import ProvDocument
 from rocrate.rocrate import ROCrate
 from scripted import Rounds, ScriptedAgents, toy_contract
 
-from sophron.agentbuild.release import agent_card, package, provenance, trail, trail_crate, trail_entry
-from sophron.kinds.agent_build import retune
+from sophron.agentbuild.release import package, provenance, trail
+from sophron.kinds.agent_build import contract_campaign
 from sophron.records.digests import file_digest
 from sophron.records.errors import UserError
 
@@ -32,7 +32,7 @@ def build(tmp_path):
 def crate(build):
     """The folder of the crate of a released agent."""
     made = package.release(build, "v1.0")
-    return trail_crate.write_crate(trail.load(build), made)
+    return provenance.write_crate(trail.load(build), made)
 
 
 def tuned(build, **about):
@@ -41,7 +41,7 @@ def tuned(build, **about):
     course = ({"small": {"D1": 4, "T1": 4}, "large": {"D1": 4, "T1": 4}},)
     agent = toy_build.AUD | {"helpers/checks.py": "LARGEST = 12\n"} | about.pop("agent", {})
     source = toy_build.source(build.with_name("rerun"), models=models, course=course, agent=agent)
-    return retune.retune(build, NEW, lambda handles: source if handles == models else None)
+    return contract_campaign.retune(build, NEW, lambda handles: source if handles == models else None)
 
 
 def test_a_build_becomes_a_trail(build):
@@ -75,7 +75,7 @@ def test_a_contract_that_was_changed_after_the_build_is_found(build, tmp_path):
     source = toy_build.source(tmp_path / "other")
     (source.contract / "rubric.yaml").write_text("title: easier\n")
     with pytest.raises(UserError, match="is not the contract of"):
-        trail_entry.begin(tmp_path / "trail", source)
+        trail.begin(tmp_path / "trail", source)
 
 
 def test_the_pictures_that_a_judge_was_shown_are_transcripts_too(tmp_path):
@@ -83,7 +83,7 @@ def test_the_pictures_that_a_judge_was_shown_are_transcripts_too(tmp_path):
     shown = source.records / "records" / "score-2-small-1" / "pictures" / ("a" * 64)
     shown.parent.mkdir()
     shown.write_bytes(b"a picture")
-    found = trail_entry.begin(tmp_path / "trail", source)
+    found = trail.begin(tmp_path / "trail", source)
     (small,) = (one for one in found.last.cases if one.case == "small")
     kept = small.transcripts[-1]
     assert kept.file == f"entries/1/iterations/2/audits/score-2-small-1/{'a' * 64}"
@@ -95,7 +95,7 @@ def test_a_change_that_was_rolled_back_is_in_the_trail_and_no_release_rests_on_i
     made = toy_contract(tmp_path / "numbers")
     rounds = Rounds(tmp_path / "rounds", made, ScriptedAgents([frozen]), 2)
     rounds.run()
-    found = trail_entry.begin(tmp_path / "trail", rounds.source(tmp_path / "build"))
+    found = trail.begin(tmp_path / "trail", rounds.source(tmp_path / "build"))
     last = found.entries[0].iterations[-1]
     assert (last.active, last.diff.status) == ((), "rolled_back")
     assert trail.misses(found.contract, last) == ["no case was run"]
@@ -203,9 +203,9 @@ def test_a_retune_is_one_entry_and_the_endpoint_stays(build):
     second = package.release(build, "v2.0")
     assert second.manifest["aud"] != first.manifest["aud"]
     assert second.manifest["contract"] == first.manifest["contract"]
-    endpoints = [made.folder / agent_card.ENDPOINT_NAME for made in (first, second)]
+    endpoints = [made.folder / package.ENDPOINT_NAME for made in (first, second)]
     assert endpoints[0].read_bytes() == endpoints[1].read_bytes()
-    cards = [agent_card.agent_card(made.endpoint["card"], made.manifest["tag"], "http://x") for made in (first, second)]
+    cards = [package.agent_card(made.endpoint["card"], made.manifest["tag"], "http://x") for made in (first, second)]
     assert {key for key in cards[0] if cards[0][key] != cards[1][key]} == {"version"}
     later = provenance.prov_json(after)
     for kind, records in earlier.items():
@@ -231,12 +231,12 @@ def test_a_retune_keeps_the_contract(build):
         patch.setitem(toy_build.CONTRACT, "rubric.yaml", easier)
         source = toy_build.source(build.with_name("rerun"), models=models)
     with pytest.raises(UserError, match=r"differs from the contract of .* in contract/rubric\.yaml"):
-        retune.retune(build, NEW, lambda _: source)
+        contract_campaign.retune(build, NEW, lambda _: source)
 
 
 def test_a_retune_asks_the_model_that_it_names(build):
     with pytest.raises(UserError, match="was built for heuristic already"):
-        retune.retune(build, toy_build.HEURISTIC, lambda _: None)
+        contract_campaign.retune(build, toy_build.HEURISTIC, lambda _: None)
     source = toy_build.source(build.with_name("rerun"))
     with pytest.raises(UserError, match="agent was heuristic, a retune asks anthropic claude-haiku"):
-        retune.retune(build, NEW, lambda _: source)
+        contract_campaign.retune(build, NEW, lambda _: source)

@@ -10,7 +10,7 @@ from sophron.science.estimators.restraints import STANDARD_VOLUME, Frame, Harmon
 from sophron.science.estimators.thermodynamic_cycle import Term
 from sophron.science.host_guest.protocols import lj_dimer
 from sophron.science.host_guest.protocols.apr import Wall, binding, chain, reduced
-from sophron.science.host_guest.sampling.potentials import LennardJones
+from sophron.science.host_guest.protocols.lj_dimer import LennardJones
 from sophron.science.host_guest.systems import exact_reference
 
 from . import dimer_chain

@@ -9,8 +9,8 @@ import pytest
 from sophron.interfaces.kind import EngineFailure
 from sophron.records.errors import UserError
 from sophron.science.host_guest.preparation import ambertools, geometry, mol2
+from sophron.science.host_guest.preparation.ambertools import ammonium_checked, gaff2_file, parametrise
 from sophron.science.host_guest.preparation.complex_builder import build, diagnostics, read_task
-from sophron.science.host_guest.preparation.parametrise import ammonium_checked, gaff2_file, parametrise
 from sophron.science.host_guest.sampling import equilibration
 from sophron.science.host_guest.systems import data, tasks
 

@@ -82,7 +82,7 @@ GONE = complex_pipeline.DecouplingShape(
 )
 def test_the_four_files_run_one_after_the_other(shape, steps, least, small_task, tmp_path):
     """As the loop runs them, without its sandbox; too short for a number, and they say so."""
-    for name in ("sophron.science.host_guest.pipeline_api", "openmm", "openmmtools", "parmed", "pymbar"):
+    for name in ("sophron.science.host_guest.stage_file_api", "openmm", "openmmtools", "parmed", "pymbar"):
         pytest.importorskip(name, reason=f"{name} is not there")
     sources = complex_pipeline.files(shape)
 

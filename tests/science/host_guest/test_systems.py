@@ -6,8 +6,7 @@ import pytest
 
 from sophron.records.documents import Document, validate
 from sophron.records.errors import UserError
-from sophron.science.host_guest.protocols.lj_dimer import WALL
-from sophron.science.host_guest.sampling.potentials import LennardJones
+from sophron.science.host_guest.protocols.lj_dimer import WALL, LennardJones
 from sophron.science.host_guest.systems import exact_reference, systems
 
 SETTINGS = {"sigma_a": 3.4, "temperature_k": 298.15, "epsilon_kcal_per_mol": {"weak": 1.0, "strong": 3.0}}

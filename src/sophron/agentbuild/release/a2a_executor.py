@@ -1,9 +1,11 @@
 """The packaged agent at work for callers: one process a task, bounded in number and time, resumed after a restart.
 
-Imports the A2A SDK: only `server` imports this module, when it serves.
+And the messages of the protocol: parts as inputs, what is kept of a message, how a failure reads. Imports the A2A SDK:
+only modules that `a2a_server` imports, when it serves, import this one.
 """
 
 import asyncio
+import hashlib
 import shutil
 from dataclasses import dataclass
 from multiprocessing.context import ForkServerProcess
@@ -12,13 +14,15 @@ from pathlib import Path
 from a2a.server.agent_execution import AgentExecutor, RequestContext
 from a2a.server.events import EventQueue
 from a2a.server.tasks import TaskUpdater
+from a2a.types import Message, Task, TaskState, TaskStatus
 from a2a.types import Part as WirePart
-from a2a.types import Task, TaskState, TaskStatus
-from google.protobuf.json_format import ParseDict
+from google.protobuf.json_format import MessageToDict, ParseDict
 
-from sophron.agentbuild.release import a2a_messages, a2a_task_folder, task_process
+from sophron.agentbuild.release import a2a_task, message_inputs
+from sophron.agentbuild.release.message_inputs import Given, Part
 from sophron.agentbuild.release.package import Package
 from sophron.records import documents
+from sophron.records.digests import canonical_bytes
 
 GRACE_S = 30.0
 """What a process gets beyond the agent's own limit, in which the gateway ends by itself."""
@@ -75,7 +79,7 @@ class Executor(AgentExecutor):
                 await event_queue.enqueue_event(self._accepted(context, tenant, task, full=full))
                 if full:
                     reason = f"{self._bounds.open} tasks of yours are open, the most; wait for one to end"
-                    await updater.reject(a2a_messages.failure_message(updater, "busy", reason))
+                    await updater.reject(failure_message(updater, "busy", reason))
                     return
             else:
                 again = updater.new_agent_message([WirePart(text="taken up again after a restart of the server")])
@@ -94,7 +98,7 @@ class Executor(AgentExecutor):
         if job is not None:
             job.canceled = True
             if job.process is not None:
-                task_process.kill(job.process)
+                a2a_task.kill(job.process)
         await TaskUpdater(event_queue, str(context.task_id), str(context.context_id)).cancel()
 
     def forget(self, tenant: str) -> list[str]:
@@ -115,47 +119,92 @@ class Executor(AgentExecutor):
         if full:  # a folder, so that it is forgotten in its turn like all others
             self.folder(tenant, task).mkdir(parents=True)
         else:
-            a2a_task_folder.prepare(self._package, self.folder(tenant, task), a2a_messages.read(message, self._package))
+            a2a_task.prepare(self._package, self.folder(tenant, task), read(message, self._package))
         status = TaskStatus(state=TaskState.TASK_STATE_SUBMITTED)
         status.timestamp.GetCurrentTime()
-        return Task(id=task, context_id=str(context.context_id), status=status, history=[a2a_messages.slim(message)])
+        return Task(id=task, context_id=str(context.context_id), status=status, history=[slim(message)])
 
     async def _worked(self, job: Job, folder: Path) -> None:
         """Let the process of a task run to its end, or to the end of its time."""
-        if (folder / a2a_task_folder.ANSWER).is_file() or job.canceled:
+        if (folder / a2a_task.ANSWER).is_file() or job.canceled:
             return
-        refused = a2a_task_folder.begin(self._package, folder)
+        refused = a2a_task.begin(self._package, folder)
         if refused:
             folder.mkdir(parents=True, exist_ok=True)
-            a2a_task_folder.fail(folder, "interrupted", refused)
+            a2a_task.fail(folder, "interrupted", refused)
             return
-        job.process = task_process.start(
-            self._package.folder, folder
-        )  # not awaited: a cancellation cannot fall in between
+        job.process = a2a_task.start(self._package.folder, folder)  # not awaited: a cancellation cannot fall in between
         try:
-            code = await asyncio.wait_for(task_process.wait(job.process), self._seconds)
+            code = await asyncio.wait_for(a2a_task.wait(job.process), self._seconds)
             if code != 0:
-                a2a_task_folder.fail(
-                    folder, "died", f"the agent's process ended with {code}; the operator's log says more"
-                )
+                a2a_task.fail(folder, "died", f"the agent's process ended with {code}; the operator's log says more")
         except TimeoutError:
-            a2a_task_folder.fail(folder, "timeout", f"it took more than {self._seconds:g} s; send a smaller request")
+            a2a_task.fail(folder, "timeout", f"it took more than {self._seconds:g} s; send a smaller request")
         except asyncio.CancelledError:  # by its caller, or with the server: neither is the request's fault
-            a2a_task_folder.give_back(folder)
+            a2a_task.give_back(folder)
             raise
         finally:
-            task_process.kill(job.process)
+            a2a_task.kill(job.process)
 
     async def _ended(self, updater: TaskUpdater, folder: Path) -> None:
-        if not (folder / a2a_task_folder.ANSWER).is_file():
-            failure = documents.load_json(folder / a2a_task_folder.FAILURE)
-            await updater.failed(a2a_messages.failure_message(updater, failure["kind"], failure["reason"]))
+        if not (folder / a2a_task.ANSWER).is_file():
+            failure = documents.load_json(folder / a2a_task.FAILURE)
+            await updater.failed(failure_message(updater, failure["kind"], failure["reason"]))
             return
-        answer = documents.load_json(folder / a2a_task_folder.ANSWER)
+        answer = documents.load_json(folder / a2a_task.ANSWER)
         part = ParseDict({"data": answer["answer"], "mediaType": "application/json"}, WirePart())
         about = {key: answer[key] for key in ("agent", "agent_digest", "backend", "model")}
         await updater.add_artifact([part], artifact_id="answer", name="answer", metadata=about)
-        for name, media, content in a2a_task_folder.results(folder, answer):
+        for name, media, content in a2a_task.results(folder, answer):
             file = WirePart(raw=content, filename=name, media_type=media)
             await updater.add_artifact([file], artifact_id=f"result-{name}", name=name)
         await updater.complete()
+
+
+LONGEST_SHOWN = 2000
+
+
+def read(message: Message, package: Package) -> list[Given]:
+    """Return the inputs that a message holds. Raises message_inputs.MessageError."""
+    return message_inputs.read([_plain(part) for part in message.parts], package.endpoint["inputs"])
+
+
+def slim(message: Message) -> Message:
+    """Return a message as its task keeps it: files by name, size and digest, long text by its beginning."""
+    kept = Message()
+    kept.CopyFrom(message)
+    for part in kept.parts:
+        content = _plain(part).content
+        if not part.HasField("raw") and len(content) <= LONGEST_SHOWN:
+            continue
+        digest = hashlib.sha256(content).hexdigest()
+        part.text = f"[{len(content)} bytes, sha256 {digest}]"
+        part.media_type = "text/plain"
+    return kept
+
+
+def failure_message(updater: TaskUpdater, kind: str, reason: str) -> Message:
+    """Return how a task failed: one sentence for people, and the same with its kind for programs."""
+    typed = ParseDict({"data": {"kind": kind, "reason": reason}, "mediaType": "application/json"}, WirePart())
+    return updater.new_agent_message([WirePart(text=f"{reason} ({kind})"), typed])
+
+
+def _plain(part: WirePart) -> Part:
+    role = MessageToDict(part.metadata).get("role", "")
+    return Part(role if isinstance(role, str) else "", part.filename, part.media_type, _content(part))
+
+
+def _content(part: WirePart) -> bytes:
+    kind = part.WhichOneof("content")
+    if kind == "raw":
+        return bytes(part.raw)
+    if kind == "text":
+        return str(part.text).encode()
+    if kind == "data":
+        try:
+            return canonical_bytes(MessageToDict(part.data))
+        except ValueError:
+            raise message_inputs.MessageError("a part holds a number that JSON cannot hold; correct it") from None
+    raise message_inputs.MessageError(
+        "a part is neither text, data nor a file; addresses are not fetched, send the file itself"
+    )

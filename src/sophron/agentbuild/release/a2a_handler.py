@@ -21,7 +21,7 @@ from a2a.types import (
 )
 from a2a.utils.errors import InvalidParamsError, TaskNotFoundError, UnsupportedOperationError
 
-from sophron.agentbuild.release import a2a_messages, message_inputs
+from sophron.agentbuild.release import a2a_executor, message_inputs
 from sophron.agentbuild.release.a2a_executor import Executor
 from sophron.agentbuild.release.package import Package
 
@@ -108,7 +108,7 @@ class Handler(DefaultRequestHandler):
                 raise TaskNotFoundError
             raise UnsupportedOperationError("a task takes one message; send this one without a task id")
         try:
-            a2a_messages.read(params.message, self._package)
+            a2a_executor.read(params.message, self._package)
         except message_inputs.MessageError as refusal:
             raise InvalidParamsError(str(refusal)) from None
         for task in self._executor.forget(tenant):

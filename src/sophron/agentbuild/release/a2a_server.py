@@ -5,15 +5,18 @@ Imports the A2A SDK: `sophron build serve` imports this module when it serves, a
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import h11
 import uvicorn
+from a2a.server.context import ServerCallContext
 from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes, create_rest_routes
-from a2a.types import AgentCard
+from a2a.server.tasks import DatabaseTaskStore
+from a2a.types import AgentCard, ListTasksRequest, ListTasksResponse, Task
 from google.protobuf.json_format import ParseDict
 from sqlalchemy.ext.asyncio import create_async_engine
 from starlette.applications import Starlette
@@ -26,10 +29,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from sophron.agentbuild.release import agent_card, message_inputs
+from sophron.agentbuild.release import message_inputs, package
 from sophron.agentbuild.release.a2a_executor import Bounds, Executor
 from sophron.agentbuild.release.a2a_handler import Handler, owner
-from sophron.agentbuild.release.a2a_task_store import Store
 from sophron.agentbuild.release.bearer_tokens import Tenants
 from sophron.agentbuild.release.package import Package
 from sophron.records.errors import UserError
@@ -59,7 +61,7 @@ class Serving:
 def application(serving: Serving) -> Starlette:
     """Return the ASGI application. Tasks that an earlier server left open are taken up when it starts."""
     served = serving.package
-    stated = agent_card.agent_card(served.endpoint["card"], served.manifest["tag"], serving.address)
+    stated = package.agent_card(served.endpoint["card"], served.manifest["tag"], serving.address)
     card = ParseDict(stated, AgentCard())
     # One connection: SQLite has one writer, and those who wait for it here do not fail there.
     engine = create_async_engine(f"sqlite+aiosqlite:///{serving.state / DATABASE}", pool_size=1, max_overflow=0)
@@ -80,8 +82,8 @@ def application(serving: Serving) -> Starlette:
 
     routes = [
         *create_agent_card_routes(card, card_url=CARD),
-        *create_jsonrpc_routes(handler, agent_card.BINDINGS["JSONRPC"]),
-        *create_rest_routes(handler, path_prefix=agent_card.BINDINGS["HTTP+JSON"]),
+        *create_jsonrpc_routes(handler, package.BINDINGS["JSONRPC"]),
+        *create_rest_routes(handler, path_prefix=package.BINDINGS["HTTP+JSON"]),
     ]
     bearer = Middleware(AuthenticationMiddleware, backend=Bearer(serving.tenants), on_error=_unauthorized)
     return Starlette(routes=routes, lifespan=life, middleware=[Middleware(BodyLimit), bearer])
@@ -191,3 +193,40 @@ def _alone(state: Path) -> FileLock:
     except LockHeldError:
         raise UserError(f"{state}: another server works in this folder; end it, or name another --state") from None
     return lock
+
+
+class Store(DatabaseTaskStore):
+    """A caller that is cancelled does not cut its transaction off: one that stays open keeps SQLite locked."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._under_way: set[asyncio.Task[Any]] = set()
+
+    async def save(self, task: Task, context: ServerCallContext) -> None:
+        """Keep a task."""
+        await self._whole(super().save(task, context))
+
+    async def get(self, task_id: str, context: ServerCallContext) -> Task | None:
+        """Return the task called so, if the caller owns one."""
+        found: Task | None = await self._whole(super().get(task_id, context))
+        return found
+
+    async def list(self, params: ListTasksRequest, context: ServerCallContext) -> ListTasksResponse:
+        """Return the caller's tasks, a page of them."""
+        found: ListTasksResponse = await self._whole(super().list(params, context))
+        return found
+
+    async def delete(self, task_id: str, context: ServerCallContext) -> None:
+        """Forget a task."""
+        await self._whole(super().delete(task_id, context))
+
+    async def settle(self) -> None:
+        """Wait until nothing is under way."""
+        while self._under_way:
+            await asyncio.gather(*self._under_way, return_exceptions=True)
+
+    async def _whole(self, call: Coroutine[Any, Any, Any]) -> Any:
+        task = asyncio.ensure_future(call)
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+        return await asyncio.shield(task)

@@ -1,24 +1,169 @@
-"""The package of a built agent: made on P-strict and a release tag, the same bytes for the same content."""
+"""The package of a built agent: the agent, its endpoint's contract with the agent card, and the files as released.
+
+It is made on P-strict and a release tag, the same bytes for the same content. `recipe.yaml` (the consumer knowledge
+base) is given to the agent as the input `recipe`, if it asks for one; `schemas/` holds the schema of its answer, if no
+installed one fits (AgentBuild, table III). `endpoint.json` is what callers rely on; a retune must not change it.
+"""
 
 import io
 import shutil
 import tarfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sophron.agentbuild.release import agent_card
-from sophron.agentbuild.release import packaged_agent as auds
+from sophron.agentbuild import aud as folders
+from sophron.agentbuild.aud import DEFINITION, HELPERS, RECIPE, WIRING
 from sophron.agentbuild.release import trail as trails
-from sophron.agentbuild.release.packaged_agent import Aud
 from sophron.agentbuild.release.trail import Trail
 from sophron.agents.documents.redact import Redactor
+from sophron.campaign.planning import agent_definitions
+from sophron.campaign.planning.agent_definitions import AgentFile
 from sophron.records import documents
-from sophron.records.digests import digest, file_digest
-from sophron.records.errors import UserError
+from sophron.records.digests import canonical_bytes, digest, file_digest
+from sophron.records.errors import UserError, shown
 from sophron.records.files import write_bytes, write_json
+
+PROVIDED, ITSELF = "recipe", "agent"
+"""Inputs that its own files fill, all of them the second one; callers of a served agent cannot."""
+FOLDERS = (HELPERS, "schemas")
+
+
+@dataclass(frozen=True)
+class Aud:
+    """One agent under development, read and checked. agent: its definition, with the tools that it is wired to."""
+
+    folder: Path
+    agent: AgentFile
+
+    @cached_property
+    def files(self) -> dict[str, str]:
+        """Relative path -> sha256, sorted."""
+        return {name: file_digest(path) for name, path in _listed(self.folder).items()}
+
+    @property
+    def digest(self) -> str:
+        """Digest over names and content of all of its files."""
+        return digest(self.files)
+
+    @property
+    def provided(self) -> dict[str, Any]:
+        """Inputs that come from its own files, by role."""
+        if PROVIDED not in self.agent.front["inputs"]:
+            return {}
+        return {PROVIDED: documents.load_yaml(self.folder / RECIPE).data}
+
+    @property
+    def asked(self) -> dict[str, Mapping[str, Any]]:
+        """Inputs that its callers give: role -> its entry in the definition."""
+        return {role: about for role, about in self.agent.front["inputs"].items() if role not in (PROVIDED, ITSELF)}
+
+
+def load_agent(folder: Path, servers: Mapping[str, Any]) -> Aud:
+    """Read an agent's folder. servers: MCP servers of the contract's inventory, by name.
+
+    UserError for a missing or faulty definition, for a tool of a server that the inventory lacks, and for what cannot
+    be part of an agent.
+    """
+    path = folder / DEFINITION
+    if not path.is_file():
+        raise UserError(f"{path}: there is no such file; an agent under development has its definition there")
+    agent = agent_definitions.load(path, of_any_name=True)
+    if PROVIDED in agent.front["inputs"] and not (folder / RECIPE).is_file():
+        raise UserError(f"{folder / RECIPE}: is missing, and {path} has the input {PROVIDED}; add the file")
+    return Aud(folder, replace(agent, front=_wired(folder, agent.front, servers)))
+
+
+def _wired(folder: Path, front: Mapping[str, Any], servers: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The front matter with the tools of the wiring. Servers come from the inventory and from nowhere else."""
+    path = folder / WIRING
+    if not path.is_file():
+        return front
+    document = documents.load_yaml(path)
+    tools = document.data.get("tools") if isinstance(document.data, Mapping) else None
+    if not isinstance(tools, list) or not all(isinstance(tool, str) for tool in tools):
+        raise UserError(f"{path}: holds no list of tools; write `tools: []` or name them")
+    used = list(dict.fromkeys(tool.partition("__")[0] for tool in tools if "__" in tool))
+    for server in used:
+        if server not in servers:
+            known = ", ".join(servers) or "none"
+            raise UserError(f"{document.where(['tools'])}: there is no server {shown(server)}; known are {known}")
+    return {**front, "tools": tools} | ({"servers": {name: servers[name] for name in used}} if used else {})
+
+
+def _listed(folder: Path) -> dict[str, Path]:
+    """Its files by name. UserError for anything that has no place in an agent."""
+    allowed = (DEFINITION, RECIPE, WIRING)
+    found = folders.files(folder)
+    for name, path in found.items():
+        if name not in allowed and name.partition("/")[0] not in FOLDERS:
+            raise UserError(f"{path}: has no place in an agent; known are {', '.join([*allowed, *FOLDERS])}")
+    return found
+
+
+ENDPOINT_NAME = "endpoint.json"
+PROTOCOL = "1.0"
+SCHEME = "bearer"
+ANSWER_MODE = "application/json"
+BINDINGS = {"JSONRPC": "/rpc", "HTTP+JSON": "/v1"}
+"""Binding of the protocol -> path below the address of the server."""
+MODES = {
+    "json": ("application/json",),
+    "text": ("text/plain", "application/octet-stream", "chemical/x-cif"),
+    "image": ("image/png", "image/jpeg", "image/webp"),
+    "file": ("application/octet-stream", "text/plain", "chemical/x-cif", "application/json"),
+    "folder": ("application/octet-stream", "text/plain", "chemical/x-cif", "application/json"),
+}
+"""Kind of an input -> media types in which it is taken."""
+EXTENSION = "urn:sophron:typed-inputs:1"
+
+
+def endpoint(aud: Aud, name: str, about: str) -> dict[str, Any]:
+    """Return the endpoint's contract as plain data. name, about: of the agent, in the words of its contract."""
+    inputs = {
+        role: {
+            "kind": entry["kind"],
+            "about": entry["about"],
+            "optional": entry.get("optional", False),
+            "media_types": list(MODES[entry["kind"]]),
+        }
+        for role, entry in aud.asked.items()
+    }
+    schema = dict(aud.agent.schema)
+    return {"card": _card(name, about, inputs), "inputs": inputs, "answer": schema}
+
+
+def endpoint_bytes(aud: Aud, name: str, about: str) -> bytes:
+    """Return the same as canonical JSON: what `endpoint.json` holds."""
+    return canonical_bytes(endpoint(aud, name, about)) + b"\n"
+
+
+def agent_card(stated: Mapping[str, Any], version: str, address: str) -> dict[str, Any]:
+    """Return the agent card (A2A 1.0) of a served package. stated: `card` of the contract; address: of the server."""
+    interfaces = [
+        {"url": f"{address}{path}", "protocolBinding": binding, "protocolVersion": PROTOCOL}
+        for binding, path in BINDINGS.items()
+    ]
+    return dict(stated) | {"version": version, "supportedInterfaces": interfaces}
+
+
+def _card(name: str, about: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    modes = sorted({mode for entry in inputs.values() for mode in entry["media_types"]})
+    typed = {"uri": EXTENSION, "description": "Parts name their input in metadata.role.", "params": {"inputs": inputs}}
+    skill = {"id": name, "name": name, "description": about, "tags": ["sophron"]}
+    return {
+        "name": name,
+        "description": about,
+        "capabilities": {"streaming": True, "pushNotifications": False, "extensions": [typed]},
+        "securitySchemes": {SCHEME: {"httpAuthSecurityScheme": {"scheme": "Bearer"}}},
+        "securityRequirements": [{"schemes": {SCHEME: {"list": []}}}],
+        "defaultInputModes": modes,
+        "defaultOutputModes": [ANSWER_MODE],
+        "skills": [skill],
+    }
+
 
 NAME = "package.json"
 FOLDER = "releases"
@@ -36,12 +181,12 @@ class Package:
     @cached_property
     def aud(self) -> Aud:
         """The agent in it."""
-        return auds.load_agent(self.folder / AUD, servers(self.folder / TOOLS))
+        return load_agent(self.folder / AUD, servers(self.folder / TOOLS))
 
     @cached_property
     def endpoint(self) -> Mapping[str, Any]:
         """What its callers rely on."""
-        found: Mapping[str, Any] = documents.load_json(self.folder / agent_card.ENDPOINT_NAME)
+        found: Mapping[str, Any] = documents.load_json(self.folder / ENDPOINT_NAME)
         return found
 
     @property
@@ -62,7 +207,7 @@ def release(build: Path, tag: str) -> Package:
     retune changed what callers rely on, and where the tag is taken by another content.
     """
     trail = trails.load(build)
-    aud = auds.load_agent(trail.aud, servers(build / "contract" / TOOLS))
+    aud = load_agent(trail.aud, servers(build / "contract" / TOOLS))
     check(trail, aud)
     files = _contents(build, trail, aud)
     manifest = _manifest(trail, aud, tag, files)
@@ -73,7 +218,7 @@ def release(build: Path, tag: str) -> Package:
         if there.digest != digest(manifest):
             raise UserError(f"{target}: the tag {tag} names another content already; choose another tag")
         return there
-    _check_same_endpoint(build, trail, files[agent_card.ENDPOINT_NAME])
+    _check_same_endpoint(build, trail, files[ENDPOINT_NAME])
     _write(target, files, manifest)
     write_bytes(target.with_name(f"{target.name}.tar"), archive(target))
     return load(target)
@@ -136,7 +281,7 @@ def archive(folder: Path) -> bytes:
 def _check_same_endpoint(build: Path, trail: Trail, stated: bytes) -> None:
     if trail.entries[-1].kind != "retune":
         return
-    for path in sorted((build / FOLDER).glob(f"*/{agent_card.ENDPOINT_NAME}")):
+    for path in sorted((build / FOLDER).glob(f"*/{ENDPOINT_NAME}")):
         if path.read_bytes() != stated:
             raise UserError(
                 f"{trail.aud}: its inputs, answer or card differ from those of {path.parent.name}; a retune changes "
@@ -152,7 +297,7 @@ def _contents(build: Path, trail: Trail, aud: Aud) -> dict[str, bytes]:
         files[MODELS] = (build / MODELS).read_bytes()
     if (build / "contract" / TOOLS).is_file():
         files[TOOLS] = (build / "contract" / TOOLS).read_bytes()
-    files[agent_card.ENDPOINT_NAME] = agent_card.endpoint_bytes(aud, trail.content.agent, trail.content.about)
+    files[ENDPOINT_NAME] = endpoint_bytes(aud, trail.content.agent, trail.content.about)
     redactor = Redactor()
     for name, content in files.items():
         text = content.decode(errors="replace")
@@ -184,7 +329,7 @@ def _manifest(trail: Trail, aud: Aud, tag: str, files: Mapping[str, bytes]) -> d
         "models": entry.models,
         "tools": entry.tools,
         "inventory": sorted(entry.inventory),
-        "endpoint": named[agent_card.ENDPOINT_NAME],
+        "endpoint": named[ENDPOINT_NAME],
         "trail": trail.digest,
         "files": named,
     }

@@ -1,3 +1,3 @@
 """A virtual screen: one pipeline over a library of guests, and its ranking."""
 
-__all__ = ["ranking", "ranking_figure", "screen_campaign"]
+__all__ = ["ranking", "screen_campaign"]

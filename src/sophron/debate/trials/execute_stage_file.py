@@ -6,16 +6,18 @@ A stage file's failure is a result of its step, so the loop goes on with it; onl
 from __future__ import annotations
 
 import contextlib
+import io
 import shutil
+import tarfile
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 
-from sophron.debate.pipelines.archives import ARCHIVE_NAME, extracted, packed
 from sophron.debate.pipelines.pipeline import PRODUCTION, STAGES, Pipeline, StageFile
 from sophron.debate.trials import stage_sandbox
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult, UpstreamStep
 from sophron.records.digests import digest
+from sophron.records.errors import UserError
 from sophron.records.files import write_json
 from sophron.sandbox.choose import choose
 
@@ -159,3 +161,40 @@ def _unpacked(ctx: StepContext, before: Sequence[UpstreamStep]) -> Iterator[tupl
 def _copied(source: Path, target: Path) -> Path:
     shutil.copyfile(source, target)
     return target
+
+
+ARCHIVE_NAME = "left.tar"
+
+
+def packed(folder: Path, archive: Path) -> Path:
+    """`archive`, made of what is in a folder: equal files make equal bytes, whenever and by whom they were written."""
+    with tarfile.open(archive, "w") as stream:
+        for path in sorted(folder.iterdir()):
+            stream.add(path, path.name, filter=_nobody)
+    return archive
+
+
+def _nobody(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    member.mtime, member.uid, member.gid, member.uname, member.gname = 0, 0, 0, "", ""
+    return member
+
+
+def extracted(archive: Path, folder: Path) -> Path:
+    """Return a new `folder` with what an archive holds; UserError for anything but files and folders inside.
+
+    Filters of `tarfile` would do, but Python 3.11 has them only from 3.11.4 on.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    with tarfile.open(archive) as stream:
+        for member in stream:
+            target = (folder / member.name).resolve()
+            if not (member.isdir() or member.isfile()) or not target.is_relative_to(folder.resolve()):
+                raise UserError(f"{archive}: holds what no stage may leave ({member.name}); remove it and run again")
+            if member.isfile():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with target.open("wb") as copy:
+                    shutil.copyfileobj(stream.extractfile(member) or io.BytesIO(), copy)
+            else:
+                target.mkdir(parents=True, exist_ok=True)
+    return folder

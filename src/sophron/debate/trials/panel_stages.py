@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sophron.debate.panel import reputation
-from sophron.debate.panel.aggregate import STEMS, Critique, Mode, aggregate
-from sophron.debate.panel.votes import Label, Vote
+from sophron.debate.panel.votes import STEMS, Critique, Label, Mode, Vote, aggregate
 from sophron.debate.trials import execute_stage_file, trial_figures
 from sophron.debate.trials.methods import EXPERTS, TURNS
 from sophron.debate.trials.scores import Scores, compare

@@ -14,12 +14,10 @@ from pathlib import Path
 
 from sophron.campaign.execution import outcome_store
 from sophron.campaign.spec.spec import Spec
-from sophron.debate.panel.aggregate import Critique
-from sophron.debate.panel.votes import Label
+from sophron.debate.panel.votes import Critique, Label
 from sophron.debate.pipelines.pipeline import PRODUCTION, STAGES, Pipeline, StageFile
-from sophron.debate.trials.rehearsals import ready
 from sophron.debate.trials.stage_sandbox import StageResult
-from sophron.debate.trials.trial_loop import Failure, Trial
+from sophron.debate.trials.trial_loop import Failure, Trial, ready
 from sophron.records import documents
 from sophron.records.typed_json import from_json
 

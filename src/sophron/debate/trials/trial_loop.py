@@ -9,9 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
+from sophron.campaign.execution import outcome_store
+from sophron.campaign.execution.outcome_store import Finished
+from sophron.campaign.spec.spec import Spec
 from sophron.debate.panel.votes import Label
 from sophron.debate.trials.scores import Scores
+from sophron.interfaces.kind import Wildcards
 from sophron.records.typed_json import to_json
 
 
@@ -203,3 +208,19 @@ def runnable(trials: Sequence[Trial], successes: int) -> str:
     """Return the mark of table 1: "yes" if N trials, or all that there were, ran; "no" if none did, else "some"."""
     count = sum(trial.succeeded for trial in trials)
     return "yes" if count and count >= min(successes, len(trials)) else "some" if count else "no"
+
+
+def rehearsals(root: Path, spec: Spec, wildcards: Wildcards) -> list[Finished]:
+    """Return the rehearsals of a trial, the first one first."""
+    found = outcome_store.of_loop(root, spec, "rehearse", {"trial": wildcards["trial"]})
+    return sorted(found, key=lambda one: int(one.wildcards["attempt"]))
+
+
+def pipeline_text(rehearsal: Finished) -> str:
+    """Return the reply that a rehearsal left, fixes of the Engineer included."""
+    return rehearsal.files["pipeline"].read_text(encoding="utf-8")
+
+
+def ready(root: Path, spec: Spec, wildcards: Wildcards) -> str:
+    """Return the reply that a trial ran, fixes of the Engineer included; empty if none passed Layer-1."""
+    return pipeline_text(rehearsals(root, spec, wildcards)[-1])

@@ -13,12 +13,12 @@ from pathlib import Path
 
 from sophron.agents.tools import literature
 from sophron.debate.panel.votes import Label
-from sophron.debate.pipelines.archives import ARCHIVE_NAME, packed
 from sophron.debate.pipelines.edits import mechanical_edits
 from sophron.debate.pipelines.edits.refusals import RefusedEdit
 from sophron.debate.pipelines.pipeline import PRODUCTION, STAGES, Pipeline
 from sophron.debate.pipelines.static_check import layer1
 from sophron.debate.trials import execute_stage_file, stage_sandbox
+from sophron.debate.trials.execute_stage_file import ARCHIVE_NAME, packed
 from sophron.debate.trials.methods import METHODS
 from sophron.interfaces.kind import StepContext, StepResult, UpstreamStep
 from sophron.records import documents, files

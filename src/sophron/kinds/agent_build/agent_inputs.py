@@ -10,9 +10,9 @@ from typing import Any
 
 from sophron.agentbuild import aud as contract_agent
 from sophron.agentbuild import iteration, judge
-from sophron.agentbuild.case_run import CaseRun
 from sophron.agentbuild.contract import Contract
 from sophron.agentbuild.iteration import Iteration
+from sophron.agentbuild.rubric import CaseRun
 from sophron.campaign.execution import outcome_store
 from sophron.campaign.execution.outcome_store import Finished
 from sophron.campaign.planning import agent_definitions

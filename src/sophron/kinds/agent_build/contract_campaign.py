@@ -1,4 +1,7 @@
-"""The campaign that builds an agent from a contract, made as any campaign is: for a retune, and for a rehearsal."""
+"""The campaign that builds an agent from a contract, made as any campaign is, and a retune for another model by one.
+
+A retune keeps the contract: one more entry of the trail, the same endpoint.
+"""
 
 import io
 import shutil
@@ -8,10 +11,19 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from sophron.agentbuild.contract import SHIPPED, Contract, Handles
+from sophron.agentbuild.release import package
+from sophron.agentbuild.release import package as auds
+from sophron.agentbuild.release import trail as trails
+from sophron.agentbuild.release.package import TOOLS, servers
+from sophron.agentbuild.release.trail import BUILD, VERDICT, Source, Trail, add, check_same_contract
+from sophron.agentbuild.rubric import Json
+from sophron.agents.gateway.gateway import FILE as MODELS
 from sophron.campaign.planning import agent_costs, agent_rules
 from sophron.campaign.scaffold import campaign_folder
 from sophron.campaign.spec.spec import SPEC_NAME, load
-from sophron.records.files import write_text
+from sophron.records import documents
+from sophron.records.errors import UserError
+from sophron.records.files import write_bytes, write_text
 from sophron.records.paths import resource
 
 KIND = "agent_build"
@@ -70,3 +82,71 @@ def _limits(folder: Path) -> dict[str, Any]:
     bounds = agent_costs.total(cost.worst for cost in agent_costs.of_rules(folder, spec, asked))
     whole = {key: int(bounds[key]) for key in ("model_calls", "tokens")} | {"dollars": round(bounds["dollars"], 2)}
     return {key: value for key, value in whole.items() if value}
+
+
+Rerun = Callable[[Handles], Source]
+"""Runs the build again with these handles, and says where its records lie."""
+
+
+def prepare_retune(trail: Trail, found: Contract, handles: Handles, folder: Path) -> None:
+    """Make the campaign `folder` that builds a trail's agent again; a person reviews and signs it as any other.
+
+    Raise UserError if the contract is not the trail's, and if there is something in the folder.
+    """
+    check_same_contract(trail, found.folder)
+    own = trail.folder / MODELS
+
+    def furnish(draft: Path) -> None:
+        if own.is_file():
+            write_bytes(draft / MODELS, own.read_bytes())
+
+    prepare(found, handles, folder, furnish)
+
+
+def retune(folder: Path, agent: Json, rerun: Rerun) -> Trail:
+    """Build again with `agent` (backend and model) as the agent's model, all other parts as they were.
+
+    The trail gets one entry, tagged with the new handle (AgentBuild, II-D). UserError if nothing would change,
+    where the rerun asked another model or used another contract, and where its agent would change what callers see.
+    """
+    before = trails.load(folder)
+    handles = handles_with(before, agent)
+    source = rerun(handles)
+    asked = documents.load_json(source.build / BUILD)["handles"]
+    for part, who in handles.items():
+        if not who.items() <= asked.get(part, {}).items():
+            raise UserError(
+                f"{source.build / BUILD}: {part} was {_told(asked.get(part, {}))}, "
+                f"a retune asks {_told(who)}; run it again with that"
+            )
+    _check_endpoint(before, source)
+    return add(folder, source)
+
+
+def handles_with(trail: Trail, agent: Json) -> dict[str, Json]:
+    """Return who plays which part with `agent` as the agent's model. UserError if that is who played it last."""
+    handles = dict(trail.entries[-1].models)
+    if agent.items() <= handles["agent"].items():
+        raise UserError(f"{trail.folder}: the agent was built for {_told(agent)} already; name another model")
+    return handles | {"agent": dict(agent)}
+
+
+def _check_endpoint(before: Trail, source: Source) -> None:
+    """Before anything is added: the interface is what outlives a model."""
+    inventory = servers(before.folder / "contract" / TOOLS)
+    new = sorted(source.build.glob(f"iterations/*/{VERDICT}"), key=lambda path: int(path.parent.name))
+    if not new:
+        raise UserError(f"{source.build}: no iteration of it has a verdict; run the build to its end first")
+    stated = [
+        package.endpoint_bytes(auds.load_agent(folder, inventory), before.content.agent, before.content.about)
+        for folder in (before.aud, new[-1].parent / "aud")
+    ]
+    if stated[0] != stated[1]:
+        raise UserError(
+            f"{new[-1].parent / 'aud'}: its inputs or its answer differ from those of the agent before; a retune "
+            "changes what is inside and nothing that callers rely on"
+        )
+
+
+def _told(who: Json) -> str:
+    return " ".join(str(value) for value in who.values()) or "nobody"

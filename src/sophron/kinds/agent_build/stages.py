@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sophron.agentbuild import aud, contract, curriculum, iteration, judge, mutation, samples
-from sophron.agentbuild.case_run import CaseRun, Json
+from sophron.agentbuild import aud, contract, curriculum, iteration, judge, mutation
 from sophron.agentbuild.contract import Contract
 from sophron.agentbuild.iteration import NOTHING_TO_CHANGE, Change, Iteration
+from sophron.agentbuild.rubric import CaseRun, Json
 from sophron.interfaces.kind import Definition, StepContext, StepResult, UpstreamStep
 from sophron.records.digests import step_name
 from sophron.records.documents import load_json
@@ -51,7 +51,7 @@ def sample(ctx: StepContext) -> StepResult:
     case = found.curriculum.cases.get(ctx.wildcards["case"])
     if case is None:
         raise UserError(f"stages.sample.definition.cases: the contract has no case {ctx.wildcards['case']}; remove it")
-    given = samples.sample(found.folder, case)
+    given = curriculum.sample(found.folder, case)
     files = {"sample": ctx.workdir / "sample.json", "task": ctx.workdir / "task.json"}
     write_json(files["sample"], dict(given.sample))
     write_json(files["task"], dict(given.task))

@@ -9,12 +9,11 @@ from sophron.agents.tools import literature
 from sophron.campaign.execution import outcome_store
 from sophron.campaign.execution.outcome_store import Finished
 from sophron.campaign.spec.spec import Spec
-from sophron.debate.panel.aggregate import STEMS, Mode
+from sophron.debate.panel.votes import STEMS, Mode
 from sophron.debate.pipelines import pipeline
 from sophron.debate.trials import execute_stage_file
 from sophron.debate.trials.methods import EXPERTS, METHODS, Method
-from sophron.debate.trials.rehearsals import pipeline_text, ready, rehearsals
-from sophron.debate.trials.trial_loop import Trial, history
+from sophron.debate.trials.trial_loop import Trial, history, pipeline_text, ready, rehearsals
 from sophron.interfaces.kind import Wildcards
 from sophron.records import documents
 from sophron.records.typed_json import from_json, to_json

@@ -1,4 +1,4 @@
-"""Sections of the report on trials: how each ended, its reward and its cost, and figure 3."""
+"""Sections of the report on trials: how each ended, its reward and its cost, figure 3, remarks on the data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from sophron.debate.trials import repaired_failure, trial_figures
 from sophron.debate.trials.ablation_campaigns import HEADER, NONE, SCORES_HEADER, Rung
 from sophron.debate.trials.scores import LEAST_GUESTS
 from sophron.debate.trials.trial_loop import Failure, Trial
-from sophron.kinds.host_guest import data_remarks
 
 MEANINGS = {
     Failure.LAYER1: "refused unrun by the mechanical check",
@@ -41,7 +40,7 @@ def sections(report: Report) -> list[Section]:
     if not pictures:
         said.append("Figures are left out: matplotlib is not installed (pip install 'sophron[md]').")
     about = Section("Trials", said, [_trials(rung), _endings(rung), _scores(rung), _row(rung)], pictures)
-    return [about, *data_remarks.data_remarks(report)]
+    return [about, *data_remarks(report)]
 
 
 def _cost(rung: Rung) -> str:
@@ -110,3 +109,27 @@ def _svg(draw: Callable[[Path], None]) -> bytes:
         path = Path(folder) / "figure.svg"
         draw(path)
         return path.read_bytes()
+
+
+MOST_REMARKS, MOST_NAMED = 40, 8
+
+
+def data_remarks(report: Report) -> list[Section]:
+    """Return one section, or none if the data contradict nothing."""
+    told: dict[str, list[str]] = {}
+    for step in [step for stage in report.stages if stage.name == "tasks" for step in stage.steps]:
+        for remark in step.outcome.result.get("remarks", []):  # a step that failed has no result
+            told.setdefault(remark, []).append(step.wildcards["guest"])
+    if not told:
+        return []
+    common = sorted(told.items(), key=lambda item: -len(item[1]))
+    rows = [[remark, _named(guests), f"{len(guests):,}"] for remark, guests in common[:MOST_REMARKS]]
+    left = len(common) - len(rows)
+    ending = f" {left:,} more are in the outcomes of tasks." if left else ""
+    caption = f"What the data contradict, and what was done about it; neither pipelines nor agents are told.{ending}"
+    return [Section("Remarks on the data", [], [Table(caption, ("remark", "of", "guests"), rows, words=2)])]
+
+
+def _named(guests: list[str]) -> str:
+    shown = ", ".join(guests[:MOST_NAMED])
+    return shown if len(guests) <= MOST_NAMED else f"{shown} and others"

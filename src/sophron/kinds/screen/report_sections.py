@@ -10,7 +10,7 @@ from sophron.campaign.rendering.formatting import hours, number
 from sophron.campaign.report.report import Report
 from sophron.campaign.report.report_sections import Section, Table
 from sophron.debate.trials.execute_stage_file import PARTS
-from sophron.kinds.host_guest import data_remarks
+from sophron.kinds.host_guest import report_sections
 
 MOST_RANKED = 20
 
@@ -25,7 +25,7 @@ def sections(report: Report) -> list[Section]:
     used = sum(stages[part].core_hours for part in PARTS)
     cost = f"{guests:,} guests took {hours(used)} core-hours, {number(used / guests, 3)} each"
     about = Section("Guests", [f"{cost}; no agent takes part in a screen."], [_endings(report), _ranking(report)])
-    return [about, *data_remarks.data_remarks(report)]
+    return [about, *report_sections.data_remarks(report)]
 
 
 def _endings(report: Report) -> Table:

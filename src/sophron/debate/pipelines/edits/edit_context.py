@@ -12,7 +12,7 @@ from functools import cache, cached_property
 from pathlib import PurePosixPath
 
 from sophron.debate.pipelines.static_check.import_policy import IMPORTS, importable, own_modules
-from sophron.debate.pipelines.static_check.name_resolution import (
+from sophron.debate.pipelines.static_check.stage_source import (
     Imported,
     bindings,
     called,

@@ -10,8 +10,7 @@ from itertools import pairwise
 
 from sophron.debate.pipelines.pipeline import INPUT_NAMES, METADATA_NAME
 from sophron.debate.pipelines.static_check.import_policy import importable
-from sophron.debate.pipelines.static_check.name_resolution import called, last, number, parameters
-from sophron.debate.pipelines.static_check.stage_source import Found, Source
+from sophron.debate.pipelines.static_check.stage_source import Found, Source, called, last, number, parameters
 
 CHEMISTRY = frozenset({"charge", "charges", "nsym", "sym", "symmetry", "sites", "ph", "pka", "pkas", "acidity"})
 SYMMETRY_NUMBERS = range(2, 13)

@@ -13,8 +13,16 @@ from pathlib import Path
 
 import sophron
 from sophron.debate.pipelines.pipeline import PRODUCTION
-from sophron.debate.pipelines.static_check.name_resolution import OWN, called, dotted, imported, last, number
-from sophron.debate.pipelines.static_check.stage_source import Found, Source
+from sophron.debate.pipelines.static_check.stage_source import (
+    OWN,
+    Found,
+    Source,
+    called,
+    dotted,
+    imported,
+    last,
+    number,
+)
 
 IMPORTS = frozenset(
     re.split(
@@ -31,7 +39,7 @@ OWN_PACKAGES = (
 )
 """What a pipeline takes of ours: no package that knows a benchmark, a guest, a reference or an exact answer."""
 OWN_MODULES = frozenset(
-    [f"{SCIENCE}.pipeline_api", *(f"sophron.records.{name}" for name in ("documents", "errors", "files"))]
+    [f"{SCIENCE}.stage_file_api", *(f"sophron.records.{name}" for name in ("documents", "errors", "files"))]
 )
 ANSWERS = f"{SCIENCE}.systems.exact_reference"
 CALLS = frozenset(

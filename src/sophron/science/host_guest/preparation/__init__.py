@@ -1,3 +1,3 @@
 """From molecules to a solvated complex: parameters, charges, anchors, Amber files."""
 
-__all__ = ["ambertools", "complex_builder", "geometry", "mol2", "parametrise", "pdb"]
+__all__ = ["ambertools", "complex_builder", "geometry", "mol2", "pdb"]

@@ -15,9 +15,8 @@ from sophron.records.errors import UserError
 from sophron.records.files import write_json, write_text
 from sophron.records.typed_json import from_json
 from sophron.science.host_guest.preparation import geometry, mol2, pdb
-from sophron.science.host_guest.preparation.ambertools import call, warnings
+from sophron.science.host_guest.preparation.ambertools import Charges, Parametrised, call, parametrise, warnings
 from sophron.science.host_guest.preparation.geometry import Anchors
-from sophron.science.host_guest.preparation.parametrise import Charges, Parametrised, parametrise
 from sophron.science.host_guest.task_metadata import Solvent, TaskMetadata
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from sophron.science.host_guest.protocols.apr import Wall, Window
 from sophron.science.host_guest.protocols.restrained_system import DirectionRestraint, RestrainedParticles, Site
 from sophron.science.host_guest.sampling import npz, openmm_system
 from sophron.science.host_guest.sampling.equilibration import Relaxed
-from sophron.science.host_guest.sampling.platform import openmm
+from sophron.science.host_guest.sampling.openmm_system import openmm
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

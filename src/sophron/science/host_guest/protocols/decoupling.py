@@ -25,8 +25,7 @@ from sophron.science.estimators.restraints import Frame, Harmonic, release
 from sophron.science.estimators.thermodynamic_cycle import Term, total
 from sophron.science.host_guest.preparation import geometry
 from sophron.science.host_guest.protocols.restrained_system import GUEST_GROUP
-from sophron.science.host_guest.sampling.openmm_system import KJ_PER_KCAL, NM_PER_A
-from sophron.science.host_guest.sampling.platform import openmm
+from sophron.science.host_guest.sampling.openmm_system import KJ_PER_KCAL, NM_PER_A, openmm
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -27,8 +27,7 @@ from sophron.science.host_guest.protocols.decoupling import Decoupled
 from sophron.science.host_guest.protocols.lambda_schedule import Lambdas, Stage
 from sophron.science.host_guest.sampling import npz, openmm_system
 from sophron.science.host_guest.sampling.equilibration import Relaxed
-from sophron.science.host_guest.sampling.openmm_system import KJ_PER_KCAL
-from sophron.science.host_guest.sampling.platform import openmm
+from sophron.science.host_guest.sampling.openmm_system import KJ_PER_KCAL, openmm
 from sophron.science.host_guest.sampling.samples import Sampled
 from sophron.science.host_guest.sampling.window_sampling import COLUMNS
 

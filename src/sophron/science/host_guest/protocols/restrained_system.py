@@ -16,8 +16,7 @@ from sophron.science.estimators.restraints import Frame
 from sophron.science.host_guest.preparation import geometry
 from sophron.science.host_guest.preparation.geometry import Anchors
 from sophron.science.host_guest.protocols.apr import Wall, Window
-from sophron.science.host_guest.sampling.openmm_system import KJ_PER_KCAL, NM_PER_A
-from sophron.science.host_guest.sampling.platform import openmm
+from sophron.science.host_guest.sampling.openmm_system import KJ_PER_KCAL, NM_PER_A, openmm
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

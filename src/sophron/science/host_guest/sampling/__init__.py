@@ -1,9 +1,6 @@
 """Sampling windows with OpenMM: equilibration, steps, replica exchange, and the samples kept."""
 
-__all__ = [
-    "equilibration", "npz", "openmm_system", "platform", "potentials", "replica_exchange_block", "samples",
-    "window_sampling",
-]  # fmt: skip
+__all__ = ["equilibration", "npz", "openmm_system", "replica_exchange_block", "samples", "window_sampling"]
 
 from typing import Any
 

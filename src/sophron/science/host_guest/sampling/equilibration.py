@@ -14,8 +14,7 @@ import numpy as np
 
 from sophron.interfaces.kind import EngineFailure
 from sophron.science.host_guest.preparation.complex_builder import Built
-from sophron.science.host_guest.sampling.openmm_system import KJ_PER_KCAL, NM_PER_A, solvated
-from sophron.science.host_guest.sampling.platform import openmm, platform
+from sophron.science.host_guest.sampling.openmm_system import KJ_PER_KCAL, NM_PER_A, openmm, platform, solvated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

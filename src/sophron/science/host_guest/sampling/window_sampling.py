@@ -16,8 +16,7 @@ from sophron.science.host_guest.sampling.equilibration import (
     degrees_of_freedom,
     temperature,
 )
-from sophron.science.host_guest.sampling.openmm_system import KJ_PER_KCAL, NM_PER_A
-from sophron.science.host_guest.sampling.platform import openmm, platform
+from sophron.science.host_guest.sampling.openmm_system import KJ_PER_KCAL, NM_PER_A, openmm, platform
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

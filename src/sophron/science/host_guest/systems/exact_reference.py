@@ -8,7 +8,7 @@ import numpy as np
 
 from sophron.science.estimators.restraints import STANDARD_VOLUME, rt
 from sophron.science.host_guest.protocols.apr import Wall
-from sophron.science.host_guest.sampling.potentials import Potential
+from sophron.science.host_guest.protocols.lj_dimer import Potential
 
 GRID = 200_001
 """Points of a table; halving them changes no answer below by 1e-6 kcal/mol (tests)."""

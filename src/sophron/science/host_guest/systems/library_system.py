@@ -13,6 +13,7 @@ from __future__ import annotations
 import csv
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,9 +25,9 @@ from sophron.records.documents import Document
 from sophron.records.errors import UserError
 from sophron.records.typed_json import from_json
 from sophron.science import local_data
-from sophron.science.host_guest.preparation import geometry
+from sophron.science.host_guest.preparation import geometry, mol2
 from sophron.science.host_guest.preparation.mol2 import Molecule
-from sophron.science.host_guest.systems import library_molecules, tasks
+from sophron.science.host_guest.systems import tasks
 from sophron.science.host_guest.systems.systems import Settings, Task
 from sophron.science.host_guest.task_metadata import NamedAnchors
 
@@ -150,7 +151,7 @@ def pin(folder: Path, guest: str) -> str:
 def _read(folder: Path, guest: str, settings: Settings) -> tuple[Molecule, Molecule, dict[str, object]]:
     """Host and guest in their pose, and the metadata but for the task's name; UserError if they do not fit."""
     own = folder / guest
-    host, one = library_molecules.read_molecules(folder / "host.mol2", *(own / name for name in MOLECULE_FILES))
+    host, one = read_molecules(folder / "host.mol2", *(own / name for name in MOLECULE_FILES))
     metadata = {
         "host_charge_e": host.integer_charge(str(folder / "host.mol2")),
         "guest_charge_e": one.integer_charge(str(own / "guest.mol2")),
@@ -229,3 +230,35 @@ def _measured(path: Path) -> dict[str, float]:
                 raise UserError(f"{path}:{rows.line_num}: {COLUMNS[1]} is no number; correct it")
             found[row[COLUMNS[0]]] = value
     return found
+
+
+ELEMENTS = ("H", "C", "N", "O", "F", "P", "S", "Cl", "Br", "I")
+"""Those of GAFF2."""
+LONGEST_NAME = 4
+"""Characters that a PDB file has for an atom's name."""
+
+
+def read_molecules(host: Path, guest: Path, pose: Path) -> tuple[Molecule, Molecule]:
+    """Return both as they lie in the pose; UserError if a file is missing, unfit or contradicts another."""
+    molecules = [mol2.read(path) for path in (host, guest)]
+    for molecule, path in zip(molecules, (host, guest), strict=True):
+        _check_molecule(molecule, path)
+    return tasks.in_pose(molecules[0], molecules[1], pose)
+
+
+def _check_molecule(molecule: Molecule, path: Path) -> None:
+    twice = [name for name, count in Counter(molecule.names).items() if count > 1]
+    if twice:
+        raise UserError(f"{path}: {twice[0]} is the name of several atoms; give each a name of its own.")
+    for atom in molecule.atoms:
+        if len(atom.name) > LONGEST_NAME:
+            raise UserError(f"{path}: the atom name {atom.name} is longer than {LONGEST_NAME} characters; shorten it.")
+        typed = atom.type.partition(".")[0]
+        if atom.element not in ELEMENTS or (typed in ELEMENTS and typed != atom.element):
+            raise UserError(
+                f"{path}: the atom {atom.name} of type {atom.type} is not named after its element, one of "
+                f"{', '.join(ELEMENTS)}; rename it."
+            )
+    if not any(atom.charge for atom in molecule.atoms):
+        raise UserError(f"{path}: all partial charges are 0; give it charges, such as those of antechamber -c bcc.")
+    molecule.integer_charge(str(path))

@@ -13,8 +13,7 @@ from typing import Protocol, Self
 from sophron.records import entry_points
 from sophron.records.errors import UserError
 from sophron.records.typed_json import from_json
-from sophron.science.host_guest.protocols.lj_dimer import WALL
-from sophron.science.host_guest.sampling.potentials import LennardJones
+from sophron.science.host_guest.protocols.lj_dimer import WALL, LennardJones
 from sophron.science.host_guest.systems import exact_reference
 
 GROUP = "sophron.host_guest_systems"

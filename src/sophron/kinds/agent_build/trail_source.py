@@ -1,14 +1,14 @@
-"""The records of a build that a campaign ran, in the form in which a trail gathers them; and its rounds so far."""
+"""The records of a build that a campaign ran, laid out as a trail gathers them; and its rounds so far."""
 
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 from sophron.agentbuild import contract, iteration
-from sophron.agentbuild.case_run import Json
 from sophron.agentbuild.iteration import Iteration
-from sophron.agentbuild.release import trail_entry
-from sophron.agentbuild.release.trail_entry import Source
+from sophron.agentbuild.release import trail
+from sophron.agentbuild.release.trail import Source
+from sophron.agentbuild.rubric import Json
 from sophron.agents.gateway import audit
 from sophron.campaign.execution import outcome_store
 from sophron.campaign.planning import agent_definitions
@@ -61,9 +61,7 @@ def lay_out(root: Path, target: Path, *, rehearsed: bool) -> Source:
     found = contract.load(contract.find(definition["contract"], root))
     handles = {part: agent_definitions.chosen(spec.data, agent) for part, agent in AGENTS.items()}
     about = {"contract": found.name, "version": found.version, "digest": definition["contract_digest"]}
-    files.write_json(
-        target / trail_entry.BUILD, about | {"handles": handles, "most_iterations": definition["iterations"]}
-    )
+    files.write_json(target / trail.BUILD, about | {"handles": handles, "most_iterations": definition["iterations"]})
     for entry in iteration.read_history(built.files["history"]):
         _iteration(root, spec, target / "iterations" / str(entry.verdict.iteration), entry)
     _copy_records(root, spec, target)
@@ -75,9 +73,9 @@ def _iteration(root: Path, spec: Spec, place: Path, entry: Iteration) -> None:
     (candidate,) = outcome_store.of_loop(root, spec, "candidate", at)
     stages.unpacked(candidate.files["agent"], place / "aud")
     change = to_json(entry.change)
-    files.write_text(place / trail_entry.DIFF, change.pop("diff"))
-    files.write_json(place / trail_entry.CHANGE, change)
-    files.write_json(place / trail_entry.VERDICT, to_json(entry.verdict))
+    files.write_text(place / trail.DIFF, change.pop("diff"))
+    files.write_json(place / trail.CHANGE, change)
+    files.write_json(place / trail.VERDICT, to_json(entry.verdict))
     for card in outcome_store.of_loop(root, spec, "card", at):
         files.write_json(place / "judge" / f"{card.wildcards['case']}.json", load_json(card.files["card"]))
     for tried in outcome_store.of_loop(root, spec, "aud", at):

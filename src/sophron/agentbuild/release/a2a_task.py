@@ -1,4 +1,4 @@
-"""The folder of one task of a served agent: what was asked, the agent at work in it, and what came out.
+"""One task of a served agent: its folder, and the process in which the agent works on it.
 
     request.json            what is asked, of which package
     inputs/<role>/<file>    what the caller sent
@@ -6,27 +6,35 @@
     answer.json             the typed answer, with the files that belong to it beside; or failure.json
     scratch/agents/serve/   where tools work
 
-Laid out as the folder of a campaign, so that agents, tools, audit and ledger are at home in it.
+Laid out as the folder of a campaign, so that agents, tools, audit and ledger are at home in it. The process is forked
+from a clean one that has imported what all of them need: a start costs no import.
 """
 
+import asyncio
+import contextlib
 import mimetypes
+import multiprocessing
+import os
 import shutil
+import signal
 from collections.abc import Mapping, Sequence
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
 from sophron.agentbuild import aud
-from sophron.agentbuild.release import message_inputs
+from sophron.agentbuild.release import message_inputs, package
 from sophron.agentbuild.release.message_inputs import Given
-from sophron.agentbuild.release.package import MODELS, Package
-from sophron.agentbuild.release.packaged_agent import ITSELF
+from sophron.agentbuild.release.package import ITSELF, MODELS, Package
 from sophron.agents.documents.answers import AgentError
 from sophron.agents.step import agent_step, step_wiring
 from sophron.campaign.planning import agent_definitions
+from sophron.interfaces.sandbox import Grant
 from sophron.records import clock, documents
 from sophron.records.errors import UserError
 from sophron.records.file_lock import FileLock
 from sophron.records.files import append_json_line, read_json_lines, write_bytes, write_json
+from sophron.sandbox import kernel_limits
 
 STEP = "serve"
 REQUEST, ANSWER, FAILURE, TRIES = "request.json", "answer.json", "failure.json", "tries.jsonl"
@@ -125,3 +133,48 @@ def _step(package: Package, folder: Path) -> agent_step.AgentStep:
         told[role] = message_inputs.value(about["kind"], files[role])
     digest = agent.digest(agent_definitions.chosen(_spec(package), agent.name))
     return agent_step.AgentStep(folder, STEP, agent, digest, told, folder / ANSWER, files)
+
+
+FILE_MB = 500
+LOG = "worker.log"
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload([__name__, "jsonschema", "yaml", "rfc8785"])
+
+
+def start(where: Path, folder: Path) -> ForkServerProcess:
+    """Begin the task in `folder` with the package in `where`, in a process group of its own."""
+    process = _FORKS.Process(target=_run, args=(where.absolute(), folder.absolute()), daemon=True)
+    process.start()
+    return process
+
+
+async def wait(process: ForkServerProcess) -> int:
+    """Return its exit code, when it has ended."""
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    loop.add_reader(process.sentinel, ended.set)
+    try:
+        await ended.wait()
+    finally:
+        loop.remove_reader(process.sentinel)
+    process.join()
+    return process.exitcode or 0
+
+
+def kill(process: ForkServerProcess) -> None:
+    """End it and all that it started."""
+    if process.is_alive() and process.pid:
+        with contextlib.suppress(ProcessLookupError):  # it has no group yet
+            os.killpg(process.pid, signal.SIGKILL)
+        process.kill()
+
+
+def _run(where: Path, folder: Path) -> None:
+    os.setsid()
+    kernel_limits.apply(kernel_limits.wanted(Grant(folder, file_mb=FILE_MB)))
+    kernel_limits.die_with_parent()  # of which it was forked, and which ends with the server
+    log = os.open(folder / LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    for stream in (1, 2):
+        os.dup2(log, stream)
+    os.chdir(folder)
+    run(package.load(where), folder)
