@@ -11,8 +11,8 @@ from sophron.interfaces.kind import EngineFailure
 from sophron.kinds.chain_conformation.kind import KIND
 from sophron.records import documents
 from sophron.records.errors import UserError
+from sophron.science.chain_conformation.build import Model
 from sophron.science.chain_conformation.execution_backends import WAYS
-from sophron.science.chain_conformation.model import Model
 
 STAGES = ("build", "equilibrate", "sample", "compare")
 FENE = {"pair": "wca", "special_bonds": "fene", "bonds": {"style": "fene", "k": 30.0, "r0": 1.5}}

@@ -7,7 +7,7 @@ import pytest
 
 from sophron.records.errors import UserError
 from sophron.science.chain_conformation.gyration import squared_radii
-from sophron.science.viscosity import models
+from sophron.science.viscosity import build
 
 from .conftest import LOCAL, PARSL, SLURM
 
@@ -36,7 +36,7 @@ def test_what_lammps_measures_is_the_radius_of_the_configuration(repelling, tmp_
     context = repelling.context(tmp_path, "sample_local")
     repelling.run(tmp_path, "sample_local")
     first = float((context.workdir / "radius.0.dat").read_text().splitlines()[2].split()[1])
-    system = models.read_positions(repelling.results["equilibrate"].files["system"], 10)
+    system = build.read_positions(repelling.results["equilibrate"].files["system"], 10)
     assert first == pytest.approx(squared_radii(system.chains).mean(), rel=1e-12)
     assert repelling.results["equilibrate"].result["longest_bond"] < 1.3
 

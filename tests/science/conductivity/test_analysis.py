@@ -9,8 +9,8 @@ from sophron.interfaces.kind import EngineFailure, StepContext, UpstreamStep
 from sophron.records import documents
 from sophron.science.conductivity import extrapolate as extrapolate_stage
 from sophron.science.conductivity import green_kubo
+from sophron.science.conductivity.build import UNITS
 from sophron.science.conductivity.temperature_profile import Profile, conductivity, gradients, read_profile
-from sophron.science.conductivity.units import UNITS
 
 EV, ANGSTROM, PICOSECOND = 1.602176634e-19, 1e-10, 1e-12
 

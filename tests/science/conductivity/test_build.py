@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sophron.interfaces.kind import EngineFailure
-from sophron.science.conductivity.crystal import crystal
+from sophron.science.conductivity.build import crystal
 
 
 def neighbours(atoms, reach):

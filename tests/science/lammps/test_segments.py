@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sophron.interfaces.kind import EngineFailure
-from sophron.science.lammps import dcd, segments
+from sophron.science.lammps import segments
 
 MAGIC = segments.RESTART_END
 
@@ -100,7 +100,7 @@ def test_without_a_trajectory_there_are_no_frames(tmp_path):
 def test_a_trajectory_without_its_whole_head_has_no_frames(tmp_path, size):
     write_frames(tmp_path / "a.dcd", [0, 50])
     (tmp_path / "a.dcd").write_bytes((tmp_path / "a.dcd").read_bytes()[:size])
-    assert dcd.read_frames(tmp_path / "a.dcd")[0].size == 0
+    assert segments.read_frames(tmp_path / "a.dcd")[0].size == 0
 
 
 @pytest.mark.parametrize(

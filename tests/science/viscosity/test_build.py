@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from sophron.interfaces.kind import EngineFailure
-from sophron.science.viscosity import models
+from sophron.science.viscosity import build
 
 
 @pytest.mark.parametrize("atoms", [108, 256, 300, 500])
 def test_a_lattice_has_all_its_atoms_and_no_overlap(atoms):
     length = (atoms / 0.8442) ** (1 / 3)
-    system = models.lattice(atoms, length, np.random.default_rng(1))
+    system = build.lattice(atoms, length, np.random.default_rng(1))
     assert system.positions.shape == (atoms, 3)
     between = system.positions[:, None] - system.positions
     distances = np.linalg.norm(between - length * np.round(between / length), axis=-1) + 9 * np.eye(atoms)
@@ -18,7 +18,7 @@ def test_a_lattice_has_all_its_atoms_and_no_overlap(atoms):
 
 
 def test_a_whole_lattice_is_face_centred():
-    system = models.lattice(108, 3.0, np.random.default_rng(1))
+    system = build.lattice(108, 3.0, np.random.default_rng(1))
     between = system.positions[:, None] - system.positions
     distances = np.linalg.norm(between - 3.0 * np.round(between / 3.0), axis=-1)
     assert ((distances > 0) & (distances < 0.5**0.5 + 1e-9)).sum(axis=1).tolist() == [12] * 108
@@ -26,24 +26,24 @@ def test_a_whole_lattice_is_face_centred():
 
 @pytest.mark.parametrize("chain_length", [10, 20, 50])
 def test_walks_have_the_bonds_and_distances_of_the_melt(chain_length):
-    system = models.walks(2000, chain_length, 20.0, np.random.default_rng(2))
+    system = build.walks(2000, chain_length, 20.0, np.random.default_rng(2))
     bonds = np.linalg.norm(np.diff(system.chains, axis=1), axis=-1)
     assert bonds == pytest.approx(0.97)
     second = np.linalg.norm(system.chains[:, 2:] - system.chains[:, :-2], axis=-1)
     assert second.min() > 1.02 - 1e-9
-    ratios = models.internal_distances(system) / models.melt_internal_distances(chain_length)
+    ratios = build.internal_distances(system) / build.melt_internal_distances(chain_length)
     assert ratios == pytest.approx(1.0, abs=0.07)
 
 
 def test_melt_distances_agree_with_published_ones():
     # Kremer and Grest 1990, table II: <R^2> of N = 50, 100, 200.
     for chain_length, squared in ((50, 81.2), (100, 164.2), (200, 331.6)):
-        assert models.melt_internal_distances(chain_length)[-1] == pytest.approx(squared, rel=0.05)
+        assert build.melt_internal_distances(chain_length)[-1] == pytest.approx(squared, rel=0.05)
 
 
 def test_freely_rotating_distances_are_those_of_a_rigid_pair():
-    cosine = (1 + models.COS_MIN) / 2
-    assert models.melt_internal_distances(3) == pytest.approx([0.97**2, 2 * 0.97**2 * (1 + cosine)])
+    cosine = (1 + build.COS_MIN) / 2
+    assert build.melt_internal_distances(3) == pytest.approx([0.97**2, 2 * 0.97**2 * (1 + cosine)])
 
 
 def test_a_melt_is_what_was_asked_for(melt, tmp_path):
@@ -66,8 +66,8 @@ def test_the_same_seed_gives_the_same_bytes(melt, tmp_path):
 
 
 def test_positions_survive_the_data_file(tmp_path):
-    system = models.walks(3, 4, 5.0, np.random.default_rng(3))
-    models.write_data(tmp_path / "system.data", system)
+    system = build.walks(3, 4, 5.0, np.random.default_rng(3))
+    build.write_data(tmp_path / "system.data", system)
     text = (tmp_path / "system.data").read_text()
     assert "12 atoms" in text
     assert "9 bonds" in text

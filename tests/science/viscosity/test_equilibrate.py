@@ -85,10 +85,10 @@ FRAGMENTS = {"fragments": ["compute msd all msd", "fix msd all ave/time 10 1 10 
 
 def test_fragments_run_in_the_sandbox(liquid, tmp_path, monkeypatch):
     inside = []
-    from sophron.science.lammps import sandboxed
+    from sophron.science.lammps import run
 
-    original = sandboxed.run
-    monkeypatch.setattr(sandboxed, "run", lambda *args: inside.append(args) or original(*args))
+    original = run.run_in_sandbox
+    monkeypatch.setattr(run, "run_in_sandbox", lambda *args: inside.append(args) or original(*args))
     result = liquid.run(tmp_path, "equilibrate", FRAGMENTS)
     assert len(inside) == 1  # the settling run has no free text
     assert (tmp_path / "work" / "msd.dat").read_text().count("\n") > 200
@@ -97,13 +97,13 @@ def test_fragments_run_in_the_sandbox(liquid, tmp_path, monkeypatch):
 
 
 def test_fragments_run_outside_only_where_that_was_asked_for(liquid, tmp_path, monkeypatch):
-    monkeypatch.setattr("sophron.science.lammps.sandboxed.run", lambda *args: pytest.fail("in the sandbox"))
+    monkeypatch.setattr("sophron.science.lammps.run.run_in_sandbox", lambda *args: pytest.fail("in the sandbox"))
     liquid.run(tmp_path, "equilibrate", FRAGMENTS, unsandboxed_fragments=True)
     assert (tmp_path / "work" / "msd.dat").is_file()
 
 
 def test_fragments_do_not_run_without_a_sandbox(liquid, tmp_path, monkeypatch):
-    monkeypatch.setattr("sophron.science.lammps.sandboxed.entry_points", lambda group: ())
+    monkeypatch.setattr("sophron.science.lammps.run.entry_points", lambda group: ())
     with pytest.raises(EngineFailure, match="in a sandbox or not at all"):
         liquid.run(tmp_path, "equilibrate", FRAGMENTS)
     assert not (tmp_path / "work" / "msd.dat").exists()

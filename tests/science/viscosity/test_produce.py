@@ -192,7 +192,7 @@ def test_two_ranks_give_every_sample(melt, tmp_path):
 
 
 def test_a_run_that_stops_for_time_is_curable_and_goes_on(liquid, tmp_path, monkeypatch):
-    monkeypatch.setattr("sophron.science.lammps.resumable_run.stop_after_s", lambda ctx: 1)
+    monkeypatch.setattr("sophron.science.lammps.stage_run.stop_after_s", lambda ctx: 1)
     changes = {**LONG, "steps": 40_000, "restart_every": 40_000}
     with pytest.raises(EngineFailure, match="wall time") as failure:
         liquid.run(tmp_path, "produce", changes)

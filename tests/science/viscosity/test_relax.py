@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sophron.science.viscosity import models
+from sophron.science.viscosity import build
 
 
 def order(system):
@@ -14,16 +14,16 @@ def order(system):
 
 def test_a_lattice_melts(liquid):
     built, relaxed = (
-        models.read_positions(liquid.results["relax"].files["system"].parents[2] / stage / "work" / name, 1)
+        build.read_positions(liquid.results["relax"].files["system"].parents[2] / stage / "work" / name, 1)
         for stage, name in (("relax", "system.data"), ("equilibrate", "system.data"))
     )
-    assert order(models.lattice(108, 3.0, np.random.default_rng(0))) == pytest.approx(1.0)
+    assert order(build.lattice(108, 3.0, np.random.default_rng(0))) == pytest.approx(1.0)
     assert order(built) < 0.2
     assert order(relaxed) < 0.2
 
 
 def test_chains_no_longer_overlap(melt):
-    system = models.read_positions(melt.results["relax"].files["system"], 10)
+    system = build.read_positions(melt.results["relax"].files["system"], 10)
     between = system.positions[:, None] - system.positions
     distances = np.linalg.norm(between - system.length * np.round(between / system.length), axis=-1) + 9 * np.eye(200)
     assert distances.min() > 0.75

@@ -1,6 +1,3 @@
 """Conformation of bead-spring chains: the radius of gyration, sampled in several ways that must agree."""
 
-__all__ = [
-    "build", "compare", "equilibrate", "execution_backends", "gyration", "lammps_start", "model", "run_set_checks",
-    "sample", "walltime",
-]  # fmt: skip
+__all__ = ["build", "compare", "equilibrate", "execution_backends", "gyration", "sample"]

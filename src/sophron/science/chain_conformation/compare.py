@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from datetime import datetime
+from itertools import pairwise
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from sophron.interfaces.kind import StepContext, StepResult
-from sophron.records.typed_json import to_json
-from sophron.science.chain_conformation import run_set_checks, walltime
-from sophron.science.chain_conformation.gyration import Radius, measured, radius
-from sophron.science.chain_conformation.run_set_checks import RunSet
+from sophron.interfaces.kind import EngineFailure, StepContext, StepResult, UpstreamStep
+from sophron.records import documents
+from sophron.records.digests import step_name
+from sophron.records.typed_json import from_json, to_json
+from sophron.science.chain_conformation.execution_backends import WAYS, Ran, Way
+from sophron.science.chain_conformation.gyration import Radius, radius
 from sophron.science.estimators.statistical_power import detectable_shift, power
-from sophron.science.estimators.statistics import Homogeneity, homogeneity, weighted_mean
+from sophron.science.estimators.statistics import Homogeneity, homogeneity, series_mean, t_interval, weighted_mean
 from sophron.science.figures import BLUE, GREEN, VERMILION, saved_figure
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    Series = NDArray[np.float64]
 
 NORMAL = 1.959964
 """Half-width of a 95 % interval in standard errors."""
@@ -72,8 +80,8 @@ def run(ctx: StepContext) -> StepResult:
     nobody measured. Where the test rejects, no pooled value is given. EngineFailure if the evidence contradicts.
     """
     sets = [RunSet.of(stage, steps) for stage, steps in ctx.upstream.items()]
-    run_set_checks.check(sets)
-    found = [radius([measured(one.squared) for one in each.runs]) for each in sets]
+    check_run_sets(sets)
+    found = [radius([series_mean(one.squared) for one in each.runs]) for each in sets]
     twin = twins(sets)
     distinct = [one for one, other in zip(found, twin, strict=True) if other is None]
     result, test = decide(distinct, ctx.definition["significance"], ctx.definition["shift"])
@@ -86,7 +94,7 @@ def run(ctx: StepContext) -> StepResult:
     about = {
         "distinct_sets": len(distinct),
         "replicas": len(sets[0].runs),
-        "took_turns": walltime.took_turns(sets),
+        "took_turns": took_turns(sets),
         "sets": to_json(rows),
     }
     return StepResult(asdict(result) | about, {"sets_plot": path}, {"numpy": np.__version__})
@@ -132,7 +140,7 @@ def decide(values: Sequence[Radius], significance: float, shift: float) -> tuple
 
 def _row(each: RunSet, value: Radius, first: RunSet, twin: str | None) -> SetRow:
     places = [run.ran.placement for run in each.runs]
-    wall, engine = walltime.ratio(each, first), walltime.ratio(each, first, "engine_s")
+    wall, engine = ratio(each, first), ratio(each, first, "engine_s")
     return SetRow(
         stage=each.way.stage,
         radius_of_gyration=value.value,
@@ -175,3 +183,109 @@ def _draw(path: Path, rows: Sequence[SetRow], result: Agreement, test: Homogenei
         axes.set_ylabel("radius of gyration (\N{GREEK SMALL LETTER SIGMA})")
         axes.set_title(f"χ² {test.chi2:.2f} on {test.degrees_of_freedom}, p = {test.p_value:.3f}")
         axes.legend(loc="best")
+
+
+SHARED = ("seed", "start_sha256", "temperature_target", "samples")
+"""What runs of the same replica have in common, whatever the way."""
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """Of the result of a run (`chain_conformation/sample.schema.yaml`), what sets are compared by."""
+
+    seed: int
+    start_sha256: str
+    temperature_target: float
+    samples: int
+    effective_samples: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """One finished run: its step, its typed result, its `ran.json`, its series of squared radii."""
+
+    name: str
+    result: Sampled
+    ran: Ran
+    squared: Series
+
+
+@dataclass(frozen=True)
+class RunSet:
+    """All runs of one way, in order of replicas."""
+
+    way: Way
+    runs: Sequence[Run]
+
+    @classmethod
+    def of(cls, stage: str, steps: Sequence[UpstreamStep]) -> Self:
+        """From the finished steps of a stage."""
+        runs = []
+        for step in steps:
+            with np.load(step.files["series"]) as arrays:
+                squared = arrays["squared_radius"]
+            ran = from_json(Ran, documents.load_json(step.files["ran"]))
+            runs.append(Run(step_name(stage, step.wildcards), from_json(Sampled, step.result), ran, squared))
+        return cls(WAYS[stage], runs)
+
+    def same_series(self, other: RunSet) -> bool:
+        """Return whether all series are equal to the last bit: one sample, then, and not two."""
+        return all(np.array_equal(a.squared, b.squared) for a, b in zip(self.runs, other.runs, strict=True))
+
+
+def check_run_sets(sets: Sequence[RunSet]) -> None:
+    """Raise EngineFailure if a run was not executed as its stage claims, or if runs had another start or seed."""
+    for one in sets:
+        for run in one.runs:
+            _check_record(one.way, run)
+    for runs in zip(*(one.runs for one in sets), strict=True):
+        for name in SHARED:
+            values = [getattr(run.result, name) for run in runs]
+            odd = next((number for number, value in enumerate(values) if value != values[0]), None)
+            if odd:
+                raise EngineFailure(
+                    f"{runs[odd].name} and {runs[0].name} differ in {name} ({values[odd]}, {values[0]}); "
+                    "only runs from one start with one seed are compared"
+                )
+
+
+def _check_record(way: Way, run: Run) -> None:
+    contradiction = way.unlike(run.ran)
+    if run.ran.step != run.name:
+        contradiction = f"its record is that of {run.ran.step}"
+    if contradiction:
+        raise EngineFailure(
+            f"{run.name} claims to run {way.claim}, but {contradiction}; remove its folders below results and scratch "
+            f"and run it again: {way.command}"
+        )
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Geometric mean over replicas of paired wall times, and the standard error of it; None for one replica."""
+
+    value: float
+    error: float | None
+
+
+def ratio(one: RunSet, other: RunSet, key: str = "wall_s") -> Ratio:
+    """Time of `one` over that of `other`, run by run of the same replica: what the machine does slowly cancels."""
+    logs = [math.log(getattr(a.ran, key) / getattr(b.ran, key)) for a, b in zip(one.runs, other.runs, strict=True)]
+    value = math.exp(sum(logs) / len(logs))
+    return Ratio(value, value * t_interval(logs).standard_error if len(logs) > 1 else None)
+
+
+def took_turns(sets: Sequence[RunSet]) -> bool:
+    """Return whether the runs came one after another, each round of them with one run of every set.
+
+    Times that were not taken so measure the machine's other load as much as the way; clocks are those of the hosts.
+    """
+    runs = sorted(
+        (datetime.fromisoformat(run.ran.started), datetime.fromisoformat(run.ran.ended), one.way.stage)
+        for one in sets
+        for run in one.runs
+    )
+    apart = all(before[1] <= after[0] for before, after in pairwise(runs))
+    stages = [stage for _, _, stage in runs]
+    rounds = [stages[i : i + len(sets)] for i in range(0, len(stages), len(sets))]
+    return apart and all(len(set(one)) == len(sets) for one in rounds)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from sophron.interfaces.kind import StepContext, StepResult
 from sophron.records.typed_json import to_json
+from sophron.science.chain_conformation.build import begin
 from sophron.science.chain_conformation.gyration import squared_radii
-from sophron.science.chain_conformation.lammps_start import begin
 from sophron.science.lammps import logfile
 from sophron.science.lammps.executable import find
-from sophron.science.lammps.resumable_run import lammps_input
-from sophron.science.lammps.run import run_lammps
-from sophron.science.lammps.start import template
-from sophron.science.viscosity import models
+from sophron.science.lammps.stage_run import run_once, template
+from sophron.science.viscosity.build import longest_bond, read_positions
 
 
 def run(ctx: StepContext) -> StepResult:
@@ -22,12 +20,10 @@ def run(ctx: StepContext) -> StepResult:
     start, definition = begin(ctx, "build"), ctx.definition
     names = ("temperature", "timestep", "damping", "push_off_steps", "steps")
     values = {**start.values, **{name: definition[name] for name in names}, "seed": ctx.seed}
-    text = lammps_input(ctx, template("chain_conformation", "equilibrate"), values, definition["steps"])
-    log = run_lammps(find(), "equilibrate", text, ctx).read_text()
-    last = logfile.tables(log)[-1]
-    end = dict(zip(last.columns, last.rows[-1], strict=True))
+    log = run_once(ctx, find(), template("chain_conformation", "equilibrate"), values, definition["steps"])
+    end = logfile.last_row(log)
     path = ctx.workdir / "system.data"
-    system = models.read_positions(path, start.system.chain_length)
+    system = read_positions(path, start.system.chain_length)
     result = {
         **to_json(start.system),
         "temperature_target": definition["temperature"],
@@ -36,7 +32,7 @@ def run(ctx: StepContext) -> StepResult:
         "sampling_seed": ctx.seed,
         "energy_per_bead": end["PotEng"],
         "temperature": end["Temp"],
-        "longest_bond": models.longest_bond(system),
+        "longest_bond": longest_bond(system),
         "squared_radius": float(squared_radii(system.chains).mean()),
     }
     return StepResult(result, {"system": path}, {"lammps": logfile.version(log)})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sophron.science.estimators.statistics import SeriesMean, series_mean
+from sophron.science.estimators.statistics import SeriesMean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,8 +38,3 @@ def radius(replicas: Sequence[SeriesMean]) -> Radius:
     square = sum(one.mean for one in replicas) / len(replicas)
     error = math.hypot(*(one.error for one in replicas)) / len(replicas)
     return Radius(math.sqrt(square), error / (2 * math.sqrt(square)))
-
-
-def measured(series: NDArray[np.float64]) -> SeriesMean:
-    """Return the mean of a series of squared radii, (samples,), with an error that counts its autocorrelation."""
-    return series_mean(series)

@@ -14,15 +14,12 @@ from sophron.records.digests import file_digest, step_name
 from sophron.records.errors import UserError
 from sophron.records.files import write_json
 from sophron.records.typed_json import from_json
+from sophron.science.chain_conformation.build import Model, Start, begin
 from sophron.science.chain_conformation.execution_backends import WAYS, Place, Ran, Way
-from sophron.science.chain_conformation.lammps_start import Start, begin
-from sophron.science.chain_conformation.model import Model
-from sophron.science.lammps import logfile, segments
+from sophron.science.lammps import logfile
 from sophron.science.lammps.executable import find
 from sophron.science.lammps.render import FileName
-from sophron.science.lammps.resumable_run import check_multiples, check_reached, lammps_input
-from sophron.science.lammps.run import run_lammps
-from sophron.science.lammps.start import START, template
+from sophron.science.lammps.stage_run import START, all_samples, check_multiples, run_once, template
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,12 +47,9 @@ def run(ctx: StepContext) -> StepResult:
     check_multiples(ctx, "sample_every", "discard_steps", "steps")
     start, begun, begun_at = begin(ctx, "equilibrate"), time.monotonic(), clock.isoformat()
     lammps, last = find(), ctx.definition["discard_steps"] + ctx.definition["steps"]
-    text = lammps_input(ctx, template("chain_conformation", "sample"), _values(ctx, start, last), last)
-    log = run_lammps(lammps, "sample", text, ctx).read_text()
+    log = run_once(ctx, lammps, template("chain_conformation", "sample"), _values(ctx, start, last), last)
     timing = {"started": begun_at, "ended": clock.isoformat(), "wall_s": time.monotonic() - begun}
-    taken = segments.samples(ctx.workdir, "radius", COLUMNS)
-    check_reached(taken.steps, last)
-    segments.check_complete(taken.steps, "radius", last, ctx.definition["sample_every"])
+    taken = all_samples(ctx, "radius", COLUMNS, last, ctx.definition["sample_every"])
     ran = _ran(ctx, step, record["placement"], log) | timing
     contradiction = way.unlike(from_json(Ran, ran))
     if contradiction:
@@ -108,9 +102,10 @@ def _ran(ctx: StepContext, step: str, placement: Mapping[str, str | None], log: 
 
 
 def _result(ctx: StepContext, start: Start, squared: Series, temperature: Series) -> dict[str, object]:
-    from sophron.science.chain_conformation.gyration import measured, radius
+    from sophron.science.chain_conformation.gyration import radius
+    from sophron.science.estimators.statistics import series_mean
 
-    mean, before = measured(squared), start.step.result
+    mean, before = series_mean(squared), start.step.result
     interval = ctx.definition["sample_every"] * before["timestep"]
     found = radius([mean])
     relaxation = mean.inefficiency / 2 * interval

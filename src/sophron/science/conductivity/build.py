@@ -1,14 +1,24 @@
-"""Stage build: a perfect crystal, and the potential by name and digest."""
+"""Stage build: a perfect crystal, the potential by name and digest, units; where later stages begin from a system."""
 
 from __future__ import annotations
 
-from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sophron.interfaces.kind import EngineFailure, EnvironmentFailure, StepContext, StepResult
 from sophron.records.digests import file_digest
+from sophron.records.files import write_text
 from sophron.records.typed_json import to_json
-from sophron.science.conductivity.crystal import SUBLATTICES, crystal, write_data
-from sophron.science.conductivity.lammps_start import Interactions, SystemData
-from sophron.science.lammps import potentials
-from sophron.science.lammps.executable import find
+from sophron.science.lammps import stage_run
+from sophron.science.lammps.executable import Lammps, find, potential
+from sophron.science.lammps.render import FileName, Word
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 def run(ctx: StepContext) -> StepResult:
@@ -53,6 +63,140 @@ def _model(ctx: StepContext) -> Interactions:
         pair_style=definition["pair_style"],
         elements=tuple(one["element"] for one in definition["species"]),
         potential=file,
-        potential_sha256=file_digest(potentials.path(find(), file)) if file else None,
+        potential_sha256=file_digest(potential(find(), file)) if file else None,
         cutoff=definition.get("cutoff"),
     )
+
+
+@dataclass(frozen=True)
+class Units:
+    """A unit system of LAMMPS.
+
+    boltzmann: Boltzmann's constant in energy a degree; to_conductivity: unit of the conductivity that energy, length,
+    time and temperature make, in `conductivity`; skin: reach of neighbour lists beyond the cut-off, in `length`.
+    """
+
+    boltzmann: float
+    to_conductivity: float
+    conductivity: str
+    length: str
+    time: str
+    skin: float
+
+
+SIGMA = "\N{GREEK SMALL LETTER SIGMA}"
+
+UNITS = {
+    # eV/K and 1 eV/(K ps A) in W/(m K), from the exact elementary charge and Boltzmann constant of the SI (2019)
+    "metal": Units(8.617333262e-5, 1602.176634, "W/(m K)", "Å", "ps", 1.0),
+    "lj": Units(1.0, 1.0, f"k_B {SIGMA}⁻¹ τ⁻¹", SIGMA, "τ", 0.3),
+}
+
+
+FACE_CENTRED = ((0.0, 0.0, 0.0), (0.5, 0.5, 0.0), (0.5, 0.0, 0.5), (0.0, 0.5, 0.5))
+
+SUBLATTICES = {"fcc": (0.125,), "zincblende": (0.125, 0.375)}
+"""Shift of each face-centred sublattice along the cell's diagonal, one for a species. The first is not 0, so that
+every plane of atoms across z lies inside a slab of whole cells, and none on a border between two."""
+
+
+@dataclass(frozen=True)
+class Crystal:
+    """Atoms in an orthogonal box [0, box). species: (atoms,), from 0; positions: (atoms, 3), in the unit of length."""
+
+    species: NDArray[np.int64]
+    positions: NDArray[np.float64]
+    box: tuple[float, float, float]
+
+
+def crystal(style: str, constant: float, cells: Sequence[int]) -> Crystal:
+    """Return `cells` unit cells along x, y and z of the lattice `style` (a key of `SUBLATTICES`), edge `constant`."""
+    import numpy as np
+
+    corners = np.stack(np.meshgrid(*(np.arange(count) for count in cells), indexing="ij"), axis=-1).reshape(-1, 1, 1, 3)
+    basis = np.array([[np.add(site, shift) for site in FACE_CENTRED] for shift in SUBLATTICES[style]])
+    positions = ((corners + basis) * constant).reshape(-1, 3)
+    species = np.broadcast_to(np.arange(len(basis))[:, None], (corners.shape[0], *basis.shape[:2])).reshape(-1)
+    x, y, z = (float(count * constant) for count in cells)
+    return Crystal(species, positions, (x, y, z))
+
+
+def write_data(path: Path, atoms: Crystal, masses: Sequence[float]) -> None:
+    """Write a LAMMPS data file, atom style `atomic`; 17 digits, so that nothing is lost."""
+    lines = ["unit cells of a crystal", "", f"{len(atoms.positions)} atoms", f"{len(masses)} atom types", ""]
+    lines += [f"0.0 {edge!r} {axis}lo {axis}hi" for axis, edge in zip("xyz", atoms.box, strict=True)]
+    lines += ["", "Masses", "", *(f"{kind + 1} {mass!r}" for kind, mass in enumerate(masses))]
+    lines += ["", "Atoms # atomic", ""]
+    for number, (kind, (x, y, z)) in enumerate(zip(atoms.species.tolist(), atoms.positions.tolist(), strict=True), 1):
+        lines.append(f"{number} {kind + 1} {x!r} {y!r} {z!r}")
+    write_text(path, "\n".join(lines) + "\n")
+
+
+SERIES_FILE = "{name}.0.dat"
+"""Name of a series that is written in one piece, as `lammps.segments` reads it."""
+
+
+@dataclass(frozen=True)
+class Interactions:
+    """What later stages need to know of the interactions. potential: name of its file, pinned by its digest."""
+
+    units: str
+    pair_style: str
+    elements: tuple[str, ...]
+    potential: str | None
+    potential_sha256: str | None
+    cutoff: float | None
+
+
+@dataclass(frozen=True)
+class SystemData:
+    """What a result repeats of the system that its step was given. cells: unit cells along x, y, z; box: edges."""
+
+    atoms: int
+    cells: tuple[int, int, int]
+    box: tuple[float, float, float]
+    volume: float
+    density: float
+    model: Interactions
+
+    @property
+    def units(self) -> Units:
+        """The unit system."""
+        return UNITS[self.model.units]
+
+
+Start = stage_run.Start[SystemData]
+
+
+def begin(ctx: StepContext, stage: str, lammps: Lammps) -> Start:
+    """Start from the upstream `stage`; its system lies in the work folder as `start.data`, the potential beside it.
+
+    EnvironmentFailure if the potential file is not the one that build found.
+    """
+    step, system = stage_run.begin(ctx, stage, SystemData)
+    model = system.model
+    if model.potential is not None:
+        found = potential(lammps, model.potential)
+        if file_digest(found) != model.potential_sha256:
+            raise EnvironmentFailure(
+                f"{found} is not the potential that build found; use one LAMMPS for the whole campaign"
+            )
+        shutil.copyfile(found, ctx.workdir / model.potential)
+    values = {
+        "units": Word(model.units),
+        "pair_style": Word(model.pair_style),
+        "elements": [Word(element) for element in model.elements],
+        "potential": FileName(model.potential) if model.potential else None,
+        "cutoff": model.cutoff,
+        "skin": system.units.skin,
+        "boltzmann": system.units.boltzmann,
+        "data": FileName(stage_run.START),
+        "copies": 1,
+        "restart": None,
+    }
+    return Start(step, system, values)
+
+
+def series_file(name: str) -> FileName:
+    """Return the name of a series that is written in one piece."""
+    return FileName(SERIES_FILE.format(name=name))

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from sophron.interfaces.kind import StepContext, StepResult
 from sophron.records.typed_json import to_json
-from sophron.science.conductivity.lammps_start import begin, series_file
-from sophron.science.lammps import logfile, segments
+from sophron.science.conductivity.build import begin, series_file
+from sophron.science.lammps import logfile
 from sophron.science.lammps.executable import find
-from sophron.science.lammps.resumable_run import check_multiples, check_reached, lammps_input
-from sophron.science.lammps.run import run_lammps
-from sophron.science.lammps.start import template
+from sophron.science.lammps.stage_run import all_samples, check_multiples, run_once, template
 
 COLUMNS = 3
 """Columns of the series: temperature, potential energy, pressure."""
@@ -36,11 +34,8 @@ def run(ctx: StepContext) -> StepResult:
         "energy_file": series_file("energy"),
     }
     last = definition["discard_steps"] + definition["steps"]
-    text = lammps_input(ctx, template("conductivity", "equilibrate"), values, last)
-    log = run_lammps(lammps, "equilibrate", text, ctx).read_text()
-    taken = segments.samples(ctx.workdir, "energy", COLUMNS)
-    check_reached(taken.steps, last)
-    segments.check_complete(taken.steps, "energy", last, definition["sample_every"])
+    log = run_once(ctx, lammps, template("conductivity", "equilibrate"), values, last)
+    taken = all_samples(ctx, "energy", COLUMNS, last, definition["sample_every"])
     kinetic, potential, pressure = taken.values[taken.steps > definition["discard_steps"]].T
     kinetic_energy = start.system.units.boltzmann * kinetic * (3 * start.system.atoms - 3) / 2
     temperature, total = series_mean(kinetic), series_mean((potential + kinetic_energy) / start.system.atoms)

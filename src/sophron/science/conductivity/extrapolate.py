@@ -11,7 +11,7 @@ import numpy as np
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
 from sophron.records.typed_json import to_json
-from sophron.science.conductivity.units import UNITS, Units
+from sophron.science.conductivity.build import UNITS, Units
 from sophron.science.estimators.finite_size import Extrapolation, extrapolate
 from sophron.science.estimators.statistics import t_interval
 from sophron.science.figures import BLUE, VERMILION, saved_figure

@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
-from sophron.science.conductivity.units import UNITS, Units
+from sophron.science.conductivity.build import UNITS, Units
 from sophron.science.estimators.autocorrelation import autocorrelation
 from sophron.science.estimators.green_kubo import Estimate, estimate
 from sophron.science.estimators.heat_current import conductivity_integral

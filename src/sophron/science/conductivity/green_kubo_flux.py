@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from sophron.interfaces.kind import StepContext, StepResult
 from sophron.records.typed_json import to_json
-from sophron.science.conductivity.lammps_start import Start, begin
-from sophron.science.lammps import logfile, segments
+from sophron.science.conductivity.build import Start, begin
+from sophron.science.lammps import logfile
 from sophron.science.lammps.executable import find
 from sophron.science.lammps.render import Word
-from sophron.science.lammps.resumable_run import check_multiples, check_reached, run_to_end
-from sophron.science.lammps.start import template
+from sophron.science.lammps.stage_run import all_samples, check_multiples, run_to_end, template
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,9 +38,7 @@ def run(ctx: StepContext) -> StepResult:
         "stress_compute": Word(definition["heat_flux"]["compute"]),
     }
     log = run_to_end(ctx, lammps, template("conductivity", "green_kubo_flux"), values, series=["flux"], steps=steps)
-    taken = segments.samples(ctx.workdir, "flux", COLUMNS)
-    check_reached(taken.steps, steps)
-    segments.check_complete(taken.steps, "flux", steps, definition["sample_every"])
+    taken = all_samples(ctx, "flux", COLUMNS, steps, definition["sample_every"])
     result = {
         **to_json(start.system),
         "compute": definition["heat_flux"]["compute"],

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
 from sophron.records.typed_json import to_json
-from sophron.science.conductivity.lammps_start import Start, begin, series_file
+from sophron.science.conductivity.build import Start, begin, series_file
 from sophron.science.conductivity.temperature_profile import Profile, conductivity, read_profile
 from sophron.science.lammps import logfile, segments
 from sophron.science.lammps.executable import find
-from sophron.science.lammps.resumable_run import check_multiples, check_reached, lammps_input
-from sophron.science.lammps.run import run_lammps
-from sophron.science.lammps.start import template
+from sophron.science.lammps.stage_run import all_samples, check_multiples, run_once, template
 
 if TYPE_CHECKING:
     import numpy as np
@@ -67,11 +65,8 @@ def run(ctx: StepContext) -> StepResult:
     check_multiples(ctx, "swap_every", "block_steps")
     start = begin(ctx, "equilibrate", lammps)
     box, last = Box.of(ctx, start), definition["discard_steps"] + definition["steps"]
-    text = lammps_input(ctx, template("conductivity", "mueller_plathe"), _values(ctx, start, box, last), last)
-    log = run_lammps(lammps, "mueller_plathe", text, ctx).read_text()
-    swapped = segments.samples(ctx.workdir, "swapped", COLUMNS)
-    check_reached(swapped.steps, last)
-    segments.check_complete(swapped.steps, "swapped", last, definition["block_steps"])
+    log = run_once(ctx, lammps, template("conductivity", "mueller_plathe"), _values(ctx, start, box, last), last)
+    swapped = all_samples(ctx, "swapped", COLUMNS, last, definition["block_steps"])
     blocks = read_profile(ctx.workdir / str(series_file("profile").text), box.slabs)
     path = ctx.workdir / "profile.npz"
     _write(path, blocks, swapped)

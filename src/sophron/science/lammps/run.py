@@ -1,21 +1,32 @@
-"""Run LAMMPS on an input in a work folder, and say in one sentence why it failed when it did."""
+"""Run LAMMPS on an input in a work folder, and say in one sentence why it failed when it did.
+
+An input that holds free text runs in the sandbox, which shows it the program and its work folder only.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import os
+import re
 import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from importlib.metadata import entry_points
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sophron.interfaces.kind import EngineFailure, EnvironmentFailure, StepContext, engine_s
-from sophron.interfaces.sandbox import Grant
+from sophron.interfaces.sandbox import Ended, Grant
 from sophron.records.files import write_text
+from sophron.sandbox.choose import DEFAULT
 from sophron.science.lammps import input_checker, logfile
 from sophron.science.lammps.engine import LAMMPS
 from sophron.science.lammps.executable import Lammps
+
+if TYPE_CHECKING:
+    from sophron.interfaces.sandbox import SandboxBackend
 
 PR_SET_PDEATHSIG = 1
 
@@ -123,8 +134,6 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
 
 def _sandboxed(lammps: Lammps, name: str, ctx: StepContext, output: Path, log: Path) -> int:
     """Exit code of LAMMPS in the sandbox. Its log lies in the work folder, the only one it may write to."""
-    from sophron.science.lammps import sandboxed
-
     if ctx.cores.ranks > 1:
         raise EnvironmentFailure(
             "an input with fragments runs in the sandbox on one rank; set ranks to 1 and use threads"
@@ -139,7 +148,7 @@ def _sandboxed(lammps: Lammps, name: str, ctx: StepContext, output: Path, log: P
     )
     log.symlink_to(inner)  # so that whoever looks for the live log finds it
     try:
-        return sandboxed.run(lammps, _arguments(lammps, name, inner, ctx), grant, output)
+        return run_in_sandbox(lammps, _arguments(lammps, name, inner, ctx), grant, output)
     finally:
         log.unlink()
         if inner.exists():
@@ -149,3 +158,51 @@ def _sandboxed(lammps: Lammps, name: str, ctx: StepContext, output: Path, log: P
 def _failure(code: int, output: Path, log: Path) -> EngineFailure:
     said = "".join(path.read_text(errors="replace") for path in (log, output) if path.is_file())
     return LAMMPS.failure(code, said)
+
+
+LOADED = re.compile(r"=> (/\S+) \(")
+SHOWN = {"lib", "lib32", "lib64", "usr"}
+"""Top folders of the system's own libraries, which every sandbox shows; /usr/local it does not."""
+
+CURES = {"wall_s": "time", "cpu_s": "time", "memory_mb": "memory"}
+
+
+def run_in_sandbox(lammps: Lammps, command: Sequence[str], grant: Grant, output: Path) -> int:
+    """Return the exit code of `command` inside.
+
+    EnvironmentFailure if no sandbox works here, EngineFailure if a limit ended it.
+    """
+    backend = _backend()
+    errors = output.with_suffix(".err")
+    ended: Ended = backend.run(command, _with_program(lammps, grant), stdout=output, stderr=errors)
+    if ended.limit is not None:
+        raise EngineFailure(f"LAMMPS passed the sandbox's limit {ended.limit}", curable_by=CURES.get(ended.limit))
+    with output.open("ab") as stream:
+        stream.write(errors.read_bytes())
+    errors.unlink()
+    return ended.returncode
+
+
+def _backend() -> SandboxBackend:
+    """The default backend, or the first other installed one that works on this machine."""
+    reasons = []
+    for entry in sorted(entry_points(group="sophron.sandboxes"), key=lambda entry: (entry.name != DEFAULT, entry.name)):
+        backend: SandboxBackend = entry.load()()
+        missing = backend.missing()
+        if missing is None:
+            return backend
+        reasons.append(missing)
+    said = "; ".join(reasons) or "no sandbox backend is installed"
+    raise EnvironmentFailure(
+        f"the input has fragments, which run in a sandbox or not at all: {said}; or remove them from the definition"
+    )
+
+
+def _with_program(lammps: Lammps, grant: Grant) -> Grant:
+    """The grant with the program and the libraries that it loads from places that a sandbox does not show."""
+    listed = subprocess.run(
+        ["ldd", lammps.program], env={**os.environ, **lammps.environment}, capture_output=True, text=True, check=False
+    )
+    loaded = [Path(os.path.normpath(found)) for found in LOADED.findall(listed.stdout)]
+    hidden = [path for path in loaded if path.parts[1] not in SHOWN or path.parts[2] == "local"]
+    return replace(grant, read_only=(*grant.read_only, lammps.program, *hidden))

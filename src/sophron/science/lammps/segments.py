@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sophron.interfaces.kind import EngineFailure
-from sophron.science.lammps import dcd
 
 if TYPE_CHECKING:
     import numpy as np
@@ -119,7 +118,7 @@ def frames(workdir: Path, atoms: int) -> Joined:
     import numpy as np
 
     empty = np.empty(0, np.int64), np.empty((0, atoms, 3), np.float32)
-    return _joined([empty, *(dcd.read_frames(path) for path in _ordered(workdir, "frames.*.dcd"))])
+    return _joined([empty, *(read_frames(path) for path in _ordered(workdir, "frames.*.dcd"))])
 
 
 def check_complete(steps: Steps, name: str, last_step: int, every: int) -> None:
@@ -165,3 +164,34 @@ def _read_series(path: Path, columns: int) -> tuple[Steps, NDArray[np.float64]]:
         return np.empty(0, np.int64), np.empty((0, columns))
     rows = np.loadtxt(BytesIO(whole), ndmin=2)
     return rows[:, 0].astype(np.int64), rows[:, 1:]
+
+
+MARK = 4
+"""Each Fortran record stands between two 4-byte marks that hold its length."""
+
+CELL_BYTES = 48
+
+
+def read_frames(path: Path) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Steps, shape (frames,), and positions, shape (frames, atoms, 3), of one file; a torn last frame is left out.
+
+    A file that a kill left without its header holds no frames.
+    """
+    import numpy as np
+
+    data = path.read_bytes()
+    offset = 0
+    records = []
+    for _ in range(3):  # header, titles, number of atoms
+        length = int.from_bytes(data[offset : offset + MARK], "little")
+        if length == 0 or offset + length + 2 * MARK > len(data):
+            return np.empty(0, np.int64), np.empty((0, 0, 3), np.float32)
+        records.append(data[offset + MARK : offset + MARK + length])
+        offset += length + 2 * MARK
+    first, every = np.frombuffer(records[0], "<i4", count=2, offset=8)
+    atoms = int.from_bytes(records[2][:MARK], "little")
+    axis = np.dtype([("begin", "<i4"), ("values", "<f4", (atoms,)), ("end", "<i4")])
+    frame = np.dtype([("cell", "V", CELL_BYTES + 2 * MARK), ("x", axis), ("y", axis), ("z", axis)])
+    frames = np.frombuffer(data, frame, count=(len(data) - offset) // frame.itemsize, offset=offset)
+    positions = np.stack([frames[name]["values"] for name in "xyz"], axis=-1)
+    return int(first) + int(every) * np.arange(len(frames), dtype=np.int64), positions

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from sophron.interfaces.probe import Finding
 from sophron.science.lammps import input_checker
-from sophron.science.lammps.start import template
+from sophron.science.lammps.stage_run import template
 from sophron.science.probes.spec_access import Line, Parameters, Spec, clear, fragments, free_texts, hit, unknown, value
 
 _DOES = {

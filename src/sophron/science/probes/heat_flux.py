@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from sophron.interfaces.kind import EngineFailure
 from sophron.interfaces.probe import Finding
-from sophron.science.lammps import potentials
+from sophron.science.lammps import executable
 from sophron.science.lammps.executable import Lammps, find
 from sophron.science.probes.heat_flux_cluster import STAND_INS, STEP_PS, cluster_input
 from sophron.science.probes.spec_access import Parameters, Spec, clear, fragments, hit, unknown, value, wanted
@@ -93,7 +93,7 @@ def _ask(lammps: Lammps, style: str, compute: str, tolerance: float) -> Finding:
 def _run(lammps: Lammps, text: str) -> str:
     """What LAMMPS prints for the input `text`, which holds nothing from the spec. EngineFailure if it hangs."""
     environment = {**os.environ, **lammps.environment, "OMP_NUM_THREADS": "1"}
-    environment.setdefault("LAMMPS_POTENTIALS", str(potentials.folder(lammps)))
+    environment.setdefault("LAMMPS_POTENTIALS", str(executable.potentials_folder(lammps)))
     with TemporaryDirectory(prefix="sophron-probe-") as folder:
         (Path(folder) / "in.probe").write_text(text)
         command = [str(lammps.program), "-in", "in.probe", "-log", "none", "-nocite"]

@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
 from sophron.records.typed_json import to_json
-from sophron.science.lammps import logfile, segments
+from sophron.science.lammps import logfile
 from sophron.science.lammps.executable import Lammps, find
 from sophron.science.lammps.render import FileName
-from sophron.science.lammps.resumable_run import check_reached, lammps_input, run_to_end
-from sophron.science.lammps.run import run_lammps
-from sophron.science.lammps.start import template
-from sophron.science.viscosity import models
-from sophron.science.viscosity.lammps_start import Start, begin, free_text
+from sophron.science.lammps.stage_run import all_samples, run_once, run_to_end, template
+from sophron.science.viscosity.build import Start, begin, free_text, read_positions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -67,7 +64,7 @@ def run(ctx: StepContext) -> StepResult:
     log = _settled(ctx, start, engine, energy.mean * atoms)
     before, after = logfile.tables(log)
     measured = series_mean(kinetic)
-    system = models.read_positions(ctx.workdir / "system.data", start.system.chain_length)
+    system = read_positions(ctx.workdir / "system.data", start.system.chain_length)
     result = {
         **to_json(start.system),
         "structure_peak": structure_peak(system.positions, system.length),
@@ -130,9 +127,7 @@ def _thermostatted(ctx: StepContext, start: Start, engine: Lammps) -> tuple[Seri
         steps=last,
         fragments=free_text(ctx),
     )
-    taken = segments.samples(ctx.workdir, "energy", 3)
-    check_reached(taken.steps, last)
-    segments.check_complete(taken.steps, "equilibrate", last, SAMPLE_EVERY)
+    taken = all_samples(ctx, "energy", 3, last, SAMPLE_EVERY)
     kinetic, potential, pressure = taken.values[taken.steps > definition["discard_steps"]].T
     return kinetic, potential + kinetic * (3 * start.system.atoms - 3) / 2, pressure
 
@@ -147,5 +142,4 @@ def _settled(ctx: StepContext, start: Start, engine: Lammps, energy: float) -> s
         "energy_target": energy,
         "degrees_of_freedom": 3 * start.system.atoms - 3,
     }
-    text = lammps_input(ctx, template("viscosity", "settle"), values, ctx.definition["settle_steps"])
-    return run_lammps(engine, "settle", text, ctx).read_text()
+    return run_once(ctx, engine, template("viscosity", "settle"), values, ctx.definition["settle_steps"])

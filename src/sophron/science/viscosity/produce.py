@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 from sophron.interfaces.kind import StepContext, StepResult
 from sophron.science.lammps import logfile, segments
 from sophron.science.lammps.executable import find
-from sophron.science.lammps.resumable_run import check_multiples, check_reached, run_to_end
-from sophron.science.lammps.start import template
-from sophron.science.viscosity.lammps_start import Start, begin, free_text
+from sophron.science.lammps.stage_run import all_samples, check_multiples, run_to_end, template
+from sophron.science.viscosity.build import Start, begin, free_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,24 +50,22 @@ def run(ctx: StepContext) -> StepResult:
         steps=steps,
         fragments=free_text(ctx),
     )
-    taken = {name: segments.samples(ctx.workdir, name, columns) for name, columns in SERIES.items()}
-    check_reached(taken["stress"].steps, steps)
-    for name, every_steps in (("stress", own["sample_every"]), ("energy", definition["thermo_every"])):
-        segments.check_complete(taken[name].steps, name, steps, every_steps)
+    stress = all_samples(ctx, "stress", SERIES["stress"], steps, own["sample_every"])
+    energy = all_samples(ctx, "energy", SERIES["energy"], steps, definition["thermo_every"])
     positions = _frames(ctx, start, frame_every)
     files = {
-        "stress": _write_stress(ctx, start, taken["stress"].values),
+        "stress": _write_stress(ctx, start, stress.values),
         "trajectory": _write_trajectory(ctx, start, positions, frame_every),
     }
     result = {
         **{name: getattr(start.system, name) for name in ("atoms", "chain_length", "volume", "density")},
         "timestep": definition["timestep"],
         "steps": steps,
-        "samples": len(taken["stress"].values),
+        "samples": len(stress.values),
         "frames": len(positions),
         "temperature_target": start.step.result["temperature_target"],
-        **energy_summary(taken["energy"].values, start.system.atoms),
-        "continued": taken["stress"].pieces - 1,
+        **energy_summary(energy.values, start.system.atoms),
+        "continued": stress.pieces - 1,
     }
     return StepResult(result, files, {"lammps": logfile.version(log)})
 

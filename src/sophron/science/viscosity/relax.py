@@ -8,11 +8,9 @@ from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
 from sophron.records.typed_json import to_json
 from sophron.science.lammps import logfile
 from sophron.science.lammps.executable import find
-from sophron.science.lammps.resumable_run import lammps_input
-from sophron.science.lammps.run import run_lammps
-from sophron.science.lammps.start import template
-from sophron.science.viscosity import models
-from sophron.science.viscosity.lammps_start import begin
+from sophron.science.lammps.stage_run import run_once, template
+from sophron.science.viscosity import build
+from sophron.science.viscosity.build import begin
 
 NO_PUSH_OFF = {"steps": 0, "prefactor": 0.0, "max_displacement": 0.0}
 
@@ -29,21 +27,18 @@ def run(ctx: StepContext) -> StepResult:
     own = {name: ctx.definition[name] for name in ("temperature", "timestep", "steps")}
     push = {"push_off_steps": soft["steps"], **{name: soft[name] for name in ("prefactor", "max_displacement")}}
     values = {**start.values, **own, **push, "seed": ctx.seed}
-    log = run_lammps(
-        find(), "relax", lammps_input(ctx, template("viscosity", "relax"), values, own["steps"]), ctx
-    ).read_text()
-    last = logfile.tables(log)[-1]
-    end = dict(zip(last.columns, last.rows[-1], strict=True))
+    log = run_once(ctx, find(), template("viscosity", "relax"), values, own["steps"])
+    end = logfile.last_row(log)
     if not all(math.isfinite(value) for value in end.values()):
         raise EngineFailure("relax: the energy is not finite; lengthen the push-off or shorten the time step")
     path = ctx.workdir / "system.data"
-    system = models.read_positions(path, start.system.chain_length)
+    system = build.read_positions(path, start.system.chain_length)
     result = {
         **to_json(start.system),
         "energy_per_atom": end["PotEng"],
         "temperature": end["Temp"],
         "pressure": end["Press"],
-        "bond_length_max": models.longest_bond(system),
-        "internal_distance_ratio": models.internal_distance_ratio(system),
+        "bond_length_max": build.longest_bond(system),
+        "internal_distance_ratio": build.internal_distance_ratio(system),
     }
     return StepResult(result, {"system": path}, {"lammps": logfile.version(log)})

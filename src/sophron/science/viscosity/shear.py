@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sophron.interfaces.kind import StepContext, StepResult
-from sophron.science.lammps import logfile, segments
+from sophron.science.lammps import logfile
 from sophron.science.lammps.executable import find
-from sophron.science.lammps.resumable_run import check_multiples, check_reached, run_to_end
-from sophron.science.lammps.start import template
-from sophron.science.viscosity.lammps_start import Start, begin
+from sophron.science.lammps.stage_run import all_samples, check_multiples, run_to_end, template
+from sophron.science.viscosity.build import Start, begin
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,9 +35,7 @@ def run(ctx: StepContext) -> StepResult:
     own = {name: definition[name] for name in ("temperature", "timestep", "damping", "sample_every", "restart_every")}
     values = {**start.values, **own, "rate": rate, "length": start.system.volume ** (1 / 3)}
     log = run_to_end(ctx, find(), template("viscosity", "shear"), values, series=["stress"], steps=last)
-    taken = segments.samples(ctx.workdir, "stress", COLUMNS)
-    check_reached(taken.steps, last)
-    segments.check_complete(taken.steps, "shear", last, definition["sample_every"])
+    taken = all_samples(ctx, "stress", COLUMNS, last, definition["sample_every"])
     measured = taken.values[taken.steps > definition["discard_steps"]]
     result = {
         **summary(measured, rate, definition["sample_every"] * definition["timestep"]),
