@@ -72,9 +72,7 @@ def work(sample, tmp_path, monkeypatch):
 
 
 def run(work, spec=None, override=None):
-    ask = step_wiring.gateway(work, ENVELOPE, spec or {}, override)
-    with step_wiring.toolbox(work) as tools:
-        agent_step.run(work, ask, tools=tools, again=override == "replay")
+    step_wiring.run_step(work, ENVELOPE, spec or {}, override)
     return documents.load_json(work.answer)
 
 

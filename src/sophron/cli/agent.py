@@ -199,10 +199,8 @@ def _run(args: argparse.Namespace) -> int:
     work = agent_step.AgentStep(
         root, name, agent, args.digest, {**inputs, **files}, answer, files, may_fail, dispensable, web
     )
-    ask = step_wiring.gateway(work, approval.record.envelope, spec.data, override)
     try:
-        with step_wiring.toolbox(work) as tools:
-            agent_step.run(work, ask, tools=tools, again=override == "replay")
+        step_wiring.run_step(work, approval.record.envelope, spec.data, override)
     except AgentError as failure:
         raise UserError(f"{name}: {failure.reason} ({failure.kind})") from None
     finally:

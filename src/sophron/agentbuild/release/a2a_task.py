@@ -84,9 +84,7 @@ def run(package: Package, folder: Path) -> None:
             work = _step(package, folder)
             limits = work.agent.front["limits"]
             envelope = {"model_calls": limits["calls"], "tokens": limits["tokens"], "dollars": limits["dollars"]}
-            ask = step_wiring.gateway(work, envelope, _spec(package))
-            with step_wiring.toolbox(work) as tools:
-                agent_step.run(work, ask, tools=tools)
+            step_wiring.run_step(work, envelope, _spec(package))
         except AgentError as failure:
             fail(folder, failure.kind, failure.reason)
         except UserError as error:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
-from functools import partial
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,18 +58,30 @@ def dispensable(rule: str, agent: str, spec: JsonObject, override: str | None) -
 def gateway(work: AgentStep, envelope: JsonObject, spec: JsonObject, override: str | None = None) -> Ask:
     """Return the function that asks for a step: the signed backend and model, or the one that stands in for them."""
     who, front = chosen(spec, work.agent.name), work.agent.front
-    catalogue = load_catalogue(work.root)
-    redactor = Redactor(names=[model.key_env for model in catalogue.models if model.key_env])
-    caps = Caps(Cap.of_limits(front["limits"]), Cap.of_envelope(envelope))
-    models = Gateway(
-        catalogue,
-        Ledger(work.root, caps),
-        Audit(work.root, redactor),
-        backend=override or (None if who["backend"] == RANKED else who["backend"]),
-        model=None if override else who.get("model"),
-    )
     until = time.monotonic() + front["limits"]["seconds"]
-    return partial(models.ask, rank=who.get("rank", front["rank"]), role=front["role"], until=until)
+
+    @cache
+    def models() -> Gateway:  # a step whose answer is kept asks nobody
+        catalogue = load_catalogue(work.root)
+        redactor = Redactor(names=[model.key_env for model in catalogue.models if model.key_env])
+        caps = Caps(Cap.of_limits(front["limits"]), Cap.of_envelope(envelope))
+        return Gateway(
+            catalogue,
+            Ledger(work.root, caps),
+            Audit(work.root, redactor),
+            backend=override or (None if who["backend"] == RANKED else who["backend"]),
+            model=None if override else who.get("model"),
+        )
+
+    rank = who.get("rank", front["rank"])
+    return lambda request: models().ask(request, rank=rank, role=front["role"], until=until)
+
+
+def run_step(work: AgentStep, envelope: JsonObject, spec: JsonObject, override: str | None = None) -> None:
+    """Run a step with its models and its tools. A replay is asked even if an answer is kept. Raises AgentError."""
+    ask = gateway(work, envelope, spec, override)
+    with toolbox(work) as tools:
+        agent_step.run(work, ask, tools=tools, again=override == REPLAY)
 
 
 @contextmanager
@@ -203,10 +215,8 @@ def run_unapproved(
     agent = agent_definitions.find(root, name)
     digest = agent.digest(agent_definitions.chosen(data, name))
     work = agent_step.AgentStep(root, step_name, agent, digest, inputs, answer)
-    ask = gateway(work, NO_ENVELOPE, data, backend)
     try:
-        with toolbox(work) as tools:
-            agent_step.run(work, ask, tools=tools, again=backend == "replay")
+        run_step(work, NO_ENVELOPE, data, backend)
     except AgentError as failure:
         raise UserError(f"{step_name}: {failure.reason} ({failure.kind})") from None
 
