@@ -145,10 +145,13 @@ def actions() -> dict:
         toy.make_key(Path(folder) / "signer")
         digest = ["approve", root, "--key", str(Path(folder) / "signer"), "--digest", _digest(root)]
         counted = {"approve": passed(lambda: cli.main(digest))}
-        counted["stage"] = passed(lambda: campaign.run_here("a"))
+        steps = campaign.planned()  # Snakemake's part, in another process than the steps
+        counted["stage"] = passed(lambda: campaign.run_planned(steps, "a"))
         campaign.complete()
         counted["status"] = passed(lambda: cli.main(["status", root]))
-        counted["agent_step"] = passed(lambda: campaign.run_here("caveats"))
+        for kept in (campaign.root / "records" / "caveats").glob("answer*.json"):
+            kept.unlink()  # else nobody is asked
+        counted["agent_step"] = passed(lambda: campaign.run_planned(steps, "caveats"))
         return counted
 
 

@@ -70,11 +70,16 @@ class Campaign:
 
     def run_here(self, *names: str) -> int:
         """Run steps in this process, each as its rule's shell line would; the exit code of the last one."""
+        return self.run_planned(self.planned(), *names)
+
+    def planned(self) -> dict[str, plan.PlannedStep]:
+        """The steps of a forced dry run by name."""
         lines = _dry_run_here(self.root, self.root / "Snakefile", forced=True).steps
-        steps = {}
-        for line in lines:
-            planned = plan.PlannedStep(line["rule"], line["shell"], line["digest"], line["wildcards"])
-            steps[planned.name] = planned
+        steps = [plan.PlannedStep(line["rule"], line["shell"], line["digest"], line["wildcards"]) for line in lines]
+        return {step.name: step for step in steps}
+
+    def run_planned(self, steps: dict[str, plan.PlannedStep], *names: str) -> int:
+        """Run some of these steps in this process; the exit code of the last one."""
         code, before = 0, (Path.cwd(), sys.argv)
         os.chdir(self.root)
         try:
