@@ -11,7 +11,7 @@ from sophron.interfaces import JsonObject
 Definition = JsonObject
 Wildcards = Mapping[str, str]
 STOP_SHARE = 0.9
-"""Share of the try's wall time after which an engine stops by itself, writes a restart file and ends."""
+"""Share of the try's wall time after which an engine stops, writes a restart file and ends."""
 AROUND_S = 120
 """Seconds of a job that are not the engine's: it starts Snakemake twice before a step, and reads samples after it."""
 
@@ -30,7 +30,7 @@ class Cores:
 
     @property
     def total(self) -> int:
-        """Reserved cores: ranks x threads."""
+        """Return the reserved cores: ranks x threads."""
         return self.ranks * self.threads
 
 
@@ -84,13 +84,13 @@ class StepContext:
     may_grow: frozenset[str] = frozenset()
 
     def one(self, stage: str) -> UpstreamStep:
-        """The single upstream step of `stage`; ValueError where there are several."""
+        """Return the single upstream step of `stage`; ValueError if there are several."""
         (step,) = self.upstream[stage]
         return step
 
 
 def engine_s(runtime_min: int) -> int:
-    """Seconds that an engine may run which stops by itself within the try's wall time, with room for restart files.
+    """Return the seconds that an engine may run within the try's wall time, with room to write restart files.
 
     A queue counts the wall time from the start of the job, so a short try gives half of it to what is around the run.
     """
@@ -147,11 +147,11 @@ class AgentRule:
 
     @property
     def by(self) -> str:
-        """The wildcard that names the agent; empty if it is one and the same."""
+        """Return the wildcard that names the agent; empty if it is always the same one."""
         return self.asks[1:-1] if self.asks.startswith("{") else ""
 
     def agent(self, wildcards: Wildcards) -> str:
-        """Name of the agent of a step: as its rule or its wildcard is called, with hyphens."""
+        """Return the name of the agent of a step: that of its rule or wildcard, with hyphens."""
         return (wildcards[self.by] if self.by else self.asks or self.rule).replace("_", "-")
 
 
@@ -159,7 +159,7 @@ class AgentRule:
 class Part:
     """A compute rule of a stage whose steps come behind a checkpoint: the plan bounds them, and does not list them.
 
-    It carries out the definition of its stage, with a result of its own and no verdict; a failed outcome of it is a
+    It carries out the definition of its stage, with its own result and no verdict; a failed outcome of it is a
     fact that the loop goes on with. Its mechanical block is `parts.<name>` of the stage's block, or the stage's own.
     run, schema (`$defs: {result}`), wildcards, outputs, engine: as of a stage. builds_on: parts, agent rules of the
     same stage, or stages that it depends on; carried: parts and agent rules whose steps of the round before it builds
@@ -213,7 +213,7 @@ class StageKind:
     rederivable: bool = False
 
     def unit(self, part: Part) -> StageKind:
-        """A part of it, in the form of a stage."""
+        """Return a part of it, in the form of a stage."""
         return StageKind(
             part.name,
             depends_on=(),
@@ -244,7 +244,7 @@ class Question:
 
 
 def nothing(definitions: Mapping[str, Definition]) -> Collection[str]:
-    """No name, whatever the campaign."""
+    """Return no name, whatever the campaign."""
     del definitions
     return ()
 
@@ -277,7 +277,7 @@ class Kind:
     planted_faults: str = ""
 
     def stage(self, name: str) -> StageKind:
-        """The stage called `name`; KeyError where the kind has none."""
+        """Return the stage called `name`; KeyError if the kind has none."""
         for stage in self.stages:
             if stage.name == name:
                 return stage
@@ -285,9 +285,10 @@ class Kind:
 
 
 def stage_of(kind: str, name: str, *depends_on: str, run: str = "", **details: object) -> StageKind:
-    """Stage `name` of `kind`: function `run` in the module of its name, or in the one that `run` names; own schema.
+    """Return the stage `name` of `kind`.
 
-    details: further fields of StageKind.
+    run: name of its schema and of the module with its function `run`, if that is not its own; details: further fields
+    of StageKind.
     """
     return StageKind(
         name=name,

@@ -29,7 +29,7 @@ class Image:
 
 @dataclass(frozen=True)
 class ToolCall:
-    """A model asks for a tool. arguments: None where what it wrote is no JSON object (`raw` is what it wrote)."""
+    """A model asks for a tool. arguments: None if what it wrote, `raw`, is not a JSON object."""
 
     id: str
     name: str
@@ -38,7 +38,7 @@ class ToolCall:
 
     @staticmethod
     def of_text(identity: str, name: str, written: str) -> ToolCall:
-        """Return the call whose arguments are the JSON text `written`, or that text where it is not an object."""
+        """Return the call whose arguments are the JSON text `written`, or that text if it is not an object."""
         try:
             arguments = json.loads(written)
         except json.JSONDecodeError:
@@ -102,7 +102,7 @@ class Model:
     timeout_s: float = 600.0
 
     def dollars(self, usage: Usage) -> float:
-        """What a call cost at most; never below the provider's own count."""
+        """Return what a call cost at most; never below the provider's own count."""
         kept = usage.cache_written * max(self.price_cache_write - self.price_in, 0.0)
         return (usage.input_tokens * self.price_in + kept + usage.output_tokens * self.price_out) / 1e6
 
@@ -156,12 +156,12 @@ class Response:
 
     @property
     def text(self) -> str:
-        """All text of the answer."""
+        """Return all text of the answer."""
         return "".join(part.text for part in self.parts if isinstance(part, Text))
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        """The tools it wants."""
+        """Return the calls of tools in the answer."""
         return tuple(part for part in self.parts if isinstance(part, ToolCall))
 
 
@@ -216,11 +216,11 @@ class ModelBackend(ABC):
 
     @abstractmethod
     def missing(self, model: Model) -> str | None:
-        """One sentence that says what lacks for `model` (a package, a key), or None where a call can be tried."""
+        """Return one sentence that says what `model` lacks (a package, a key), or None if a call can be tried."""
 
     @abstractmethod
     def count(self, request: Request, model: Model) -> int:
-        """Input tokens of `request`: counted by the service where it can, else an upper bound. No side effects."""
+        """Return the input tokens of `request`: counted by the service if it can, else an upper bound."""
 
     @abstractmethod
     def complete(self, request: Request, model: Model) -> Response:

@@ -41,7 +41,7 @@ Radiation = Literal["xray", "neutron"]
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """A powder pattern of constant wavelength. two_theta_deg rises; sigma: None where counts are raw (Poisson)."""
+    """A powder pattern of constant wavelength. two_theta_deg rises; sigma: None if counts are raw (Poisson)."""
 
     name: str
     two_theta_deg: Array
@@ -261,7 +261,7 @@ Ended = Literal[
 class Cycle:
     """What a cycle came to. state: where to go on; the one it began with unless it converged or was unfinished.
 
-    fit: None where nothing can be said; reason: one sentence where it neither converged nor was unfinished.
+    fit: None if nothing can be said; reason: one sentence if it neither converged nor was unfinished.
     """
 
     ended: Ended
@@ -286,7 +286,7 @@ class Capabilities:
 class RietveldEngine(ABC):
     """A program that refines. Found through the entry points `sophron.rietveld_engines`; made without arguments.
 
-    It runs in a process of its own, which `close` ends; every call is bounded in time. Errors a user can cause are
+    It runs in a separate process, which `close` ends; every call is bounded in time. Errors a user can cause are
     UserError, one sentence.
     """
 
@@ -294,27 +294,27 @@ class RietveldEngine(ABC):
 
     @abstractmethod
     def missing(self) -> str | None:
-        """One sentence that says what lacks for this engine, or None where it works."""
+        """Return one sentence that says what this engine lacks, or None if it works."""
 
     @abstractmethod
     def capabilities(self) -> Capabilities:
-        """What can be asked of it. Starts nothing."""
+        """Return what can be asked of it. Start nothing."""
 
     @abstractmethod
     def start(self, setup: Setup, *, limit_s: float = 60.0) -> State:
-        """The state before any cycle. UserError for a phase or an instrument that it cannot read."""
+        """Return the state before any cycle. UserError for a phase or an instrument that it cannot read."""
 
     @abstractmethod
     def refine(self, pattern: Pattern, state: State, request: Request) -> Cycle:
-        """One cycle. UserError for what it does not have, before anything is refined; never for a bad fit."""
+        """Do one cycle. UserError for what it does not have, before anything is refined; never for a bad fit."""
 
     @abstractmethod
     def calculate(self, state: State, two_theta_deg: Sequence[float], *, limit_s: float = 60.0) -> Array:
-        """The pattern that `state` gives at these angles, background included."""
+        """Return the pattern that `state` gives at these angles, background included."""
 
     @abstractmethod
     def read_pattern(self, path: str, *, limit_s: float = 20.0) -> Pattern:
-        """A pattern from one of the formats that the engine knows, as it stands there, unchecked."""
+        """Read a pattern from one of the formats that the engine knows, unchecked."""
 
     @abstractmethod
     def close(self) -> None:

@@ -53,7 +53,7 @@ class ToolUser:
     script: Script
 
     def proceed(self, inputs: UncheckedObject, exchanges: Sequence[Exchange]) -> tuple[Use, ...] | UncheckedObject:
-        """What it wants used next, or its answer. ValueError where the exchanges are not those that it asked for."""
+        """Return what it wants used next, or its answer. ValueError if the exchanges are not those it asked for."""
         running = self.script(inputs)
         try:
             wanted = tuple(next(running))

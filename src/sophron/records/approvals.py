@@ -116,12 +116,12 @@ class Approval(NamedTuple):
 
 
 def gate_path(root: Path) -> Path:
-    """The gate file of a campaign."""
+    """Return the path of the gate file of a campaign."""
     return root / FOLDER / GATE_NAME
 
 
 def campaign_root(gate: Path) -> Path:
-    """The campaign folder that a gate file belongs to; Refused for a gate file that lies elsewhere."""
+    """Return the campaign folder that a gate file belongs to; Refused for a gate file that lies elsewhere."""
     absolute = Path.cwd() / gate
     if absolute.name != GATE_NAME or absolute.parent.name != FOLDER:
         raise Refused(f"{gate}: is not the gate file of a campaign; it must be {FOLDER}/{GATE_NAME} in its folder")
@@ -146,12 +146,12 @@ def _read_gate(root: Path) -> tuple[bytes, str]:
 
 
 def signed_gate(root: Path) -> Approval:
-    """The approval in the gate file, its signature checked, its content not yet compared with anything."""
+    """Return the approval in the gate file, its signature checked, its content not yet compared with anything."""
     return signed(root, *_read_gate(root), gate_path(root))
 
 
 def parse(data: bytes | str, where: Path) -> ApprovalRecord:
-    """The approval record in `data`, signed or not; Refused where it is none."""
+    """Return the approval record in `data`, signed or not; Refused if it is not one."""
     try:
         return from_json(ApprovalRecord, json.loads(data))
     except (ValueError, RecursionError):
@@ -159,7 +159,7 @@ def parse(data: bytes | str, where: Path) -> ApprovalRecord:
 
 
 def signed(root: Path, data: bytes, signature: str, where: Path, *, revocation: bool = True) -> Approval:
-    """The approval in `data`, its signature checked; Refused where it is none, or not validly signed."""
+    """Return the approval in `data`, its signature checked; Refused if it is not one, or not validly signed."""
     record = parse(data, where)
     signatures.verify(
         data,
@@ -175,14 +175,14 @@ def signed(root: Path, data: bytes, signature: str, where: Path, *, revocation: 
 
 
 def logged(root: Path) -> list[Path]:
-    """The records in the approval log, oldest first."""
+    """Return the paths of the records in the approval log, oldest first."""
     return sorted((root / FOLDER / LOG).glob("[0-9]*.json"), key=lambda path: (len(path.name), path.name))
 
 
 def newest(root: Path) -> Approval | None:
-    """The last approval of the log, its signature checked; None before the first one.
+    """Return the last approval of the log, its signature checked; None before the first one.
 
-    It is the one to go on from even where somebody removed the gate file, put an older one in its place, or
+    It is the one to go on from even if somebody removed the gate file, put an older one in its place, or
     revoked its key.
     """
     records = logged(root)
@@ -234,7 +234,7 @@ def _keygen_time(time: str) -> str:
 
 
 def valid_approval(root: Path) -> Approval:
-    """The approval that is in force: signed by a trusted key, for this spec, this code and these signers."""
+    """Return the approval in force: signed by a trusted key, for this spec, this code and these signers."""
     if (root / FOLDER / JOURNAL_NAME).exists():
         raise Refused(f"{root.name}: a signed amendment is half applied; finish it with: sophron review")
     approval = signed_gate(root)
@@ -288,7 +288,7 @@ def _check_code(root: Path, record: ApprovalRecord) -> None:
 
 
 def signed_files(root: Path, record: ApprovalRecord) -> code_digest.Files:
-    """The files of the code as they were signed; empty where nobody kept their list. It only names what changed."""
+    """Return the files of the code as they were signed; empty if nobody kept their list. It only names what changed."""
     path = root / FOLDER / PLANS / f"{record.files}.files"
     if file_digest(path, missing_ok=True) != record.files:
         return {}
@@ -311,7 +311,7 @@ def _check_spec(root: Path, record: ApprovalRecord) -> None:
 
 
 def stamp(approval: Approval) -> dict[str, str]:
-    """What a driver that has checked an approval notes in its lock, so that its steps need not check all of it."""
+    """Return what a driver that has checked an approval notes in its lock, so that its steps need not check all."""
     return {"approval": approval.hash, "keys": _keys(approval.root)}
 
 
@@ -372,7 +372,7 @@ def _check_agent(claim: Claim, record: ApprovalRecord, root: Path) -> None:
 
 
 def another_agent(rule: str, names: Sequence[str]) -> str:
-    """The sentence for an agent that is not the signed one. names: prompts and skills that changed."""
+    """Return the sentence for an agent that is not the signed one. names: prompts and skills that changed."""
     changed = f" ({code_digest.named(names)} changed)" if names else ""
     return (
         f"the agent behind {rule} has another digest than the signed one{changed}; "

@@ -9,5 +9,5 @@ def now() -> datetime:
 
 
 def isoformat() -> str:
-    """Now as `2026-11-21T22:13:37+00:00`."""
+    """Return now as `2026-11-21T22:13:37+00:00`."""
     return now().isoformat(timespec="seconds")

@@ -40,7 +40,7 @@ def file_digest(path: Path, *, missing_ok: bool = False) -> str:
 
 
 def step_identity(rule: str, shell: str, digest: str, wildcards: Mapping[str, str]) -> str:
-    """Hex sha256 of the canonical JSON of the four parts.
+    """Return the hex sha256 of the canonical JSON of the four parts.
 
     All parts are strings with ASCII keys, for which this `json.dumps` is RFC 8785 (a test compares the two).
     """
@@ -50,19 +50,22 @@ def step_identity(rule: str, shell: str, digest: str, wildcards: Mapping[str, st
 
 
 def step_name(rule: str, wildcards: Mapping[str, str]) -> str:
-    """Name of a step in records and messages, e.g. `produce-3`."""
+    """Return the name of a step in records and messages, e.g. `produce-3`."""
     return "-".join([rule, *wildcards.values()])
 
 
 def signed_digest(signed: str | Mapping[str, str], wildcards: Mapping[str, str]) -> str:
-    """The digest that a step has to have. signed: one, or those by `wildcard=value`, if a wildcard names the agent."""
+    """Return the digest that a step must have.
+
+    signed: one, or those by `wildcard=value`, if a wildcard names the agent.
+    """
     if isinstance(signed, str):
         return signed
     return next((signed[key] for key in (f"{name}={value}" for name, value in wildcards.items()) if key in signed), "")
 
 
 def is_listed(steps_file: Path, wanted: str) -> bool:
-    """Whether the sorted list of identities holds `wanted`, by bisection (18 reads for 200,000 steps)."""
+    """Return whether the sorted list of identities holds `wanted`, by bisection (18 reads for 200,000 steps)."""
     record = IDENTITY_LENGTH + 1
     with steps_file.open("rb") as stream:
         low, high = 0, stream.seek(0, 2) // record
@@ -77,7 +80,7 @@ def is_listed(steps_file: Path, wanted: str) -> bool:
 
 
 def fits_shell_line(shell: str, argv: Sequence[str]) -> bool:
-    """Whether `argv` (without the program) can be a formatted form of the signed, unformatted shell line.
+    """Return whether `argv` (without the program) can be a formatted form of the signed, unformatted shell line.
 
     Word for word: a `{field}` stands for any text inside its word, for no further words (our rules pass no lists).
     So a host that overrides the shell line of one of our rules is found by the step itself.

@@ -112,7 +112,7 @@ def read(root: Path, offset: int = 0) -> tuple[list[dict[str, Any]], int]:
 
 
 def read_typed(root: Path, offset: int = 0) -> tuple[list[Event], int]:
-    """`read` for who looks at events one by one; an event with a value of another type is skipped as a torn line is."""
+    """Return events as `read` does, typed; one with a value of another type is skipped, as a torn line is."""
     found, end = read(root, offset)
     return [event for event in map(_typed, found) if event is not None], end
 

@@ -53,7 +53,7 @@ def _check(path: Path, about: os.stat_result, most: int | None) -> None:
 
 
 def read_text(path: Path) -> str:
-    """Return the content of a regular file of UTF-8 text; UserError if it is none."""
+    """Return the content of a regular file of UTF-8 text; UserError if it is not."""
     try:
         return read_bytes(path).decode()
     except UnicodeDecodeError:
@@ -70,7 +70,7 @@ def parse_json(text: str | bytes, **hooks: Any) -> Any:
 
 
 def load_json(path: Path) -> Any:
-    """Return a JSON file as plain data; UserError if it is not JSON (NaN is none)."""
+    """Return a JSON file as plain data; UserError if it is not JSON (NaN is not)."""
     try:
         return parse_json(read_bytes(path, MAX_BYTES))
     except (ValueError, RecursionError) as error:
@@ -125,7 +125,7 @@ def _replace(path: Path, temporary: Path, data: bytes) -> None:
 
 
 def create_bytes(path: Path, data: bytes) -> None:
-    """`write_bytes` for a file that must not be there yet (FileExistsError)."""
+    """Write as `write_bytes` does a file that must not be there yet (FileExistsError)."""
     whole = path.with_name(f".{path.name}.{os.getpid()}.new")
     write_bytes(whole, data)
     try:
@@ -142,12 +142,12 @@ def create_bytes(path: Path, data: bytes) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """`write_bytes` for text (UTF-8)."""
+    """Write text as `write_bytes` does, in UTF-8."""
     write_bytes(path, text.encode())
 
 
 def write_json(path: Path, value: Any) -> None:
-    """`value` as indented JSON with sorted keys: equal values give equal bytes."""
+    """Write `value` as indented JSON with sorted keys: equal values give equal bytes."""
     write_text(path, json.dumps(value, indent=2, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n")
 
 

@@ -16,7 +16,7 @@ def put_last(folder: str) -> None:
 
 
 def put_campaign_last() -> None:
-    """`put_last` for the working directory, if it is a campaign's. A host's folder is its owner's."""
+    """Put the working directory last, if it is a campaign's. A host's folder is its owner's."""
     folder = os.getcwd()  # noqa: PTH109 - no pathlib: called at every start of Snakemake
     if os.path.isfile(os.path.join(folder, SPEC_NAME)):  # noqa: PTH113, PTH118
         put_last(folder)

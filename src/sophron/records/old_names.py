@@ -44,24 +44,24 @@ STEPS = {
     "pipeline_engineer": "engineer",
     **{f"vote_{stem}-{expert}": f"{stem}_{expert}" for stem in STEMS for expert in EXPERTS},
 }
-"""Rules of agents, and how the names of their steps begin: before, each expert had rules of its own."""
+"""Rules of agents, and how the names of their steps begin: before, each expert had separate rules."""
 _GATE, _EXPERT = " --gate {input.gate}", " --wildcard expert={wildcards.expert}"
 
 
 def agent_now(name: str) -> str:
-    """What the agent `name` is called now."""
+    """Return what the agent `name` is called now."""
     return next((now for now, before in AGENTS.items() if before == name), name)
 
 
 def answer_now(schema: str, agent: str) -> str:
-    """What the schema `schema` of the answers of `agent` is called now."""
+    """Return what the schema `schema` of the answers of `agent` is called now."""
     if ANSWERS.get(agent) == schema:
         return agent
     return next((now for now, before in ANSWERS.items() if before == schema), schema)
 
 
 def steps(step: str) -> Iterator[str]:
-    """Other names of a step: what it was called before, or is called now."""
+    """Yield the other names of a step: what it was called before, or is called now."""
     for now, before in STEPS.items():
         for one, other in ((now, before), (before, now)):
             if step == one or step.startswith(f"{one}-"):
@@ -69,7 +69,7 @@ def steps(step: str) -> Iterator[str]:
 
 
 def step_now(step: str) -> str:
-    """What the step `step` is called now."""
+    """Return what the step `step` is called now."""
     for now, before in STEPS.items():
         if step == before or step.startswith(f"{before}-"):
             return now + step[len(before) :]
@@ -77,12 +77,15 @@ def step_now(step: str) -> str:
 
 
 def rules(rule: str) -> list[str]:
-    """The names of an agent's rule: now, and before."""
+    """Return the names of an agent's rule: now, and before."""
     return [rule, *(before for now, before in STEPS.items() if now.partition("-")[0] == rule)]
 
 
 def agents_now(signed: Mapping[str, str | Mapping[str, str]]) -> dict[str, str | dict[str, str]]:
-    """The signed digests of agents by rule, in the form of now. signed: as an approval of any generation has them."""
+    """Return the signed digests of agents by rule, in the form of now.
+
+    signed: as an approval of any generation has them.
+    """
     found: dict[str, str | dict[str, str]] = {}
     for before, digest in signed.items():
         rule, _, expert = step_now(before).partition("-")
@@ -95,7 +98,7 @@ def agents_now(signed: Mapping[str, str | Mapping[str, str]]) -> dict[str, str |
 
 
 def shell_now(line: str) -> str:
-    """What the shell line of an agent's rule is now."""
+    """Return what the shell line of an agent's rule is now."""
     for now, before in STEPS.items():
         rule, _, expert = now.partition("-")
         told = line.removeprefix(f"sophron agent run {before}{_GATE}")
@@ -105,7 +108,7 @@ def shell_now(line: str) -> str:
 
 
 def shell_before(line: str, expert: str = "") -> str:
-    """What the shell line of an agent's rule was. expert: whose, if it is the line of a vote."""
+    """Return what the shell line of an agent's rule was. expert: whose, if it is the line of a vote."""
     for now, before in STEPS.items():
         rule, _, of = now.partition("-")
         told = line.removeprefix(f"sophron agent run {rule}{_GATE}{_EXPERT if of else ''}")
@@ -151,12 +154,12 @@ SAMPLING = f"{HOST_GUEST}.sampling"
 
 
 def module_now(module: str) -> str:
-    """What a module is called now."""
+    """Return what a module is called now."""
     return MODULES.get(module, module)
 
 
 def member_now(package: str, name: str) -> str:
-    """What `name` of `package` is called now, if it is a module: the dotted name."""
+    """Return the dotted name that `name` of `package` has now, if it is a module."""
     whole = f"{package}.{name}"
     return f"{SAMPLING}.window_sampling" if whole == SAMPLING else module_now(whole)
 
@@ -166,25 +169,25 @@ class _Finder:
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """A spec for a name of before; None for any other."""
+        """Return a spec for a former name; None for any other."""
         del path, target
         return ModuleSpec(name, _Loader()) if name in MODULES else None  # type: ignore[arg-type]
 
 
 class _Loader:
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """The module of today."""
+        """Return the module of today."""
         self.module = importlib.import_module(module_now(spec.name))
         self.own = self.module.__spec__
         return self.module
 
     def exec_module(self, module: ModuleType) -> None:
-        """It was executed when it was imported; the import system gave it the spec of its former name."""
+        """Restore its spec, which the import system replaced; it was executed when it was imported by its name."""
         module.__spec__ = self.own
 
 
 def former_modules(package: str) -> Callable[[str], ModuleType]:
-    """The `__getattr__` of a package: its modules by the names that they had. Installs the finder for their imports."""
+    """Return the `__getattr__` of a package that gives its modules by their former names, and let imports find them."""
     if _Finder not in sys.meta_path:
         sys.meta_path.append(_Finder)
 

@@ -39,7 +39,7 @@ def host() -> str:
 
 
 def placement(environment: Mapping[str, str] = os.environ) -> dict[str, str | None]:
-    """Return `host`; `scheduler` and `job`; `pilot` and `worker`. None if there is no such thing.
+    """Return `host`; `scheduler` and `job`; `pilot` and `worker`. Each is None outside of one.
 
     A pilot's worker stands inside the job of its block, so it may have all of them.
     """

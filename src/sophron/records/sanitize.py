@@ -27,24 +27,24 @@ MAX_MARKS = 3
 
 
 def one_line(value: object, most: int | None = None) -> str:
-    """`value` on one line, blanks joined, what is hidden dropped; cut at `most` characters."""
+    """Return `value` on one line, blanks joined, what is hidden dropped; cut at `most` characters."""
     return _cut(" ".join(_visible(str(value)).split()), most)
 
 
 def lines(value: object) -> list[str]:
-    """`value` line by line, with its inner blanks, each line cleaned as `one_line` does."""
+    """Return `value` line by line, with its inner blanks, each line cleaned as `one_line` does."""
     return [_visible(line.expandtabs(4)).rstrip() for line in _LINE_ENDS.split(str(value))]
 
 
 def escape(text: str, most: int | None = None) -> str:
-    """`text` on one line, what is hidden (and each blank but the plain one) as an escape; cut at `most` characters."""
+    """Return `text` on one line, hidden characters and unusual blanks as escapes; cut at `most` characters."""
     if _ORDINARY.fullmatch(text):
         return _cut(text, most)
     return _cut("".join(sign if seen else ascii(sign)[1:-1] for sign, seen in _judged(text)), most)
 
 
 def escape_lines(text: str, most: int) -> str:
-    """`text` with its lines and tabs, other hidden characters as escapes; cut at `most` characters, which it then says.
+    """Return `text` with its lines and tabs, other hidden characters as escapes; cut at `most`, which it then says.
 
     So nothing in it can paint a terminal, reorder what a reader sees, or hide a sentence (zero width, tags).
     """

@@ -34,7 +34,7 @@ def _keygen(arguments: Sequence[str], data: bytes | None = None) -> subprocess.C
 
 
 def sign(data: bytes, key: Path, campaign: str) -> str:
-    """Armored signature of `data` with a private key file (or a public one whose private half an agent holds)."""
+    """Return the armored signature of `data` by a private key file, or the public one of a key in an agent."""
     _check_key(key)
     done = _keygen(["-Y", "sign", "-q", "-f", str(key), "-n", namespace(campaign)], data)
     if done.returncode != 0:
