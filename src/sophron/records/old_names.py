@@ -144,7 +144,8 @@ MODULES = {f"{HOST_GUEST}.{before}": f"{HOST_GUEST}.{now}" for before, now in _S
     f"{ESTIMATORS}.box_length": f"{ESTIMATORS}.finite_size",
     f"{ESTIMATORS}.corrections": f"{ESTIMATORS}.binding_corrections",
     f"{ESTIMATORS}.cycle": f"{ESTIMATORS}.thermodynamic_cycle",
-    f"{ESTIMATORS}.decorrelate": f"{ESTIMATORS}.subsampling",
+    f"{ESTIMATORS}.decorrelate": f"{ESTIMATORS}.correlated_series",
+    f"{ESTIMATORS}.subsampling": f"{ESTIMATORS}.correlated_series",
     f"{ESTIMATORS}.neighbours": f"{ESTIMATORS}.bar",
     f"{ESTIMATORS}.power": f"{ESTIMATORS}.statistical_power",
 }

@@ -80,7 +80,8 @@ def test_sets_that_agree_are_pooled(tmp_path):
     assert result["agree"]
     assert not result["refused"]
     assert result["radius_of_gyration"] == pytest.approx(12**0.5, abs=4 * result["radius_of_gyration_error"])
-    assert result["radius_of_gyration_error"] == pytest.approx(1 / np.sqrt(6 * 4000) / (2 * 12**0.5), rel=0.1)
+    exact = 1 / np.sqrt(6 * 4000) / (2 * 12**0.5)
+    assert exact * 0.95 < result["radius_of_gyration_error"] < 2 * exact  # wider if replicas scatter more
     assert (result["degrees_of_freedom"], result["distinct_sets"], result["replicas"]) == (2, 3, 2)
     assert result["power"] > 0.99
     assert 0 < result["detectable_shift"] < 0.022

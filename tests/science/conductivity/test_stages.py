@@ -93,10 +93,13 @@ def test_lengths_are_averaged_over_replicas():
     def box(length, value, error):
         return {"length": length, "conductivity": value, "conductivity_error": error}
 
-    lengths = extrapolate.by_length([box(20.0, 3.0, 0.3), box(10.0, 2.0, 0.1), box(10.0, 3.0, 0.1)])
-    assert [one.length for one in lengths] == [10.0, 20.0]
-    assert lengths[0] == extrapolate.BoxLength(10.0, 2.5, 0.5, replicas=2)
+    boxes = [box(20.0, 3.0, 0.3), box(10.0, 2.0, 0.1), box(10.0, 3.0, 0.1), box(40.0, 4.0, 0.3), box(80.0, 5.0, None)]
+    lengths = extrapolate.by_length(boxes)
+    assert [one.length for one in lengths] == [10.0, 20.0, 40.0]
+    assert lengths[0] == extrapolate.BoxLength(10.0, 2.5, 0.5, replicas=2, degrees_of_freedom=1)
     assert lengths[1].conductivity_error == 0.3
+    with pytest.raises(EngineFailure, match="2 lengths have a conductivity with an error"):
+        extrapolate.by_length(boxes[:3])
 
 
 def test_green_kubo_wants_every_replica(argon, tmp_path):

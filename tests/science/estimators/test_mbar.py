@@ -83,6 +83,23 @@ def test_the_whole_path_equals_pymbar_on_the_samples_it_keeps():
     assert abs(found.difference - rt(T) * case.analytical_free_energies()[-1]) < 3 * found.error
 
 
+def test_a_slow_motion_with_a_small_share_is_refused_or_counted():
+    """A tenth of the variance relaxes 300 times as slowly as the rest, and rules the error of the mean."""
+    rng = np.random.default_rng(21)
+
+    def chain(samples, share=0.1):
+        noise = exponential_noise(rng, samples, 2, 1.0, [(1 - share, 0.3), (share, 30.0)]).T
+        return [
+            run(window, at + x, None, (0.0, 1.0), (1.0, 1.0))
+            for window, (at, x) in enumerate(zip((0, 1), noise, strict=True))
+        ]
+
+    assert all(estimate(chain(900, 0.5), T).reason is Reason.FEW_SAMPLES for _ in range(3))
+    found = [estimate(chain(9000), T) for _ in range(8)]
+    z = [each.difference / each.error for each in found]  # equal wells: the answer is 0
+    assert np.sqrt(np.mean(np.square(z))) < 1.8
+
+
 @pytest.mark.parametrize("tau", [0.0, 4.0])
 def test_errors_are_true_also_for_correlated_samples(tau):
     """12 chains of about 500 independent samples a window: z is of unit size."""
@@ -157,11 +174,12 @@ def test_few_independent_samples_are_refused():
 
 def test_blocks_that_differ_are_refused():
     """A small step half-way in every window, which no window shows as correlation; along the chain it adds up."""
-    runs = wells(3000, 6, stiff=(1.0,) * 5)
+    centres, stiff = tuple(np.arange(12.0)), (1.0,) * 12
+    runs = wells(1000, 6, centres=centres, stiff=stiff)
     moved = []
     for each in runs:
-        x = each.coordinates[0] + 0.15 * np.where(np.arange(3000) < 1500, -1.0, 1.0)
-        moved.append(run(each.window, x, stiff=(1.0,) * 5))
+        x = each.coordinates[0] + 0.07 * np.where(np.arange(1000) < 500, -1.0, 1.0)
+        moved.append(run(each.window, x, centres=centres, stiff=stiff))
     found = estimate(moved, T)
     assert "halves" in refusal(found, Reason.BLOCKS_DIFFER).sentence
 

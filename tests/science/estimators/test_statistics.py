@@ -7,48 +7,12 @@ from scipy import stats
 from sophron.science.estimators.statistics import (
     chi2_p_value,
     homogeneity,
-    series_mean,
-    statistical_inefficiency,
+    normal_error,
+    replica_mean,
     t_interval,
     t_quantile,
     weighted_mean,
 )
-
-from .synthetic import exponential_noise
-
-
-@pytest.mark.parametrize("decay", [0.0, 0.5, 0.9, 0.98])
-def test_inefficiency_of_a_first_order_process_is_known(decay):
-    interval = 1.0 if decay == 0 else -math.log(decay)
-    tau = 1e-3 if decay == 0 else 1.0
-    series = exponential_noise(np.random.default_rng(1), 400_000, 1, interval, [(1.0, tau)])[:, 0]
-    assert statistical_inefficiency(series) == pytest.approx((1 + decay) / (1 - decay), rel=0.06)
-
-
-def test_error_of_the_mean_is_the_spread_of_means():
-    series = exponential_noise(np.random.default_rng(2), 2000, 1000, 0.2, [(2.0, 1.0)])
-    results = [series_mean(column) for column in series.T]
-    spread = np.std([result.mean for result in results])
-    assert spread == pytest.approx(math.sqrt(2.0 / math.tanh(0.1) / 2000), rel=0.06)
-    assert np.mean([result.error for result in results]) == pytest.approx(spread, rel=0.08)
-    within = np.mean([abs(result.mean) < 1.96 * result.error for result in results])
-    assert 0.90 < within < 0.98
-
-
-def test_antithetic_series_are_worth_more_than_independent_samples():
-    kicks = np.random.default_rng(3).normal(size=20_001)
-    assert series_mean(kicks[1:] - 0.5 * kicks[:-1]).inefficiency < 0.5
-
-
-def test_constant_series_has_no_error():
-    result = series_mean([2.5] * 10)
-    assert (result.mean, result.error, result.inefficiency) == (2.5, 0.0, 1.0)
-
-
-@pytest.mark.parametrize("series", [[1.0, 2.0, 3.0], [1.0, 2.0, math.nan, 3.0], [[1.0, 2.0, 3.0, 4.0]]])
-def test_series_that_have_no_error_are_refused(series):
-    with pytest.raises(ValueError):
-        series_mean(series)
 
 
 def test_t_interval_is_that_of_the_textbook():
@@ -74,3 +38,12 @@ def test_weighted_mean_and_homogeneity():
         homogeneity([1.0, 2.0], [1.0, 0.0])
     with pytest.raises(ValueError):
         weighted_mean([1.0, 2.0], [1.0])
+
+
+def test_runs_that_scatter_more_than_they_say_have_the_error_of_their_spread():
+    assert replica_mean([1.0, 1.0], [0.1, 0.1]) == (1.0, pytest.approx(0.1 / math.sqrt(2)), None)
+    assert replica_mean([1.0, 2.0], [0.1, 0.1]) == (1.5, pytest.approx(0.5), 1)
+    assert replica_mean([1.0, 1.1, 1.2], [None, 0.1, 0.1]) == (pytest.approx(1.1), pytest.approx(0.1 / math.sqrt(3)), 2)
+    assert replica_mean([1.0], [None]) == (1.0, None, None)
+    assert normal_error(0.5, 1) == pytest.approx(0.5 * 12.7062 / 1.95996, rel=1e-5)
+    assert normal_error(0.5, None) == 0.5

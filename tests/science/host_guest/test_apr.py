@@ -106,7 +106,7 @@ class TestWithPymbar:
 
     def test_the_dimer_run_by_openmm(self):
         pytest.importorskip("openmm", reason="OpenMM is not installed: pip install 'sophron[chem]'")
-        runs = dimer_chain.simulate(DIMER, T, lj_dimer.Sampling(samples=250, steps=50, seed=11))
+        runs = dimer_chain.simulate(DIMER, T, lj_dimer.Sampling(samples=600, steps=100, seed=11))
         found = binding(runs, dimer_chain.windows(), T, dimer_chain.residual(DIMER))
         assert isinstance(found, Term), found
         off = abs(found.value - exact_reference.binding(DIMER, lj_dimer.WALL, T))

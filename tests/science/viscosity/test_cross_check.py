@@ -67,9 +67,11 @@ def test_replicas_at_one_rate():
     runs = [{"rate": 0.1, "viscosity": value, "viscosity_error": 0.1} for value in (1.0, 3.0)]
     lone = {"rate": 0.01, "viscosity": 5.0, "viscosity_error": 0.3}
     low, high = by_rate([*runs, lone])
-    assert low == Rate(0.01, 5.0, 0.3, replicas=1)
-    assert high == Rate(0.1, 2.0, pytest.approx(1.0), replicas=2)
+    assert low == Rate(0.01, 5.0, 0.3, replicas=1, degrees_of_freedom=None)
+    assert high == Rate(0.1, 2.0, pytest.approx(1.0), replicas=2, degrees_of_freedom=1)
     close = by_rate([{**run, "viscosity": 2.0} for run in runs])[0]
     assert close.viscosity_error == pytest.approx(0.1 / np.sqrt(2))
-    with pytest.raises(EngineFailure, match="no error"):
-        by_rate([{"rate": 0.1, "viscosity": 2.0, "viscosity_error": 0.0}])
+    with pytest.raises(EngineFailure, match="no shear rate has a viscosity with an error"):
+        by_rate([{"rate": 0.1, "viscosity": 2.0, "viscosity_error": None}])
+    too_short = by_rate([{**run, "viscosity_error": None} for run in runs])
+    assert too_short == [high]

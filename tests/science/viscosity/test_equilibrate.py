@@ -39,8 +39,11 @@ def test_the_control_variate_finds_the_canonical_mean():
 def test_the_energy_that_was_wanted_is_set(liquid):
     result = liquid.results["equilibrate"].result
     assert result["settled_energy"] == pytest.approx(result["energy_target"], abs=1e-3)
-    assert result["temperature_mean"] == pytest.approx(0.722, abs=6 * result["temperature_error"])
-    assert result["temperature_uncertainty"] < 0.02
+    assert result["temperature_mean"] == pytest.approx(0.722, abs=0.03)
+    # 200 samples of a thermostat that forgets in about 8 are too few for an error.
+    assert result["correlation_time"] / (10 * 0.006) > 200 / 50
+    assert result["temperature_error"] is None
+    assert result["temperature_uncertainty"] is None or result["temperature_uncertainty"] < 0.02
 
 
 def test_a_liquid_has_no_order_and_a_solid_has(liquid, tmp_path):

@@ -17,8 +17,9 @@ from sophron.records.digests import step_name
 from sophron.records.typed_json import from_json, to_json
 from sophron.science.chain_conformation.execution_backends import WAYS, Ran, Way
 from sophron.science.chain_conformation.gyration import Radius, radius
+from sophron.science.estimators.correlated_series import series_mean
 from sophron.science.estimators.statistical_power import detectable_shift, power
-from sophron.science.estimators.statistics import Homogeneity, homogeneity, series_mean, t_interval, weighted_mean
+from sophron.science.estimators.statistics import Homogeneity, homogeneity, t_interval, t_quantile, weighted_mean
 from sophron.science.figures import BLUE, GREEN, VERMILION, saved_figure
 
 if TYPE_CHECKING:
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Series = NDArray[np.float64]
-
-NORMAL = 1.959964
-"""Half-width of a 95 % interval in standard errors."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ class SetRow:
 
     stage: str
     radius_of_gyration: float
-    radius_of_gyration_error: float
+    radius_of_gyration_error: float | None
     effective_samples: float
     equal_to: str | None
     scheduler: str | None
@@ -113,9 +111,12 @@ def decide(values: Sequence[Radius], significance: float, shift: float) -> tuple
     shift: relative shift of one value that the power is stated for. One value alone, all sets being equal to the last
     bit, agrees with itself, and any shift would have shown.
     """
-    numbers, errors = [one.value for one in values], [one.error for one in values]
+    numbers, errors = [one.value for one in values], [one.error for one in values if one.error]
+    if len(errors) < len(values):
+        raise EngineFailure("a set is too short for an error of its radius; sample more steps, or more replicas")
     test = homogeneity(numbers, errors)
     mean, error = weighted_mean(numbers, errors)
+    half = t_quantile(sum(one.degrees_of_freedom for one in values)) * error
     agree, several = test.p_value >= significance, len(values) > 1
     refusal = (
         f"disagreement: the {len(values)} values differ with chi-square {test.chi2:.3g} on {test.degrees_of_freedom} "
@@ -124,8 +125,8 @@ def decide(values: Sequence[Radius], significance: float, shift: float) -> tuple
     result = Agreement(
         radius_of_gyration=mean if agree else None,
         radius_of_gyration_error=error if agree else None,
-        interval_low=mean - NORMAL * error if agree else None,
-        interval_high=mean + NORMAL * error if agree else None,
+        interval_low=mean - half if agree else None,
+        interval_high=mean + half if agree else None,
         agree=agree,
         refused=not agree,
         refusal=None if agree else refusal,
@@ -173,8 +174,8 @@ def _draw(path: Path, rows: Sequence[SetRow], result: Agreement, test: Homogenei
     errors = np.array([row.radius_of_gyration_error for row in rows])
     with saved_figure(path, height=3.2) as figure:
         axes = figure.subplots()
-        if (pooled := result.radius_of_gyration) is not None and (error := result.radius_of_gyration_error) is not None:
-            axes.axhspan(pooled - NORMAL * error, pooled + NORMAL * error, color=GREEN, alpha=0.2, linewidth=0)
+        if (pooled := result.radius_of_gyration) is not None and result.interval_low and result.interval_high:
+            axes.axhspan(result.interval_low, result.interval_high, color=GREEN, alpha=0.2, linewidth=0)
             axes.axhline(pooled, color=GREEN, linestyle="--", label="pooled, 95 % interval")
         colour = BLUE if result.agree else VERMILION
         axes.errorbar(places, values, yerr=2 * errors, fmt="o", color=colour, capsize=4, label="set ± 2 s.e.")

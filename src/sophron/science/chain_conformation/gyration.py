@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sophron.science.estimators.statistics import SeriesMean
+from sophron.science.estimators.correlated_series import SeriesMean
+from sophron.science.estimators.statistics import replica_mean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,10 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Radius:
-    """Root mean squared radius of gyration and its standard error, both in sigma."""
+    """Root mean squared radius of gyration and its standard error, both in sigma.
+
+    error: None if the only run is too short for one; degrees_of_freedom: of the error.
+    """
 
     value: float
-    error: float
+    error: float | None
+    degrees_of_freedom: float
 
 
 def squared_radii(chains: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -35,6 +40,6 @@ def radius(replicas: Sequence[SeriesMean]) -> Radius:
 
     The root is taken of the mean, and the error follows to first order: d sqrt(x) = dx / (2 sqrt(x)).
     """
-    square = sum(one.mean for one in replicas) / len(replicas)
-    error = math.hypot(*(one.error for one in replicas)) / len(replicas)
-    return Radius(math.sqrt(square), error / (2 * math.sqrt(square)))
+    square, error, freedom = replica_mean([one.mean for one in replicas], [one.error for one in replicas])
+    degrees = sum(one.degrees_of_freedom for one in replicas) if freedom is None else freedom
+    return Radius(math.sqrt(square), error and error / (2 * math.sqrt(square)), degrees)

@@ -103,12 +103,12 @@ def _ran(ctx: StepContext, step: str, placement: Mapping[str, str | None], log: 
 
 def _result(ctx: StepContext, start: Start, squared: Series, temperature: Series) -> dict[str, object]:
     from sophron.science.chain_conformation.gyration import radius
-    from sophron.science.estimators.statistics import series_mean
+    from sophron.science.estimators.correlated_series import series_mean
 
     mean, before = series_mean(squared), start.step.result
     interval = ctx.definition["sample_every"] * before["timestep"]
     found = radius([mean])
-    relaxation = mean.inefficiency / 2 * interval
+    relaxation = mean.time * interval
     exact = Model.of(start.system.model).exact_squared_radius(before["chain_length"], before["temperature_target"])
     return {
         "radius_of_gyration": found.value,

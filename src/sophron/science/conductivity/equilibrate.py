@@ -20,7 +20,7 @@ def run(ctx: StepContext) -> StepResult:
     energy of one instant is off by its fluctuation, T / sqrt(3 N) in temperature; the mean is not.
     A run that was killed begins again.
     """
-    from sophron.science.estimators.statistics import series_mean
+    from sophron.science.estimators.correlated_series import series_mean
 
     definition, lammps = ctx.definition, find()
     check_multiples(ctx, "sample_every", "discard_steps", "steps")

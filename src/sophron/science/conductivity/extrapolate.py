@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
 from sophron.records.typed_json import to_json
 from sophron.science.conductivity.build import UNITS, Units
-from sophron.science.estimators.finite_size import Extrapolation, extrapolate
-from sophron.science.estimators.statistics import t_interval
+from sophron.science.estimators.finite_size import LEAST_LENGTHS, Extrapolation, extrapolate
+from sophron.science.estimators.statistics import normal_error, replica_mean
 from sophron.science.figures import BLUE, VERMILION, saved_figure
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def run(ctx: StepContext) -> StepResult:
     found = extrapolate(
         [one.length for one in lengths],
         [one.conductivity for one in lengths],
-        [one.conductivity_error for one in lengths],
+        [normal_error(one.conductivity_error, one.degrees_of_freedom) for one in lengths],
     )
     given = found.refusal is None
     result = {
@@ -62,32 +61,33 @@ def run(ctx: StepContext) -> StepResult:
 
 @dataclass(frozen=True)
 class BoxLength:
-    """Conductivity of a box of one length over its replicas."""
+    """Conductivity of a box of one length over its replicas; degrees_of_freedom: if their spread is the error."""
 
     length: float
     conductivity: float
     conductivity_error: float
     replicas: int
+    degrees_of_freedom: int | None
 
 
-def by_length(results: Sequence[Mapping[str, float]]) -> list[BoxLength]:
-    """Return the conductivity at each length, ascending, over replicas.
+def by_length(results: Sequence[Mapping[str, Any]]) -> list[BoxLength]:
+    """Return the conductivity at each length that has an error, ascending, over replicas (`statistics.replica_mean`).
 
-    The error is the larger of the spread of replicas and of what their own errors combine to: few replicas may lie
-    close by chance, and one run's own error misses what is slower than the run.
+    EngineFailure if fewer lengths have one than an extrapolation needs.
     """
     ordered = sorted(results, key=lambda result: float(result["length"]))
     lengths = []
     for length, group in groupby(ordered, key=lambda result: float(result["length"])):
         runs = list(group)
-        values = [float(run["conductivity"]) for run in runs]
-        error = math.hypot(*(float(run["conductivity_error"]) for run in runs)) / len(runs)
-        if len(runs) > 1:
-            error = max(error, t_interval(values).standard_error)
-        if not error > 0:
-            raise EngineFailure(f"the conductivity at length {length:g} has no error; measure more steps")
-        mean = sum(values) / len(values)
-        lengths.append(BoxLength(length, mean, error, len(runs)))
+        columns = ([run[name] for run in runs] for name in ("conductivity", "conductivity_error"))
+        mean, error, freedom = replica_mean(*columns)
+        if error:
+            lengths.append(BoxLength(length, mean, error, len(runs), freedom))
+    if len(lengths) < LEAST_LENGTHS:
+        raise EngineFailure(
+            f"{len(lengths)} lengths have a conductivity with an error, and an extrapolation needs {LEAST_LENGTHS}; "
+            "measure more steps, or more replicas"
+        )
     return lengths
 
 

@@ -51,11 +51,11 @@ def run(ctx: StepContext) -> StepResult:
     return StepResult(result, {"flux": flux}, {"lammps": logfile.version(log)})
 
 
-def summary(samples: NDArray[np.float64], start: Start) -> dict[str, float]:
+def summary(samples: NDArray[np.float64], start: Start) -> dict[str, float | None]:
     """Temperature with its error, and the drift of the total energy an atom over the run, by a straight line."""
     import numpy as np
 
-    from sophron.science.estimators.statistics import series_mean
+    from sophron.science.estimators.correlated_series import series_mean
 
     kinetic, potential = samples[:, 3:].T
     energy = (

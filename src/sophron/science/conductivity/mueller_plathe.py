@@ -107,9 +107,9 @@ def _values(ctx: StepContext, start: Start, box: Box, last: int) -> dict[str, ob
 
 def _measured(
     ctx: StepContext, start: Start, box: Box, blocks: NDArray[np.float64], series: NDArray[np.float64]
-) -> dict[str, float]:
+) -> dict[str, float | None]:
     """The part of the result that comes from the blocks after the discarded ones."""
-    from sophron.science.estimators.statistics import series_mean
+    from sophron.science.estimators.correlated_series import block_mean
 
     definition = ctx.definition
     first, atoms = definition["discard_steps"] // definition["block_steps"], start.system.atoms * box.copies
@@ -117,7 +117,7 @@ def _measured(
     block_time = definition["block_steps"] * definition["timestep"]
     profile = Profile(blocks[first:] * atoms / (atoms - 1), swapped, box.length, box.area, block_time)
     found = conductivity(profile, definition["fit_share"], start.system.units.to_conductivity)
-    temperature = series_mean(kinetic[1:])
+    temperature = block_mean(kinetic[1:])
     return {
         **found,
         "temperature_mean": temperature.mean,

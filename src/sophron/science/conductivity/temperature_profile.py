@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sophron.interfaces.kind import EngineFailure
-from sophron.science.estimators.statistics import series_mean
+from sophron.science.estimators.correlated_series import block_mean
+from sophron.science.estimators.statistics import t_quantile
 
 LEAST_BLOCKS = 4
-LEAST_SIGNIFICANCE = 2.0
-"""Least gradient, in its standard errors, that gives a conductivity."""
 
 
 @dataclass(frozen=True)
@@ -66,35 +65,36 @@ def gradients(profile: Profile, share: float) -> NDArray[np.float64]:
     return np.stack(slopes, axis=1)
 
 
-def conductivity(profile: Profile, share: float, unit: float) -> dict[str, float]:
-    """Conductivity in `unit` of the profile's own, flux and gradients, with errors that count the autocorrelation.
+def conductivity(profile: Profile, share: float, unit: float) -> dict[str, float | None]:
+    """Conductivity in `unit` of the profile's own, flux and gradients, with errors from the spread of blocks.
 
     The swapped energy flows back through two cross-sections, so flux = energy / (2 area time), and conductivity =
     flux / mean gradient of the halves. halves_z: difference of the two gradients in its standard errors.
-    EngineFailure if there are too few blocks, or the gradient is lost in its noise.
+    Both are None if blocks correlate too much (`block_mean`). EngineFailure if there are too few blocks, or the 95 %
+    interval of the gradient holds 0.
     """
     if len(profile.temperature) < LEAST_BLOCKS:
         raise EngineFailure(f"{len(profile.temperature)} blocks have no error; measure at least {LEAST_BLOCKS}")
     rising, falling = gradients(profile, share).T
-    gradient, difference = series_mean((rising - falling) / 2), series_mean(rising + falling)
-    if gradient.mean <= LEAST_SIGNIFICANCE * gradient.error:
+    gradient, difference = block_mean((rising - falling) / 2), block_mean(rising + falling)
+    scatter = gradient.error or float((rising - falling).std(ddof=1)) / 2 / math.sqrt(rising.size)
+    if gradient.mean <= t_quantile(gradient.degrees_of_freedom) * scatter:
         raise EngineFailure(
-            f"the gradient, {gradient.mean:.3g} +- {gradient.error:.3g}, is lost in its noise; swap more often, or run "
-            "longer"
+            f"the gradient, {gradient.mean:.3g} +- {scatter:.3g}, is lost in its noise; swap more often, or run longer"
         )
-    flux = series_mean(np.diff(profile.swapped) / (2 * profile.area * profile.block_time))
-    relative = math.hypot(gradient.error / gradient.mean, flux.error / flux.mean)
+    flux = block_mean(np.diff(profile.swapped) / (2 * profile.area * profile.block_time))
     value = unit * flux.mean / gradient.mean
     mean = profile.temperature.mean(axis=0)
+    errors = [one.error and one.error / one.mean for one in (gradient, flux)]
     return {
         "conductivity": value,
-        "conductivity_error": value * relative,
+        "conductivity_error": None if None in errors else value * math.hypot(*filter(None, errors)),
         "heat_flux": flux.mean,
         "heat_flux_error": flux.error,
         "gradient_rising": float(rising.mean()),
         "gradient_falling": float(falling.mean()),
         "gradient_error": gradient.error,
-        "halves_z": difference.mean / difference.error if difference.error else 0.0,
+        "halves_z": None if difference.error is None else difference.mean / (difference.error or math.inf),
         "energy_swapped": float(profile.swapped[-1] - profile.swapped[0]),
         "temperature_span": float(mean[profile.slabs // 2] - mean[0]),
     }

@@ -3,11 +3,13 @@
 MBAR itself is pymbar's (Shirts and Chodera 2008, 10.1063/1.2978177). In this order:
 
 1. *Samples.* Each run is cut if it has equilibrated and thinned to independent samples, by the slowest of its
-   coordinates and of its energies towards neighbouring windows (`decorrelate`). A window needs `LEAST_SAMPLES`.
-2. *Neighbours.* Each window is compared with the next alone (`neighbours`); an overlap under `LEAST_OVERLAP`
+   coordinates and of its energies towards neighbouring windows (`correlated_series`). A window needs `LEAST_SAMPLES`,
+   and runs that together hold `LEAST_TIMES` of the longest correlation time that one of them shows.
+2. *Neighbours.* Each window is compared with the next alone (`bar`); an overlap under `LEAST_OVERLAP`
    ends here, because a multistate solver need not end. The differences found start the solver.
-3. *MBAR* over all windows, bounded in iterations; its equations must hold. Then overlap again, in the matrix of all
-   windows, and the effective number of samples of every window.
+3. *MBAR* over all windows, bounded in iterations; its equations must hold. Errors come from independent samples, free
+   energies from denser ones: thinning to independent samples throws away what averages the fast motion. Then overlap
+   again, in the matrix of all windows, and the effective number of samples of every window.
 4. *Blocks.* First and second halves of all runs, each analysed alone, may differ by twice the error of the difference,
    or by `TOLERANCE` if that is more.
 5. *Hysteresis.* So may the runs that were seeded forward and those seeded backward, if there are both.
@@ -26,10 +28,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from sophron.science.estimators.bar import compare
+from sophron.science.estimators.correlated_series import LEAST_TIMES, Kept, independent
 from sophron.science.estimators.pymbar_solver import Solution, solve
 from sophron.science.estimators.refusal import Reason, Refusal
 from sophron.science.estimators.restraints import rt
-from sophron.science.estimators.subsampling import Kept, independent
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,7 +75,7 @@ class Estimate:
     free_energies, errors: of each window against the first, with standard errors; overlaps: of each window with the
     next; samples: independent ones a window; effective_samples: of all samples, those that tell about each window;
     inefficiencies: of each run, in the order given; block_difference: second halves less first; hysteresis: seeded
-    backward less forward, None if it was not tested.
+    backward less forward, None if it was not tested; degrees_of_freedom: of the errors, those of the worst run.
     """
 
     free_energies: tuple[float, ...]
@@ -84,6 +86,7 @@ class Estimate:
     inefficiencies: tuple[float, ...]
     block_difference: float
     hysteresis: float | None
+    degrees_of_freedom: float
 
     @property
     def difference(self) -> float:
@@ -114,9 +117,12 @@ def estimate(runs: Sequence[Run], temperature_k: float) -> Estimate | Refusal:
         return [np.concatenate([each for at, each in chosen if at == window], axis=1) for window in range(windows)]
 
     whole = parts(lambda _, one: one.indices)
-    solution = _guarded(whole)
+    solution = _too_short(runs, kept, windows) or _guarded(whole)
     if isinstance(solution, Refusal):
         return solution
+    dense = solve(parts(lambda _, one: one.dense), np.array(solution.free_energies))
+    if dense is None:
+        return Refusal(Reason.NOT_SOLVED, "the equations of MBAR found no solution; look at the reduced energies.")
     unit = rt(temperature_k)
     halves = (
         parts(lambda _, one: one.indices[: one.indices.size // 2]),
@@ -134,7 +140,7 @@ def estimate(runs: Sequence[Run], temperature_k: float) -> Estimate | Refusal:
     if isinstance(hysteresis, Refusal):
         return hysteresis
     return Estimate(
-        free_energies=tuple(unit * each for each in solution.free_energies),
+        free_energies=tuple(unit * each for each in dense.free_energies),
         errors=tuple(unit * each for each in solution.errors),
         overlaps=solution.overlaps,
         samples=tuple(each.shape[1] for each in whole),
@@ -142,6 +148,7 @@ def estimate(runs: Sequence[Run], temperature_k: float) -> Estimate | Refusal:
         inefficiencies=tuple(each.inefficiency for each in kept),
         block_difference=block,
         hysteresis=hysteresis,
+        degrees_of_freedom=min(one.degrees_of_freedom for one in kept),
     )
 
 
@@ -163,6 +170,23 @@ def _checked(runs: Sequence[Run]) -> int:
         if not (np.all(np.isfinite(run.reduced)) and np.all(np.isfinite(run.coordinates))):
             raise ValueError(f"run {number}: only finite energies and coordinates count")
     return windows
+
+
+def _too_short(runs: Sequence[Run], kept: Sequence[Kept], windows: int) -> Refusal | None:
+    """Refuse windows whose equilibrated samples do not hold the correlation times that they show."""
+    left, longest = np.zeros(windows), np.zeros(windows)
+    for run, one in zip(runs, kept, strict=True):
+        left[run.window] += run.reduced.shape[1] - one.start
+        longest[run.window] = max(longest[run.window], one.time)
+    short = tuple(map(int, np.flatnonzero(left < LEAST_TIMES * longest)))
+    if not short:
+        return None
+    worst = max(short, key=lambda window: longest[window] / left[window])
+    sentence = (
+        f"{_named(short)} are too short to tell how their samples correlate: {left[worst]:.0f} samples are fewer than "
+        f"{LEAST_TIMES:g} correlation times of about {longest[worst]:.3g}; run longer."
+    )
+    return Refusal(Reason.FEW_SAMPLES, sentence, short)
 
 
 def _guarded(parts: Parts) -> Solution | Refusal:

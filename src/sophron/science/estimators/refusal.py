@@ -1,4 +1,4 @@
-"""A free energy that is not given: why, as a type and as a sentence."""
+"""A number that is not given: why, as a type and as a sentence."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from enum import StrEnum
 
 
 class Reason(StrEnum):
-    """Why no free energy is given."""
+    """Why no number is given."""
 
     NO_OVERLAP = "no_overlap"
     FEW_SAMPLES = "few_samples"
+    SHORT_SERIES = "short_series"
     NOT_SOLVED = "not_solved"
     BLOCKS_DIFFER = "blocks_differ"
     HYSTERESIS = "hysteresis"

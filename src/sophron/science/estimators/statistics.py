@@ -1,4 +1,4 @@
-"""Means and their errors: autocorrelated series, independent values, weighted values, homogeneity.
+"""Means and their errors: independent values, weighted values, homogeneity (correlated ones: `correlated_series`).
 
 Quantiles come from `scipy.special` (`stdtrit`, `chdtrc`, `fdtrc`), which loads in a fraction of `scipy.stats`.
 """
@@ -10,29 +10,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import fft, special
+from scipy import special
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-WINDOW = 5.0
-"""Sums of autocorrelations stop at this many autocorrelation times (Sokal 1997, 10.1007/978-1-4899-0319-8_6)."""
-
-
-@dataclass(frozen=True)
-class SeriesMean:
-    """Mean of one stationary series.
-
-    error: standard error of the mean; inefficiency: samples that are worth one independent sample (1 for white noise);
-    effective_samples: samples / inefficiency.
-    """
-
-    mean: float
-    error: float
-    inefficiency: float
-    effective_samples: float
+LEAST_P_VALUE = 0.05
+"""Least p-value at which runs scatter as their errors say."""
+NORMAL = 1.959964
+"""Half-width of a 95 % interval in standard errors, if the error is known."""
 
 
 @dataclass(frozen=True)
@@ -61,45 +49,7 @@ class Homogeneity:
     p_value: float
 
 
-def statistical_inefficiency(series: ArrayLike) -> float:
-    """Return the samples of `series`, shape (n,), that are worth one independent sample: g = 1 + 2 sum of rho(k).
-
-    The sum is cut at the first lag that exceeds `WINDOW` times the integrated autocorrelation time found so far
-    (Sokal's self-consistent window), and corrected for the mean being taken from the same data (Wolff 2004,
-    10.1016/S0010-4655(03)00467-3, eq. 49). Antithetic series may give g < 1; a constant one gives 1.
-    """
-    values = np.asarray(series, dtype=np.float64)
-    count = _checked_length(values)
-    deviations = values - values.mean()
-    if not np.any(deviations):
-        return 1.0
-    rho = _normalised_autocorrelation(deviations)
-    times = 0.5 + np.cumsum(rho[1:])
-    lags = np.arange(1, times.size + 1)
-    beyond = np.flatnonzero(lags >= WINDOW * times)
-    window = int(beyond[0]) if beyond.size else times.size - 1
-    corrected = 2.0 * times[window] * (1.0 + (2.0 * lags[window] + 1.0) / count)
-    return float(max(corrected, 1.0 / count))
-
-
-def series_mean(series: ArrayLike) -> SeriesMean:
-    """Mean of a stationary, autocorrelated series of shape (n,), with a standard error that counts the correlation.
-
-    ValueError if fewer than 4 samples or a value that is not finite are given.
-    """
-    values = np.asarray(series, dtype=np.float64)
-    count = _checked_length(values)
-    inefficiency = statistical_inefficiency(values)
-    variance = float(values.var(ddof=1))
-    return SeriesMean(
-        mean=float(values.mean()),
-        error=math.sqrt(variance * inefficiency / count),
-        inefficiency=inefficiency,
-        effective_samples=count / inefficiency,
-    )
-
-
-def t_quantile(degrees_of_freedom: int, confidence: float = 0.95) -> float:
+def t_quantile(degrees_of_freedom: float, confidence: float = 0.95) -> float:
     """Return the half-width, in standard errors, of the two-sided t interval."""
     return float(special.stdtrit(degrees_of_freedom, 0.5 + 0.5 * confidence))
 
@@ -114,6 +64,30 @@ def t_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
     dof = numbers.size - 1
     half = t_quantile(dof, confidence) * error
     return Interval(mean=mean, standard_error=error, degrees_of_freedom=dof, low=mean - half, high=mean + half)
+
+
+def replica_mean(values: Sequence[float], errors: Sequence[float | None]) -> tuple[float, float | None, int | None]:
+    """Return the mean of independent runs, its standard error, and the degrees of freedom if the spread is the error.
+
+    errors: of each run, None if it was too short for one. If all are known and the runs scatter as these say, they
+    combine, widened by what chi-square a degree of freedom exceeds 1; otherwise the spread of the runs counts, with
+    t quantiles of runs - 1. The error is None for one run without.
+    """
+    count, mean = len(values), float(np.mean(values))
+    known = [error for error in errors if error]
+    if len(known) == count:
+        combined = math.hypot(*known) / count
+        test = homogeneity(values, known)
+        if test.p_value > LEAST_P_VALUE:
+            return mean, combined * math.sqrt(max(1.0, test.chi2 / max(test.degrees_of_freedom, 1))), None
+    if count < 2:
+        return mean, None, None
+    return mean, t_interval(values).standard_error, count - 1
+
+
+def normal_error(error: float, degrees_of_freedom: int | None) -> float:
+    """Return the standard error whose normal 95 % interval is as wide as the t interval; None: it is normal."""
+    return error if degrees_of_freedom is None else error * t_quantile(degrees_of_freedom) / NORMAL
 
 
 def weighted_mean(values: Sequence[float], errors: Sequence[float]) -> tuple[float, float]:
@@ -138,24 +112,6 @@ def homogeneity(values: Sequence[float], errors: Sequence[float]) -> Homogeneity
 def chi2_p_value(chi2: float, degrees_of_freedom: int) -> float:
     """Return the chance that chi-square with so many degrees of freedom exceeds `chi2`; 1 if there are none."""
     return float(special.chdtrc(degrees_of_freedom, chi2)) if degrees_of_freedom > 0 else 1.0
-
-
-def _normalised_autocorrelation(deviations: NDArray[np.float64]) -> NDArray[np.float64]:
-    """rho(k) for k < n/2, biased estimator (divides by n), which keeps the noise at long lags small."""
-    count = deviations.size
-    length = fft.next_fast_len(2 * count, real=True)
-    spectrum = fft.rfft(deviations, length)
-    sums = fft.irfft(spectrum.real**2 + spectrum.imag**2, length)[: max(count // 2, 2)]
-    return np.asarray(sums / sums[0])
-
-
-def _checked_length(values: NDArray[np.float64]) -> int:
-    """Number of samples; ValueError if they cannot have a correlated error."""
-    if values.ndim != 1 or values.size < 4:
-        raise ValueError("a series needs at least four samples in one dimension")
-    if not np.all(np.isfinite(values)):
-        raise ValueError("a series may hold finite values only")
-    return int(values.size)
 
 
 def _weights(values: Sequence[float], errors: Sequence[float]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
 from sophron.records.typed_json import to_json
-from sophron.science.estimators.statistics import t_interval
+from sophron.science.estimators.statistics import normal_error, replica_mean
 from sophron.science.estimators.zero_shear import ZeroShear, carreau, extrapolate
 from sophron.science.figures import BLUE, GREEN, VERMILION, VISCOSITY_UNIT, saved_figure
 
@@ -26,8 +26,8 @@ def run(ctx: StepContext) -> StepResult:
     A refused Green-Kubo viscosity leaves the comparison null; the extrapolation and the lower bound stand all the same.
     """
     rates = by_rate([step.result for step in ctx.upstream["shear"]])
-    columns = ([getattr(rate, name) for rate in rates] for name in ("rate", "viscosity", "viscosity_error"))
-    zero = extrapolate(*columns)
+    errors = [normal_error(one.viscosity_error, one.degrees_of_freedom) for one in rates]
+    zero = extrapolate([one.rate for one in rates], [one.viscosity for one in rates], errors)
     green_kubo = ctx.one("green_kubo").result
     value, error = green_kubo["viscosity"], green_kubo["viscosity_standard_error"]
     result = {
@@ -54,31 +54,29 @@ def run(ctx: StepContext) -> StepResult:
 
 @dataclass(frozen=True)
 class Rate:
-    """Viscosity at one shear rate over its replicas."""
+    """Viscosity at one shear rate over its replicas; degrees_of_freedom: if their spread is the error."""
 
     rate: float
     viscosity: float
     viscosity_error: float
     replicas: int
+    degrees_of_freedom: int | None
 
 
-def by_rate(results: Sequence[Mapping[str, float]]) -> list[Rate]:
-    """Return the viscosity at each rate, ascending, over replicas.
+def by_rate(results: Sequence[Mapping[str, Any]]) -> list[Rate]:
+    """Return the viscosity at each rate that has an error, ascending, over replicas (`statistics.replica_mean`).
 
-    The error is the larger of the spread of replicas and of what their own errors combine to: few replicas may lie
-    close by chance, and one run's own error misses what is slower than the run.
+    EngineFailure if no rate has one.
     """
     rates = []
     for rate, group in groupby(sorted(results, key=lambda result: float(result["rate"])), key=lambda one: one["rate"]):
         runs = list(group)
-        values = [float(run["viscosity"]) for run in runs]
-        error = math.hypot(*(float(run["viscosity_error"]) for run in runs)) / len(runs)
-        if len(runs) > 1:
-            error = max(error, t_interval(values).standard_error)
-        if not error > 0:
-            raise EngineFailure(f"shear at rate {rate:g} has no error; measure more steps")
-        mean = sum(values) / len(values)
-        rates.append(Rate(float(rate), mean, error, len(runs)))
+        columns = ([run[name] for run in runs] for name in ("viscosity", "viscosity_error"))
+        mean, error, freedom = replica_mean(*columns)
+        if error:
+            rates.append(Rate(float(rate), mean, error, len(runs), freedom))
+    if not rates:
+        raise EngineFailure("no shear rate has a viscosity with an error; measure more steps, or more replicas")
     return rates
 
 

@@ -31,12 +31,12 @@ BLOCKS = 25
 class Energy:
     """Canonical mean of the total energy a bead at the target temperature, and its standard error (both epsilon).
 
-    heat_capacity: at constant volume, a bead, in Boltzmann constants. correlation_samples: samples of the total
-    energy that are worth one independent sample.
+    error: None if the run is too short to tell. heat_capacity: at constant volume, a bead, in Boltzmann constants.
+    correlation_samples: longest correlation time of the total energy, in samples.
     """
 
     mean: float
-    error: float
+    error: float | None
     heat_capacity: float
     correlation_samples: float
 
@@ -54,7 +54,7 @@ def run(ctx: StepContext) -> StepResult:
     then is the target within error(<E>) / heat capacity, reported as `temperature_uncertainty`, plus a difference of
     the ensembles of order T/N. `settle_steps` of NVE let kinetic and potential energy share the change.
     """
-    from sophron.science.estimators.statistics import series_mean
+    from sophron.science.estimators.correlated_series import series_mean
     from sophron.science.estimators.structure import structure_peak
 
     start, engine = begin(ctx, "relax"), find()
@@ -74,12 +74,12 @@ def run(ctx: StepContext) -> StepResult:
         "pressure_mean": float(pressure.mean()),
         "energy_target": energy.mean,
         "energy_error": energy.error,
-        "temperature_uncertainty": energy.error / energy.heat_capacity,
+        "temperature_uncertainty": None if energy.error is None else energy.error / energy.heat_capacity,
         "heat_capacity": energy.heat_capacity,
         "velocity_scale": math.sqrt(after.column("Temp")[0] / before.column("Temp")[0]),
         "settled_energy": after.column("TotEng")[-1],
         "samples": len(kinetic),
-        "correlation_time": energy.correlation_samples / 2 * SAMPLE_EVERY * ctx.definition["timestep"],
+        "correlation_time": energy.correlation_samples * SAMPLE_EVERY * ctx.definition["timestep"],
     }
     return StepResult(result, {"system": ctx.workdir / "system.data"}, {"lammps": logfile.version(log)})
 
@@ -93,7 +93,7 @@ def canonical_energy(kinetic: Series, total: Series, target: float, atoms: int) 
     """
     import numpy as np
 
-    from sophron.science.estimators.statistics import series_mean
+    from sophron.science.estimators.correlated_series import series_mean
 
     length = len(kinetic) // BLOCKS
     blocks = [series[: length * BLOCKS].reshape(BLOCKS, length).mean(axis=1) for series in (kinetic, total)]
@@ -104,7 +104,7 @@ def canonical_energy(kinetic: Series, total: Series, target: float, atoms: int) 
         mean=corrected.mean,
         error=corrected.error,
         heat_capacity=float(total.var(ddof=1)) * atoms / target**2,
-        correlation_samples=series_mean(total).inefficiency,
+        correlation_samples=series_mean(total).time,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
@@ -77,11 +77,11 @@ def run(ctx: StepContext) -> StepResult:
     return StepResult(result, files, {"numpy": np.__version__, "scipy": scipy.__version__})
 
 
-def mean_temperature(results: Sequence[Mapping[str, float]]) -> tuple[float, float]:
-    """Return the mean temperature and its standard error: from their spread, or of the run if there is one."""
+def mean_temperature(results: Sequence[Mapping[str, Any]]) -> tuple[float, float | None]:
+    """Return the mean temperature and its standard error: from their spread, or of the run (None if too short)."""
     means = np.array([float(result["temperature_mean"]) for result in results])
     if means.size == 1:
-        return float(means[0]), float(results[0]["temperature_error"])
+        return float(means[0]), results[0]["temperature_error"]
     return float(means.mean()), float(means.std(ddof=1) / math.sqrt(means.size))
 
 

@@ -70,15 +70,17 @@ def run(ctx: StepContext) -> StepResult:
     return StepResult(result, files, {"lammps": logfile.version(log)})
 
 
-def energy_summary(samples: Array, atoms: int) -> dict[str, float]:
+def energy_summary(samples: Array, atoms: int) -> dict[str, float | None]:
     """Return the means and errors of temperature and pressure, and the drift of the total energy a bead (epsilon).
+
+    An error is None if the run is too short to tell.
 
     samples: (n, 3), temperature, potential energy of the system, pressure. The drift is the slope of a straight line
     through the energy, times the length of the run.
     """
     import numpy as np
 
-    from sophron.science.estimators.statistics import series_mean
+    from sophron.science.estimators.correlated_series import series_mean
 
     temperature, potential, pressure = samples.T
     energy = (potential + temperature * (3 * atoms - 3) / 2) / atoms

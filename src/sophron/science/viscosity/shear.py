@@ -45,26 +45,28 @@ def run(ctx: StepContext) -> StepResult:
     return StepResult(result, {"stress": _write_stress(ctx, start, measured)}, {"lammps": logfile.version(log)})
 
 
-def summary(samples: Array, rate: float, interval_tau: float) -> dict[str, float]:
+def summary(samples: Array, rate: float, interval_tau: float) -> dict[str, float | None]:
     """Viscosity, normal stress difference, temperature and pressure with errors that count the autocorrelation.
+
+    An error is None if the run is too short to tell.
 
     samples: (n, 7), pressure tensor xx, yy, zz, xy, xz, yz (epsilon/sigma^3) and temperature (epsilon).
     """
-    from sophron.science.estimators.statistics import series_mean
+    from sophron.science.estimators.correlated_series import series_mean
 
     xx, yy, zz, xy = samples[:, :4].T
     shear_stress, normal, temperature = series_mean(-xy), series_mean(yy - xx), series_mean(samples[:, 6])
     return {
         "rate": rate,
         "viscosity": shear_stress.mean / rate,
-        "viscosity_error": shear_stress.error / rate,
+        "viscosity_error": None if shear_stress.error is None else shear_stress.error / rate,
         "first_normal_stress_difference": normal.mean,
         "first_normal_stress_difference_error": normal.error,
         "temperature_mean": temperature.mean,
         "temperature_error": temperature.error,
         "pressure_mean": float((xx + yy + zz).mean() / 3),
         "samples": len(samples),
-        "correlation_time": shear_stress.inefficiency / 2 * interval_tau,
+        "correlation_time": shear_stress.time * interval_tau,
     }
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sophron.science.estimators.correlated_series import independent
 from sophron.science.estimators.mbar import SHORTEST_RUN
-from sophron.science.estimators.subsampling import independent
 from sophron.science.host_guest.protocols.apr_setup import Experiment
 from sophron.science.host_guest.protocols.decoupling_legs import Leg
 from sophron.science.host_guest.protocols.seeding import Seeded

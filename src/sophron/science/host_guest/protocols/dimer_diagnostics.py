@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sophron.science.estimators.bar import compare
+from sophron.science.estimators.correlated_series import independent
 from sophron.science.estimators.mbar import Estimate, Run
 from sophron.science.estimators.restraints import Frame
-from sophron.science.estimators.subsampling import independent
 from sophron.science.host_guest.protocols.apr import Window
 
 if TYPE_CHECKING:

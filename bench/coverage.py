@@ -1,0 +1,171 @@
+"""How often stated 95 % intervals hold the truth, on synthetic data whose answer is known.
+
+Run as: python bench/coverage.py [--series 400] [--freeze] [--only means]
+
+Constants of the estimators were chosen with `--freeze`, which draws from other seeds than the recorded run.
+"""
+
+import argparse
+import json
+import math
+import zlib
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from record import record
+from scipy import signal
+
+from sophron.science.estimators.correlated_series import block_mean, series_mean
+from sophron.science.estimators.mbar import Estimate, Run, estimate
+from sophron.science.estimators.restraints import rt
+from sophron.science.estimators.statistics import t_quantile
+
+Array = NDArray[np.float64]
+Row = dict[str, float | int | str | None]
+Draw = Callable[[np.random.Generator, int, int], Array]
+"""Random generator, series, samples -> (series, samples), mean 0."""
+FROZEN, JUDGED = 1, 2
+LOW, HIGH, MOST_REFUSED, FROM_TIMES = 0.92, 0.98, 0.10, 200
+FAST, SLOW = 0.3, 100.0
+TIMES = (50, 100, 200, 400)
+
+
+def relaxing(tau: float, frequency: float = 0.0) -> Draw:
+    """Gaussian series with autocorrelation exp(-k / tau) cos(frequency k)."""
+    decay = np.exp(-1 / tau + 1j * frequency)
+
+    def draw(rng: np.random.Generator, series: int, samples: int) -> Array:
+        kicks = rng.normal(size=(2, series, samples)) * math.sqrt(1 - abs(decay) ** 2)
+        kicks[:, :, 0] /= math.sqrt(1 - abs(decay) ** 2)
+        if not frequency:
+            return np.asarray(signal.lfilter([1.0], [1.0, -decay.real], kicks[0]))
+        return np.asarray(signal.lfilter([1.0], [1.0, -decay], kicks[0] + 1j * kicks[1]).real)
+
+    return draw
+
+
+def mixed(share: float, fast: float = FAST, slow: float = SLOW) -> Draw:
+    """Two times, the slow one with `share` of the variance."""
+
+    def draw(rng: np.random.Generator, series: int, samples: int) -> Array:
+        parts = (relaxing(tau)(rng, series, samples) for tau in (fast, slow))
+        return sum(math.sqrt(part) * each for part, each in zip((1 - share, share), parts, strict=True))  # type: ignore[return-value]
+
+    return draw
+
+
+SERIES: dict[str, tuple[Draw, float]] = {
+    "one time, 20 samples": (relaxing(20.0), 20.0),
+    "one time, 3 samples": (relaxing(3.0), 3.0),
+    **{f"two times, slow share {share:.2f}": (mixed(share), SLOW) for share in (0.05, 0.10, 0.20, 0.30, 0.50)},
+    "two times 2 and 20, slow share 0.10": (mixed(0.1, 2.0, 20.0), 20.0),
+    **{f"oscillating, frequency x time {w * 10:g}": (relaxing(10.0, w), 10.0) for w in (0.1, 0.2, 0.3, 0.6)},
+    **{f"AR(1), coefficient {a:g}": (relaxing(-1 / math.log(a)), 1 + 1 / (1 - a)) for a in (0.5, 0.9)},
+}
+"""Kind -> how to draw it, and its slow time in samples."""
+
+
+def generator(seed: int, kind: str) -> np.random.Generator:
+    """Equal for equal kinds, whichever rows are run."""
+    return np.random.default_rng([seed, zlib.crc32(kind.encode())])
+
+
+def row(kind: str, length: int, times: float | None, held: list[bool | None]) -> Row:
+    """held: of each set, whether the interval holds the truth; None if it was refused."""
+    given = [each for each in held if each is not None]
+    coverage = sum(given) / len(given) if given else None
+    return {
+        "kind": kind,
+        "length": length,
+        "slow_times": times,
+        "series": len(held),
+        "refused_share": round(1 - len(given) / len(held), 4),
+        "coverage": coverage and round(coverage, 4),
+        "standard_error": coverage and round(math.sqrt(coverage * (1 - coverage) / len(given)), 4),
+    }
+
+
+def holds(mean: float, error: float | None, freedom: float, truth: float = 0.0) -> bool | None:
+    """Whether the t interval holds the truth."""
+    return None if error is None else abs(mean - truth) <= t_quantile(freedom) * error
+
+
+def of_series(seed: int, sets: int) -> Iterator[Row]:
+    """Means of correlated series."""
+    for kind, (draw, slow) in SERIES.items():
+        rng = generator(seed, kind)
+        for times in TIMES:
+            length = round(slow * times)
+            found = [series_mean(each) for each in draw(rng, sets, length)]
+            yield row(kind, length, times, [holds(one.mean, one.error, one.degrees_of_freedom) for one in found])
+
+
+def of_blocks(seed: int, sets: int) -> Iterator[Row]:
+    """Means of a few blocks: of white noise, and of blocks of 10, 5 and a third of a correlation time."""
+    times = {"independent": 0.001, "10 times long": 2.0, "5 times long": 4.0, "a third of a time": 60.0}
+    for kind, tau in times.items():
+        for count in (8, 20):
+            rng = generator(seed, f"{kind} {count}")
+            means = relaxing(tau)(rng, sets, 20 * count).reshape(sets, count, 20).mean(axis=2)
+            found = [block_mean(each) for each in means]
+            held = [holds(one.mean, one.error, one.degrees_of_freedom) for one in found]
+            yield row(f"{count} blocks, {kind}", count, round(20 * count / tau) if tau >= 1 else None, held)
+
+
+STIFF, CENTRES, TEMPERATURE = (1.0, 1.5, 2.0), (0.0, 0.7, 1.4), 298.15
+
+
+def windows(rng: np.random.Generator, draw: Draw, samples: int) -> list[Run]:
+    """A run in each of three harmonic wells."""
+    runs = []
+    for place, (at, k) in enumerate(zip(CENTRES, STIFF, strict=True)):
+        x = at + draw(rng, 1, samples)[0] / math.sqrt(k)
+        reduced = np.array([0.5 * k * (x - c) ** 2 for c, k in zip(CENTRES, STIFF, strict=True)])
+        runs.append(Run(place, reduced, x[None]))
+    return runs
+
+
+def of_mbar(seed: int, sets: int) -> Iterator[Row]:
+    """Free energy of a chain of harmonic wells; slow share of the coordinate's variance, and its time."""
+    truth = 0.5 * rt(TEMPERATURE) * math.log(STIFF[-1] / STIFF[0])
+    for share in (0.10, 0.15):
+        kind, slow, times = f"MBAR, slow share {share:.2f}", 20.0, 200
+        rng, draw = generator(seed, kind), mixed(share, FAST, slow)
+        found = [estimate(windows(rng, draw, round(slow * times)), TEMPERATURE) for _ in range(sets)]
+        held = [
+            holds(one.difference, one.error, one.degrees_of_freedom, truth) if isinstance(one, Estimate) else None
+            for one in found
+        ]
+        yield row(kind, round(slow * times), times, held)
+
+
+PARTS = {"series": of_series, "blocks": of_blocks, "mbar": of_mbar}
+
+
+def acceptable(one: Row) -> bool:
+    """Whether a row meets what is asked for: the coverage, and the refusals if the series is long."""
+    covered = one["coverage"] is not None and LOW <= float(one["coverage"]) <= HIGH
+    long_enough = one["slow_times"] is not None and float(one["slow_times"]) >= FROM_TIMES
+    return covered and (not long_enough or float(one["refused_share"] or 0) <= MOST_REFUSED)
+
+
+def main() -> None:
+    """Run all parts, or one, and record the table; `--freeze` and `--only` record nothing."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--series", type=int, default=400, help="synthetic sets of each row")
+    parser.add_argument("--freeze", action="store_true", help="draw from the seeds that constants are chosen on")
+    parser.add_argument("--only", choices=PARTS)
+    asked = parser.parse_args()
+    rows = []
+    for name, part in PARTS.items():
+        for one in part(FROZEN if asked.freeze else JUDGED, asked.series) if asked.only in (None, name) else ():
+            rows.append(one | {"acceptable": acceptable(one)})
+            print(json.dumps(rows[-1]), flush=True)
+    if not asked.freeze and not asked.only:
+        limits = {"coverage": [LOW, HIGH], "refused_share": MOST_REFUSED, "from_slow_times": FROM_TIMES}
+        record("coverage", {"nominal": 0.95, "limits": limits, "rows": rows})
+
+
+if __name__ == "__main__":
+    main()
