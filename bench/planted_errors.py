@@ -1,4 +1,4 @@
-"""Plant a reviewer's twenty errors in shipped campaigns, and mutate every criterion of these: what is caught.
+"""Plant errors in shipped campaigns, a reviewer's twenty first, and mutate every criterion of these: what is caught.
 
 python bench/planted_errors.py
 
@@ -23,10 +23,10 @@ from sophron.cli import _probes
 from sophron.records.paths import resource
 
 
-def errors() -> list[dict[str, Any]]:
+def errors(name: str) -> list[dict[str, Any]]:
     """Return each planted error with what caught it."""
     rows = []
-    for one in planted_errors.listed():
+    for one in planted_errors.listed(name):
         with TemporaryDirectory() as folder:
             said = planted_errors.caught(one, Path(folder))
         by = "schema" if "campaign.yaml:" in said else "probe"
@@ -53,18 +53,24 @@ def campaigns() -> dict[str, dict[str, Any]]:
 
 def main() -> int:
     """Run both and record them."""
-    planted, shipped = errors(), campaigns()
+    planted, more, shipped = errors("planted_errors"), errors("planted_errors_of_kinds"), campaigns()
     criteria = [one for about in shipped.values() for one in about["criteria"]]
     totals = {
         "errors": len(planted),
         "errors_caught": sum(one["caught"] for one in planted),
+        "more_errors": len(more),
+        "more_errors_caught": sum(one["caught"] for one in more),
         "campaigns": len(shipped),
         "campaigns_hit": [name for name, about in shipped.items() if about["hits"]],
         "criteria": len(criteria),
         "criteria_that_can_fail": sum(one["status"] == mutation.FAILS for one in criteria),
         "criteria_that_hold_by_construction": sum(one["status"] == mutation.HOLDS for one in criteria),
     }
-    print(record("planted_errors", {"totals": totals, "planted_errors": planted, "campaigns": shipped}))
+    print(
+        record(
+            "planted_errors", {"totals": totals, "planted_errors": planted, "more_errors": more, "campaigns": shipped}
+        )
+    )
     print(totals)
     return 0
 

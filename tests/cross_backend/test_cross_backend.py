@@ -46,6 +46,7 @@ def campaign(folder: Path, monkeypatch, ways: tuple[str, ...]) -> toy.Campaign:
     stages = spec["stages"]
     for name in [name for name in stages if name.startswith("sample_") and name not in ways]:
         del stages[name]
+    spec["question"]["conditions"] |= {"chain_length": 10, "density": 0.05}
     stages["compare"]["depends_on"] = list(ways)
     stages["compare"]["criteria"] = stages["compare"]["criteria"][:1]
     for name, block in stages.items():

@@ -8,6 +8,7 @@ from sophron.cli import _probes
 from sophron.records.paths import resource
 
 ERRORS = planted_errors.listed()
+OF_KINDS = planted_errors.listed("planted_errors_of_kinds")
 SHIPPED = sorted(resource("campaigns").glob("*/campaign.yaml"))
 
 
@@ -15,7 +16,7 @@ def test_there_are_twenty():
     assert len({one["error"] for one in ERRORS}) == 20
 
 
-@pytest.mark.parametrize("planted", ERRORS, ids=[one["error"] for one in ERRORS])
+@pytest.mark.parametrize("planted", ERRORS + OF_KINDS, ids=[one["error"] for one in ERRORS + OF_KINDS])
 def test_a_planted_error_is_caught(planted, tmp_path):
     assert planted["caught"] in planted_errors.caught(planted, tmp_path)
 

@@ -9,12 +9,12 @@ from sophron.cli import _probes
 from sophron.records.errors import UserError
 from sophron.records.paths import resource
 
-LISTED = Path(__file__).parents[1] / "data" / "planted_errors.yaml"
+DATA = Path(__file__).parents[1] / "data"
 
 
-def listed():
-    """Return the errors as plain data."""
-    return yaml.safe_load(LISTED.read_text())
+def listed(name="planted_errors"):
+    """Return the errors of a file as plain data: the reviewer's twenty, or `planted_errors_of_kinds`."""
+    return yaml.safe_load((DATA / f"{name}.yaml").read_text())
 
 
 def caught(planted, folder):

@@ -14,8 +14,10 @@ from sophron.records.errors import UserError
 from sophron.science.probes import (
     box,
     conditions,
+    diffraction,
     estimates,
     fragments,
+    free_energy,
     imposed_flux,
     integration,
     model,
@@ -441,3 +443,103 @@ def test_sound_campaigns_fall_into_nothing(spec):
 def test_a_parameter_that_the_file_forgot():
     with pytest.raises(UserError, match='"times"'):
         relaxation.window(MELT, {})
+
+
+CHAINS = {
+    "question": {"conditions": {"temperature": 1.0}},
+    "stages": {
+        "build": {"definition": {"chains": 20, "chain_length": 30, "density": 0.02}},
+        "equilibrate": {"definition": {"timestep": 0.01, "damping": 1.0}},
+        "sample_local": {"definition": {"discard_steps": 50000, "steps": 500000}},
+        "compare": {"definition": {"shift": 0.02, "significance": 0.01}},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [({}, "clear"), ({"discard_steps": 10000}, "hit"), ({"steps": 50000}, "hit"), ({"steps": None}, "unknown")],
+)
+def test_chains_in_solvent(changes, status):
+    """Chains of 30 beads with a friction of 1 relax in about 72 tau."""
+    assert estimates.solvent_tau(CHAINS) == pytest.approx(72, rel=0.02)
+    spec = changed(CHAINS, **{f"sample_local__{key}": value for key, value in changes.items()})
+    assert relaxation.chain_sampling(spec, parameters("chain_sampling")).status == status
+
+
+@pytest.mark.parametrize(("chains", "status"), [(20, "clear"), (1, "hit")])
+def test_chains_in_a_box_that_is_given_by_their_number(chains, status):
+    dense = changed(CHAINS, build__density=0.3, build__chains=chains)
+    assert box.chain_extent(dense, parameters("chain_extent")).status == status
+
+
+@pytest.mark.parametrize(
+    ("shift", "significance", "status"), [(0.02, 0.01, "clear"), (0.1, 0.01, "hit"), (0.02, 1e-6, "hit")]
+)
+def test_a_comparison_that_may_fail(shift, significance, status):
+    spec = changed(CHAINS, compare__shift=shift, compare__significance=significance)
+    assert replicas.comparison(spec, parameters("comparison")).status == status
+
+
+def trials(ns=5.0, expression="deployed >= 0", **lists):
+    about = {"training": ["a", "b"], "held_out": ["c"], "ns_per_window": ns} | lists
+    system = {"system": "sampl", "settings": {"benchmark": "x"}}
+    return {
+        "stages": {
+            "tasks": {"definition": {**system, "guests": ["a", "b", "c"]}},
+            "references": {"definition": {**system}},
+            "trials": {"definition": about, "criteria": [{"id": "one", "expression": expression}]},
+        }
+    }
+
+
+@pytest.mark.parametrize(
+    ("lists", "status"), [({}, "clear"), ({"held_out": ["b", "c"]}, "hit"), ({"training": ["a", "d"]}, "hit")]
+)
+def test_guests_that_are_judged(lists, status):
+    assert free_energy.guests(trials(**lists), {}).status == status
+    other = trials(**lists)
+    other["stages"]["references"]["definition"]["settings"] = {"benchmark": "y"}
+    assert free_energy.guests(other, {}).status == "hit"
+
+
+@pytest.mark.parametrize(
+    ("ns", "expression", "status"),
+    [
+        (1.0, "deployed >= 0", "clear"), (0.02, "deployed >= 0", "hit"), (0.02, "predictions == 0", "clear"),
+        (0.02, "predictions == 0 or True", "hit"),
+    ],
+)  # fmt: skip
+def test_windows_that_are_too_short_for_a_number(ns, expression, status):
+    assert free_energy.window_length(trials(ns, expression), parameters("window_length")).status == status
+
+
+def pattern(asked=None, **instrument):
+    about = {"wavelengths_angstrom": [1.5405, 1.5443]} | instrument
+    data = {"definition": {"instrument": about, "limits_deg": [16.0, 158.4]}}
+    return {"question": {"conditions": asked or {"radiation": "Cu K-alpha"}}, "stages": {"data": data}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "status"),
+    [
+        (pattern(), "clear"), (pattern({"radiation": "neutrons"}), "clear"), (pattern({"radiation": "Co K-alpha"}), "hit"),
+        (pattern(wavelengths_angstrom=[0.7093]), "hit"), (pattern({"geometry": "Bragg-Brentano"}), "clear"),
+        (pattern({"geometry": "Debye-Scherrer"}), "hit"), (pattern({"geometry": "a new one"}), "clear"),
+        (pattern(wavelengths_angstrom=[]), "unknown"),
+    ],
+)  # fmt: skip
+def test_an_instrument_is_the_one_of_the_question(spec, status):
+    assert diffraction.instrument(spec, parameters("diffraction_instrument")).status == status
+
+
+@pytest.mark.parametrize(
+    ("caglioti", "status"),
+    [
+        ((), "clear"), ((0.001109, -0.001109, 0.002773), "clear"), ((11.09, -11.09, 27.73), "hit"),
+        ((0.001, -0.01, 0.002), "hit"),  # no width at all at 100 degrees
+    ],
+)  # fmt: skip
+def test_widths_of_peaks(caglioti, status):
+    named = {f"profile_{name}": part for name, part in zip("uvw", caglioti, strict=False)}
+    assert diffraction.width(pattern(**named), parameters("diffraction_width")).status == status

@@ -1,6 +1,6 @@
 """Executable pitfall probes: function(spec, parameters) -> Finding, found by name through `sophron.probes`."""
 
 __all__ = [
-    "box", "conditions", "estimates", "fragments", "heat_flux", "heat_flux_cluster", "imposed_flux", "integration",
-    "model", "relaxation", "replicas", "spec_access",
+    "box", "conditions", "diffraction", "estimates", "fragments", "free_energy", "heat_flux", "heat_flux_cluster",
+    "imposed_flux", "integration", "model", "relaxation", "replicas", "spec_access",
 ]  # fmt: skip

@@ -68,7 +68,8 @@ def liquid(spec: Spec, _parameters: Parameters) -> Finding:
 
 
 def _edge(spec: Spec) -> float:
-    atoms, dense = needed(spec, f"{BUILD}.atoms"), needed(spec, f"{BUILD}.density")
+    dense, chains = needed(spec, f"{BUILD}.density"), number(spec, f"{BUILD}.chains")
+    atoms = needed(spec, f"{BUILD}.atoms") if chains is None else chains * estimates.chain_length(spec)
     if atoms <= 0 or dense <= 0:
         raise MissingValueError(f"{BUILD}.density")
     return math.cbrt(atoms / dense)

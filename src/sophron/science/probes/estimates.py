@@ -72,6 +72,16 @@ def rouse_tau(beads: int) -> float:
     return _FRICTION * beads**2 * _SEGMENT_SQUARED / (3 * math.pi**2)
 
 
+def solvent_tau(spec: Spec) -> float:
+    """Return the longest relaxation time in tau of a chain in good solvent with a Langevin thermostat and no flow.
+
+    Rouse with the friction m/damping of a bead, swollen: N^(1+2 nu) in place of N^2, nu 0.588. MissingValueError.
+    """
+    damping = needed(spec, "stages.equilibrate.definition.damping")
+    segment = 1.3  # squared bond times stiffness of FENE chains without attraction
+    return segment * math.pow(chain_length(spec), 1 + 2 * 0.588) / (3 * math.pi**2 * damping * temperature(spec))
+
+
 def stress_tau(beads: int) -> float:
     """Longest stress relaxation time in tau: half the Rouse time, as stress goes with the square of a mode."""
     return _LIQUID_STRESS_TAU if beads == 1 else rouse_tau(beads) / 2

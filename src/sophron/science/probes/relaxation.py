@@ -1,5 +1,6 @@
 """Probes of duration: runs, windows and shear rates against the longest relaxation time of the liquid or melt."""
 
+import itertools
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -19,6 +20,7 @@ from sophron.science.probes.spec_access import (
 )
 
 GREEN_KUBO = "stages.green_kubo.definition"
+_SAMPLED = {"discard_steps": "discarded", "steps": "measured"}
 _COMPONENTS = 5  # independent ones of the stress tensor
 
 
@@ -110,3 +112,24 @@ def _asked_error(spec: Spec) -> float | None:
         if found:
             return float(found[1])
     return None
+
+
+def chain_sampling(spec: Spec, parameters: Parameters) -> Finding:
+    """Check that each stage sample_* discards and measures enough relaxation times of a chain in good solvent.
+
+    parameters.discarded, parameters.measured: in swollen Rouse times (`estimates.solvent_tau`).
+    """
+    stages = value(spec, "stages")
+    named = [name for name in (stages if isinstance(stages, Mapping) else ()) if name.startswith("sample_")]
+    if not named:
+        return clear("no stage samples chains")
+    try:
+        longest, step = estimates.solvent_tau(spec), needed(spec, "stages.equilibrate.definition.timestep")
+        for name, (key, share) in itertools.product(named, _SAMPLED.items()):
+            lasts, times = step * needed(spec, f"stages.{name}.definition.{key}"), wanted(parameters, share)
+            if lasts < times * longest:
+                text = f"stages.{name}.definition.{key} last {lasts:g} tau, the chains relax in about {longest:.3g}"
+                return hit(f"{text}: fewer than {times:g} relaxation times")
+    except MissingValueError as missing:
+        return missing.finding
+    return clear(f"chains relax in about {longest:.3g} tau, and every way samples for long enough")

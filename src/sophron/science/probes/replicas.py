@@ -29,6 +29,24 @@ def count(spec: Spec, parameters: Parameters) -> Finding:
     return clear(f"{_KEY} is {replicas:g}")
 
 
+def comparison(spec: Spec, parameters: Parameters) -> Finding:
+    """Check that a comparison may fail: a shift of parameters.shift at most is to be found, at a usual significance.
+
+    parameters.significance: least and most of it.
+    """
+    where = "stages.compare.definition"
+    try:
+        shift, significance = needed(spec, f"{where}.shift"), needed(spec, f"{where}.significance")
+    except MissingValueError as missing:
+        return missing.finding
+    least, most = wanted(parameters, "significance")
+    if shift > wanted(parameters, "shift"):
+        return hit(f"{where}.shift is {shift:g}: values that differ by less are said to agree")
+    if not least <= significance <= most:
+        return hit(f"{where}.significance is {significance:g}, not between {least:g} and {most:g}")
+    return clear(f"a shift of {shift:g} is to be found, at a significance of {significance:g}")
+
+
 def seeds(spec: Spec, _parameters: Parameters) -> Finding:
     """No stage or free line fixes a random seed that all replicas would then share."""
     stages = value(spec, "stages")

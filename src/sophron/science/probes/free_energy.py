@@ -1,0 +1,37 @@
+"""Probes of trials of pipelines: guests that are judged were not trained on, and windows are long enough to judge."""
+
+from sophron.interfaces.probe import Finding
+from sophron.science.probes.spec_access import MissingValueError, Parameters, Spec, clear, hit, needed, value, wanted
+
+_TRIALS = "stages.trials.definition"
+
+
+def guests(spec: Spec, _parameters: Parameters) -> Finding:
+    """Check that training and held-out guests differ and are guests, and that references are of the same system."""
+    training, held_out = set(value(spec, f"{_TRIALS}.training") or ()), set(value(spec, f"{_TRIALS}.held_out") or ())
+    known = set(value(spec, "stages.tasks.definition.guests") or ())
+    if both := sorted(training & held_out):
+        return hit(f"{_TRIALS}: {', '.join(both)} in training and in held_out: what is judged was trained on")
+    if strange := sorted((training | held_out) - known):
+        return hit(f"{_TRIALS}: {', '.join(strange)} not among stages.tasks.definition.guests")
+    for key in ("system", "settings"):
+        if value(spec, f"stages.tasks.definition.{key}") != value(spec, f"stages.references.definition.{key}"):
+            return hit(
+                f"{key} of stages.tasks and stages.references differ: other values than those that were measured"
+            )
+    return clear("training and held-out guests differ, and references are of the same system")
+
+
+def window_length(spec: Spec, parameters: Parameters) -> Finding:
+    """Check that windows sample parameters.ns, unless a criterion asks that no trial predicts anything."""
+    try:
+        lasts = needed(spec, f"{_TRIALS}.ns_per_window")
+    except MissingValueError as missing:
+        return missing.finding
+    texts = [str(one.get("expression")) for one in value(spec, "stages.trials.criteria") or () if isinstance(one, dict)]
+    text = f"{_TRIALS}.ns_per_window is {lasts:g}"
+    if lasts >= wanted(parameters, "ns"):
+        return clear(text)
+    if any(expression.replace(" ", "") == "predictions==0" for expression in texts):
+        return clear(f"{text}, and a criterion asks that no number comes of it")
+    return hit(f"{text}: hosts and guests rearrange more slowly than that, and errors do not show it")
