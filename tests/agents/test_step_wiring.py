@@ -1,6 +1,7 @@
 """From a definition to its tools: folders of the campaign, programs in the sandbox, MCP servers."""
 
 import shutil
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -129,3 +130,18 @@ def test_a_definition_is_wired_by_one_of_its_inputs(step):
     path.write_text(path.read_text().replace("tools: [read", "wired_by: nothing\ntools: [read"))
     with pytest.raises(UserError, match="nothing is no input"):
         agent_definitions.find(step.root, "reader")
+
+
+def test_a_rule_based_step_imports_no_client_nothing_of_the_network_and_of_libraries_those_that_read_specs():
+    code = (
+        "import sys\n"
+        "before = set(sys.modules)\n"
+        "import sophron.cli.agent, sophron.agents.step.agent_inputs, sophron.agents.step.step_wiring\n"
+        "import sophron.agents.gateway.backends.rule_based_backend, sophron.agents.rule_based.caveats\n"
+        "import sophron.agents.rule_based.explain, sophron.campaign.state.projector\n"
+        "names = {name for name in set(sys.modules) - before if not name.startswith('_')}\n"
+        "print(*names & {'asyncio', 'http.client', 'ssl', 'urllib.request', 'xml'})\n"
+        "print(*{name.split('.')[0] for name in names} - set(sys.stdlib_module_names))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) <= {"cython_runtime", "simpleeval", "sophron", "yaml"}

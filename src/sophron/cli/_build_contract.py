@@ -85,7 +85,7 @@ def _check(args: argparse.Namespace) -> int:
 def _rehearse(args: argparse.Namespace) -> int:
     """Exit code 0 if the last tier passed and so did every case held out, else 1; 128 + N after signal N."""
     from sophron.agentbuild import contract
-    from sophron.agents.supervisor.snakemake_process import Stopped
+    from sophron.agents.supervisor.snakemake_process import StoppedError
     from sophron.cli import _probes
     from sophron.kinds.agent_build import rehearsal
     from sophron.records.errors import UserError
@@ -97,7 +97,7 @@ def _rehearse(args: argparse.Namespace) -> int:
     rehearsal.begin(found, args.iterations, folder, _probes.of(folder))
     try:
         passed = rehearsal.run(folder)
-    except Stopped as stopped:
+    except StoppedError as stopped:
         print(f"Stopped by {stopped.name}. The same line goes on from there.")
         return 128 + stopped.number
     print(_told(folder))

@@ -35,8 +35,8 @@ DEEPEST = 4  # JSON in JSON in JSON: a tool's argument that holds a quoted answe
 
 def half_characters(value: Any) -> list[str]:
     """Return what speaks against plain data that holds half characters; nothing if it holds none."""
-    found = HALF.search(json.dumps(value, ensure_ascii=False))
-    return [f"it has half a character, \\u{ord(found[0]):04x}; write whole ones"] if found else []
+    match = HALF.search(json.dumps(value, ensure_ascii=False))
+    return [f"it has half a character, \\u{ord(match[0]):04x}; write whole ones"] if match else []
 
 
 def whole(text: str) -> str:
@@ -130,18 +130,18 @@ def _levels(text: str) -> Iterator[tuple[str, list[int] | range]]:
 
 def _unescaped(text: str, places: list[int] | range) -> tuple[str, list[int]]:
     parts: list[str] = []
-    found: list[int] = []
+    places_found: list[int] = []
     at = 0
     for match in ESCAPE.finditer(text):
         parts.append(text[at : match.start()])
-        found += places[at : match.start()]
+        places_found += places[at : match.start()]
         code, sign = match.groups()
         parts.append(chr(int(code, 16)) if code else PLAIN.get(sign, sign))
-        found.append(places[match.start()])
+        places_found.append(places[match.start()])
         at = match.end()
     parts.append(text[at:])
-    found += places[at:]
-    return "".join(parts), found
+    places_found += places[at:]
+    return "".join(parts), places_found
 
 
 def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -64,7 +64,7 @@ class Audit:
         self._write(request, model, latency_s, {**status, "response": None, "failure": about})
 
     def _write(self, request: Request, model: Model, latency_s: float, about: Mapping[str, object]) -> None:
-        asked, pictures = by_digest(request)
+        request_json, pictures = by_digest(request)
         record = {
             "time": clock.isoformat(),
             "run": self.run,
@@ -75,7 +75,7 @@ class Audit:
             "handle": model.handle,
             "latency_s": round(latency_s, 4),
             **self.redactor.plain(about),
-            "request": self.redactor.plain(asked),
+            "request": self.redactor.plain(request_json),
         }
         path = path_of(self.root, request.step)
         with FileLock(path.with_suffix(".lock")):

@@ -157,10 +157,10 @@ class Gateway:
             raise AgentError("unavailable", missing)
 
         def attempt() -> Response:
-            left = until - time.monotonic()
-            if left <= 0:
+            seconds_left = until - time.monotonic()
+            if seconds_left <= 0:
                 raise AgentError("unavailable", "the agent's limits.seconds are over; raise them")
-            return self._attempt(request, replace(model, timeout_s=min(model.timeout_s, left)), backend)
+            return self._attempt(request, replace(model, timeout_s=min(model.timeout_s, seconds_left)), backend)
 
         def pause(failure: ModelError, number: int) -> float:
             wait = _wait_s(failure, number, request, model)
@@ -194,17 +194,17 @@ class Gateway:
         """Return None for rules of thumb and replays, which ask nobody."""
         if model.provider in STAND_INS:
             return None
-        asked = backend.count(request, model)
+        input_tokens = backend.count(request, model)
         answer = min(request.max_tokens, model.max_output)
-        if asked + answer > model.context:
+        if input_tokens + answer > model.context:
             raise AgentError(
                 "too_long",
-                f"{asked} tokens of request and {answer} of answer do not fit its context of {model.context}; "
+                f"{input_tokens} tokens of request and {answer} of answer do not fit its context of {model.context}; "
                 "shorten the inputs",
             )
-        dollars = model.dollars(Usage(asked, answer, cache_written=asked))
+        dollars = model.dollars(Usage(input_tokens, answer, cache_written=input_tokens))
         try:
-            return self.ledger.reserve(request.step, model.handle, asked + answer, dollars)
+            return self.ledger.reserve(request.step, model.handle, input_tokens + answer, dollars)
         except BudgetError as over:
             raise AgentError("budget", over.reason) from None
 

@@ -252,14 +252,14 @@ class Ledger:
         """
         if tokens < 0 or not 0 <= dollars < math.inf:
             raise ValueError(f"{tokens} tokens and {dollars} dollars cannot be reserved")
-        wanted: Amount = {"calls": 1, "tokens": tokens, "dollars": round(dollars, 9)}
+        amount: Amount = {"calls": 1, "tokens": tokens, "dollars": round(dollars, 9)}
         day = clock.now().date().isoformat()
         with self._both():
             sums = self._campaign.sums()
-            self._check("step", sums.by.get(step, zero_amount()), wanted)
-            self._check("campaign", sums.total, wanted)
-            self._check("day", self._day.sums().by.get(day, zero_amount()), wanted)
-            reservation = Reservation(uuid.uuid4().hex, step, model, 1, tokens, wanted["dollars"], day)
+            self._check("step", sums.by.get(step, zero_amount()), amount)
+            self._check("campaign", sums.total, amount)
+            self._check("day", self._day.sums().by.get(day, zero_amount()), amount)
+            reservation = Reservation(uuid.uuid4().hex, step, model, 1, tokens, amount["dollars"], day)
             self._write({"event": "reserve", **asdict(reservation), **process_identity.identity()}, sync=True)
         return reservation
 
@@ -309,19 +309,19 @@ class Ledger:
             with other:
                 yield
 
-    def _check(self, cap: str, used: Amount, wanted: Amount) -> None:
+    def _check(self, cap: str, used: Amount, amount: Amount) -> None:
         limits = getattr(self.caps, cap) or day_cap()
         for kind in KINDS:
             limit = getattr(limits, kind)
-            if limit is not None and round(used[kind] + wanted[kind], 9) > limit:
-                raise BudgetError(cap, kind, _over_cap(cap, kind, limit, used[kind], wanted[kind]))
+            if limit is not None and round(used[kind] + amount[kind], 9) > limit:
+                raise BudgetError(cap, kind, _over_cap(cap, kind, limit, used[kind], amount[kind]))
 
 
 def _lock(book: Book) -> Path:
     return book.path.with_suffix(".lock")
 
 
-def _over_cap(cap: str, kind: str, limit: float, used: float, wanted: float) -> str:
+def _over_cap(cap: str, kind: str, limit: float, used: float, request: float) -> str:
     remedy = {
         "step": f"raise limits.{kind} of the agent",
         "campaign": f"raise limits.{'model_calls' if kind == 'calls' else kind} with: sophron amend",
@@ -329,7 +329,7 @@ def _over_cap(cap: str, kind: str, limit: float, used: float, wanted: float) -> 
     }[cap]
     return (
         f"the {cap} may take {_shown(limit)} {kind}; {_shown(used)} are spent or reserved, and this call may take "
-        f"{_shown(wanted)}: {remedy}"
+        f"{_shown(request)}: {remedy}"
     )
 
 
@@ -359,11 +359,11 @@ def beside_the_caps(root: Path) -> dict[str, Amounts | None] | None:
     return None if amounts is None else {"spent": amounts, "signed": _signed_caps(root)}
 
 
-def spending_sentence(found: Mapping[str, Amounts | None]) -> str:
+def spending_sentence(costs: Mapping[str, Amounts | None]) -> str:
     """Return what `beside_the_caps` gives, in words."""
     from sophron.campaign.rendering.formatting import of_a_model
 
-    amounts, caps = found["spent"], found["signed"]
+    amounts, caps = costs["spent"], costs["signed"]
     most = f"; signed are at most {of_a_model(caps)}" if caps else ""
     return f"Models took {of_a_model(amounts or {})}{most}"
 

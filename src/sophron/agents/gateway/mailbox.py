@@ -57,10 +57,10 @@ def entries(root: Path) -> list[Entry]:
 def find(root: Path, name: str) -> Entry:
     """Return the request with this id, or the only one that begins so; UserError if there is none."""
     known = entries(root)
-    found = [entry for entry in known if entry.id == name] or [entry for entry in known if entry.id.startswith(name)]
-    if len(found) == 1:
-        return found[0]
-    what = "several requests begin" if found else "no request begins"
+    matches = [entry for entry in known if entry.id == name] or [entry for entry in known if entry.id.startswith(name)]
+    if len(matches) == 1:
+        return matches[0]
+    what = "several requests begin" if matches else "no request begins"
     raise UserError(f'{root / FOLDER}: {what} with "{shown(name)}"; see: sophron mailbox list {root}')
 
 
@@ -102,11 +102,11 @@ def set_aside(entry: Entry, reason: str) -> Path:
 
 def withdraw(root: Path, step: str) -> int:
     """Set the answers that a step was given aside, so that its next try waits for new ones; how many there were."""
-    given = [entry for entry in entries(root) if entry.answered and entry.request["step"] == step]
-    for entry in given:
+    answers = [entry for entry in entries(root) if entry.answered and entry.request["step"] == step]
+    for entry in answers:
         number = 1 + sum(1 for _ in entry.folder.glob("answer.withdrawn-*.json"))
         (entry.folder / ANSWER).rename(entry.folder / f"answer.withdrawn-{number}.json")
-    return len(given)
+    return len(answers)
 
 
 def _entry(root: Path, name: str) -> Entry:

@@ -155,14 +155,14 @@ def snapshot(sources: Mapping[str, Path], folder: Path) -> dict[str, Path]:
         for path in sorted(sources.values()):  # one order for all, or two snapshots wait for each other
             stack.enter_context(FileLock(_lock(path), shared=True))
         contents = {role: _bytes(path) for role, path in sources.items()}
-    made, index = {}, {}
+    copies, index = {}, {}
     for role, data in contents.items():
         digest = sha256(data).hexdigest()
-        made[role] = folder / f"{role}-{digest[:_DIGEST_SHOWN]}{sources[role].suffix}"
-        index[role] = {"file": made[role].name, "digest": digest}
-        write_bytes(made[role], data)
+        copies[role] = folder / f"{role}-{digest[:_DIGEST_SHOWN]}{sources[role].suffix}"
+        index[role] = {"file": copies[role].name, "digest": digest}
+        write_bytes(copies[role], data)
     write_json(folder / INDEX, index)
-    return made
+    return copies
 
 
 def _lock(path: Path) -> Path:

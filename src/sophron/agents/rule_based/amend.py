@@ -46,7 +46,7 @@ def longer(spec: UncheckedObject, stage: str, failure: UncheckedObject) -> Longe
     source = _source(spec, stage)
     if source is None:
         return None
-    refusal = next((found[1] for line in strings(failure) if (found := REFUSAL.match(line))), None)
+    refusal = next((match[1] for line in strings(failure) if (match := REFUSAL.match(line))), None)
     if refusal:
         why = f"The estimator of {stage} refused to give a number ({refusal})"
         return _grown(spec, stage, source, GROWTH[refusal], why, window=refusal == "window_too_short")
@@ -195,11 +195,13 @@ def answer(inputs: UncheckedObject) -> UncheckedObject:
     }
 
 
-def _from_pitfall(pitfalls: Sequence[UncheckedObject], spec: UncheckedObject, said: Sequence[str]) -> Proposal | None:
+def _from_pitfall(
+    pitfalls: Sequence[UncheckedObject], spec: UncheckedObject, failures: Sequence[str]
+) -> Proposal | None:
     for pitfall in pitfalls:
         amendment = mapping(pitfall.get("amendment") or {}, "amendment of a pitfall")
         signs = texts(amendment.get("signs", []), "signs of an amendment")
-        seen = any(sign.lower() in line.lower() for sign in signs for line in said)
+        seen = any(sign.lower() in line.lower() for sign in signs for line in failures)
         if not amendment or not seen:
             continue
         removed = texts(amendment.get("remove_stages", []), "remove_stages")
@@ -217,10 +219,10 @@ def _from_pitfall(pitfalls: Sequence[UncheckedObject], spec: UncheckedObject, sa
 
 
 def _longer(spec: UncheckedObject, stage: str, failure: UncheckedObject) -> Proposal | None:
-    found = longer(spec, stage, failure)
-    if found is None:
+    change = longer(spec, stage, failure)
+    if change is None:
         return None
-    return Proposal(found.changes, found.rationale, found.alternatives)
+    return Proposal(change.changes, change.rationale, change.alternatives)
 
 
 def _nothing(stage: str, pitfalls: Sequence[UncheckedObject]) -> Proposal:

@@ -22,7 +22,7 @@ def answer(inputs: UncheckedObject) -> UncheckedObject:
     """
     spec = mapping(given(inputs, "spec"), "spec")
     answers = _answers(given(inputs, "result"))
-    found = [
+    caveats = [
         *(caveat for one in answers for caveat in [*_uncertainty(one), *_reference(one, spec)]),
         *_unverified(inputs.get("unverified", []), spec),
         *_verdicts(inputs.get("verdicts", [])),
@@ -31,9 +31,9 @@ def answer(inputs: UncheckedObject) -> UncheckedObject:
         *_method(spec),
     ]
     if not answers:
-        found.append(_caveat("uncertainty", "No stage gives a number that answers the question.", "serious"))
-    found.sort(key=lambda caveat: GRAVITY.index(caveat["severity"]))
-    return {"caveats": found, "summary": _summary(spec, answers, found)}
+        caveats.append(_caveat("uncertainty", "No stage gives a number that answers the question.", "serious"))
+    caveats.sort(key=lambda caveat: GRAVITY.index(caveat["severity"]))
+    return {"caveats": caveats, "summary": _summary(spec, answers, caveats)}
 
 
 def _caveat(about: str, text: str, severity: str) -> Caveat:
@@ -47,7 +47,7 @@ def _answers(result: object) -> list[UncheckedObject]:
     """
     if isinstance(result, list):
         return objects(result, "result")
-    found: list[UncheckedObject] = []
+    answers: list[UncheckedObject] = []
     for step, whole in mapping(result, "result").items():
         numbers = mapping(whole, f"the result of {quoted(step)}")
         for key in numbers:
@@ -55,8 +55,8 @@ def _answers(result: object) -> list[UncheckedObject]:
             if name != key and name in numbers:
                 ends = {side: numbers.get(f"interval_{side}") for side in ("low", "high")}
                 one = {"name": name, "value": numbers[name], "standard_error": numbers[key]}
-                found.append({**one, "interval": ends, "refusal": numbers.get("refusal")})
-    return found
+                answers.append({**one, "interval": ends, "refusal": numbers.get("refusal")})
+    return answers
 
 
 def _named(one: UncheckedObject) -> str:
@@ -161,13 +161,13 @@ def _method(spec: UncheckedObject) -> Iterator[Caveat]:
             yield _caveat("method", f"{text} A result for another cut-off is a result for another liquid.", "note")
 
 
-def _summary(spec: UncheckedObject, answers: list[UncheckedObject], found: list[Caveat]) -> str:
+def _summary(spec: UncheckedObject, answers: list[UncheckedObject], caveats: list[Caveat]) -> str:
     units = quoted(str(mapping(spec.get("question", {}), "spec.question").get("units", "")), 80)
     numbers = "; ".join(_short(one) for one in answers if number(one.get("value")) is not None)
-    counts = Counter(caveat["severity"] for caveat in found)
+    counts = Counter(caveat["severity"] for caveat in caveats)
     weight = ", ".join(f"{counts[level]} {level}" for level in GRAVITY if counts[level]) or "none"
-    said = f"{numbers} ({units or 'units not stated'})" if numbers else "No number answers the question"
-    return f"{said}. Caveats: {weight}."
+    sentence = f"{numbers} ({units or 'units not stated'})" if numbers else "No number answers the question"
+    return f"{sentence}. Caveats: {weight}."
 
 
 def _short(one: UncheckedObject) -> str:

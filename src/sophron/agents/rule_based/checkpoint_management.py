@@ -41,5 +41,5 @@ def _age(restart: UncheckedObject) -> tuple[int, str]:
 
 
 def _reason(keep: int, stuck: int) -> str:
-    said = f"The {keep} whole restart files of each step that were written last stay; a step goes on from the last."
-    return said + (f" {stuck} steps have no whole one; their files stay to be looked at." if stuck else "")
+    sentence = f"The {keep} whole restart files of each step that were written last stay; a step goes on from the last."
+    return sentence + (f" {stuck} steps have no whole one; their files stay to be looked at." if stuck else "")

@@ -78,15 +78,15 @@ def _known_failure(entry: UncheckedObject) -> Known:
 
 def matches(lines: Sequence[str], table: Sequence[Known]) -> list[Match]:
     """Return what the table recognises, in the order of the classes and then of the lines."""
-    found = []
+    recognised = []
     for place, line in enumerate(lines[-MOST_LINES:]):
         for known in table:
             seen = known.pattern.search(line[:LONGEST_LINE])
             if seen:
-                named = [name for key, name in seen.groupdict().items() if name and key.startswith("module")]
-                modules = tuple(name.lower() for name in named) or known.modules
-                found.append(Match(known, quoted(line), place, modules))
-    return sorted(found, key=lambda match: (CLASSES.index(match.known.kind), match.place))
+                names = [name for key, name in seen.groupdict().items() if name and key.startswith("module")]
+                modules = tuple(name.lower() for name in names) or known.modules
+                recognised.append(Match(known, quoted(line), place, modules))
+    return sorted(recognised, key=lambda match: (CLASSES.index(match.known.kind), match.place))
 
 
 def table_of(entries: object) -> list[Known]:
@@ -140,9 +140,9 @@ def _diagnosed(inputs: UncheckedObject) -> DebugAnswer:
     reasons = _reasons(failure)
     if _judged(failure):
         return _missed(failure)
-    found = matches([*reasons, *text(given(inputs, "log"), "log").splitlines()], table)
-    if found:
-        return _known(found, inputs)
+    hits = matches([*reasons, *text(given(inputs, "log"), "log").splitlines()], table)
+    if hits:
+        return _known(hits, inputs)
     unknown = "No message in the log is among the known ones."
     return DebugAnswer(kind="unknown", diagnosis=unknown, reason="What failed is not known here.", confidence="low")
 
@@ -175,9 +175,9 @@ def _missed(failure: UncheckedObject) -> DebugAnswer:
     return DebugAnswer(kind="definitional", diagnosis=quoted(diagnosis, 1000), reason=reason, confidence="high")
 
 
-def _known(found: Sequence[Match], inputs: UncheckedObject) -> DebugAnswer:
-    first = found[0]
-    evidence = list(dict.fromkeys(match.line for match in found if match.known.kind == first.known.kind))
+def _known(hits: Sequence[Match], inputs: UncheckedObject) -> DebugAnswer:
+    first = hits[0]
+    evidence = list(dict.fromkeys(match.line for match in hits if match.known.kind == first.known.kind))
     evidence = [line for line in evidence if line][:MOST_EVIDENCE]
     diagnosis = first.known.what
     if first.known.kind == "definitional":
@@ -189,7 +189,7 @@ def _known(found: Sequence[Match], inputs: UncheckedObject) -> DebugAnswer:
         return DebugAnswer(kind="environment", diagnosis=diagnosis, evidence=evidence, reason=REPAIR, confidence="high")
     if first.known.kind == "transient":
         return _transient(diagnosis, evidence, inputs)
-    return _mechanical(found, diagnosis, evidence, _shape(inputs))
+    return _mechanical(hits, diagnosis, evidence, _shape(inputs))
 
 
 def _transient(diagnosis: str, evidence: list[str], inputs: UncheckedObject) -> DebugAnswer:
@@ -215,15 +215,15 @@ def _shape(inputs: UncheckedObject) -> Shape:
     for overlay in objects(inputs.get("overlays", []), "overlays"):
         if overlay.get("stage", inputs.get("stage")) == inputs.get("stage"):
             values[str(overlay.get("key"))] = overlay.get("value")
-    tried = []
+    attempts = []
     for before in objects(inputs.get("tries", []), "tries"):
         overlay = mapping(before.get("overlay") or {}, "the overlay of a try")
-        tried.append((str(overlay.get("key")), overlay.get("value")))
-    return Shape(values, mapping(mechanical.get("choices", {}), "choices"), tried)
+        attempts.append((str(overlay.get("key")), overlay.get("value")))
+    return Shape(values, mapping(mechanical.get("choices", {}), "choices"), attempts)
 
 
-def _mechanical(found: Sequence[Match], diagnosis: str, evidence: list[str], shape: Shape) -> DebugAnswer:
-    for match in found:
+def _mechanical(hits: Sequence[Match], diagnosis: str, evidence: list[str], shape: Shape) -> DebugAnswer:
+    for match in hits:
         if match.known.kind != "mechanical":
             break
         value = _remedy(match, shape)
@@ -239,7 +239,7 @@ def _mechanical(found: Sequence[Match], diagnosis: str, evidence: list[str], sha
                 action="overlay",
                 overlay=Overlay(key, value),
             )
-    key = found[0].known.key
+    key = hits[0].known.key
     if key == "modules":
         return DebugAnswer(kind="environment", diagnosis=diagnosis, evidence=evidence, reason=REPAIR, confidence="high")
     reason = f"No value that would cure it is left among the signed choices of {key}; a person may sign one."
@@ -265,6 +265,6 @@ def _modules(choice: object) -> list[str]:
     return [word.lower() for word in words] if all(isinstance(word, str) for word in words) else []
 
 
-def _holds(choice: object, wanted: Sequence[str]) -> bool:
-    plain = {name.split("/")[0] for name in wanted}
-    return any(module in wanted or module.split("/")[0] in plain for module in _modules(choice))
+def _holds(choice: object, names: Sequence[str]) -> bool:
+    plain = {name.split("/")[0] for name in names}
+    return any(module in names or module.split("/")[0] in plain for module in _modules(choice))

@@ -35,8 +35,8 @@ def conditions(example: Example, pieces: Sequence[str]) -> tuple[dict[str, float
     """Return the example's numeric conditions as the pieces state them, and a sentence for each that is in doubt."""
     values, problems = {}, []
     agreed = any(request_parsing.AS_EXAMPLE.search(piece) for piece in pieces)
-    for name, shown in example.conditions.items():
-        default = number(shown)
+    for name, value_shown in example.conditions.items():
+        default = number(value_shown)
         if default is None:
             continue
         stated = request_parsing.condition(name, pieces)
@@ -45,8 +45,8 @@ def conditions(example: Example, pieces: Sequence[str]) -> tuple[dict[str, float
         elif not stated:
             problems.append(f"What is the {_spoken(name, example)}? (The example has {default:g}.)")
         elif len(stated) > 1:
-            said = " and ".join(f'"{one.quote}"' for one in stated)
-            problems.append(f"The {_spoken(name, example)} is stated as {said}; which is it?")
+            values_said = " and ".join(f'"{one.quote}"' for one in stated)
+            problems.append(f"The {_spoken(name, example)} is stated as {values_said}; which is it?")
         elif not request_parsing.fits(name, stated[0], reduced=example.reduced):
             unit = (
                 request_parsing.unit_of(name, reduced=example.reduced) or "the units of the question, which are reduced"
@@ -100,11 +100,11 @@ def spec_draft(
     used = share is not None and example_specs.with_error(spec, share)
     whole = []
     for number_, answers in ((3, on_criteria), (4, on_assumptions)):
-        for index, said in enumerate(answers, start=1):
-            plain = request_parsing.CONSENT.fullmatch(said) or request_parsing.VERIFIED.match(said.strip())
+        for index, reply in enumerate(answers, start=1):
+            plain = request_parsing.CONSENT.fullmatch(reply) or request_parsing.VERIFIED.match(reply.strip())
             if not plain and not (number_ == 3 and used):
-                spec["method"]["assumptions"].append(_as_said(number_, index, said))
-                whole.append(said)
+                spec["method"]["assumptions"].append(_as_said(number_, index, reply))
+                whole.append(reply)
     read = [piece for piece in pieces if piece not in whole or len(piece) > MOST_QUOTE]
     spec["method"]["assumptions"] += _omitted(request_parsing.stated(example, values, read, error_used=used))
     _verified(spec, " ".join(on_assumptions))
@@ -113,20 +113,20 @@ def spec_draft(
 
 def _doubted(assumption: dict[str, str], changed: Sequence[tuple[str, Any, float]]) -> None:
     """Mark assumptions that speak of the example's own number as not verified for another one."""
-    said = f"{assumption.get('statement')} {assumption.get('verified_by')}"
-    spoken = {float(found) for found in re.findall(request_parsing.NUMBER, said)}
+    statement = f"{assumption.get('statement')} {assumption.get('verified_by')}"
+    spoken = {float(number) for number in re.findall(request_parsing.NUMBER, statement)}
     stale = [f"{name.replace('_', ' ')} {old:g}, not {new:g}" for name, old, new in changed if old in spoken]
     if stale:
         assumption["status"] = "UNVERIFIED"
         assumption["verified_by"] = f"you: the example says it for {', '.join(stale)}"
 
 
-def _omitted(said: Sequence[str]) -> list[dict[str, str]]:
+def _omitted(omissions: Sequence[str]) -> list[dict[str, str]]:
     """Return what was said and is not in the draft, where there is any, for a person to settle."""
-    if not said:
+    if not omissions:
         return []
-    listed = ", ".join(f'"{one}"' for one in said[:MOST_OMITTED])
-    more = f" and {len(said) - MOST_OMITTED} more" if len(said) > MOST_OMITTED else ""
+    listed = ", ".join(f'"{one}"' for one in omissions[:MOST_OMITTED])
+    more = f" and {len(omissions) - MOST_OMITTED} more" if len(omissions) > MOST_OMITTED else ""
     statement = (
         f"The question is answered without these words of the request, which the draft does not hold: {listed}{more}."
     )
@@ -151,8 +151,8 @@ def _about_example(example: Example, values: Mapping[str, float], changed: Seque
     ]
 
 
-def _as_said(question: int, index: int, said: str) -> dict[str, str]:
-    statement = f"The spec holds what was answered to question {question}: {quoted(said, MOST_QUOTE)}"
+def _as_said(question: int, index: int, words: str) -> dict[str, str]:
+    statement = f"The spec holds what was answered to question {question}: {quoted(words, MOST_QUOTE)}"
     return _assumption(f"answer-{question}-{index}", statement, "you: compare the answer with the spec")
 
 
@@ -160,13 +160,15 @@ def _assumption(name: str, statement: str, verified_by: str) -> dict[str, str]:
     return {"id": name, "statement": statement, "verified_by": verified_by, "status": "UNVERIFIED"}
 
 
-def _verified(spec: SpecDraft, said: str) -> None:
+def _verified(spec: SpecDraft, words: str) -> None:
     """Take as verified what a person names after the word `verified`, by id; nothing else."""
-    named = {
-        word for found in request_parsing.VERIFIED.finditer(said) for word in found[1].lower().replace(",", " ").split()
+    ids = {
+        word
+        for match in request_parsing.VERIFIED.finditer(words)
+        for word in match[1].lower().replace(",", " ").split()
     }
     for one in spec["method"]["assumptions"]:
-        if one.get("id") in named and one.get("status") == "UNVERIFIED":
+        if one.get("id") in ids and one.get("status") == "UNVERIFIED":
             one["status"] = "verified"
             one["verified_by"] = f"{one['verified_by']}; said so in the dialogue"
 
@@ -184,15 +186,17 @@ def pitfalls_of(spec: UncheckedObject, catalogue: Sequence[UncheckedObject]) -> 
     ]
 
 
-def add_safeguards(spec: SpecDraft, found: Sequence[Mapping[str, str]], catalogue: Sequence[UncheckedObject]) -> None:
+def add_safeguards(
+    spec: SpecDraft, pitfalls: Sequence[Mapping[str, str]], catalogue: Sequence[UncheckedObject]
+) -> None:
     """Add an assumption for each pitfall: the review probes it before anything is signed; its safeguard is beside it.
 
     One that brings an amendment would change the method: it is UNVERIFIED until a person has seen what the probe says.
     """
-    taken = {one.get("id") for one in spec["method"]["assumptions"]}
+    ids = {one.get("id") for one in spec["method"]["assumptions"]}
     grave = {one.get("id") for one in catalogue if one.get("amendment")}
-    for pitfall in found:
-        if pitfall["id"] not in taken:
+    for pitfall in pitfalls:
+        if pitfall["id"] not in ids:
             spec["method"]["assumptions"].append(
                 {
                     "id": pitfall["id"],
@@ -207,11 +211,11 @@ def _applies(pitfall: UncheckedObject, spec: UncheckedObject) -> bool:
     """Return what `Pitfall.applies` says, for an entry as it stands in its YAML file. ValueError if it is none."""
     demands = mapping(pitfall.get("applies_to") or {}, "applies_to of a pitfall")
     kinds = listed(demands.get("kinds", []), "kinds of a pitfall")
-    named = texts(demands.get("stages", []), "stages of a pitfall")
+    stage_names = texts(demands.get("stages", []), "stages of a pitfall")
     stages = stages_of(spec)
     return (
         (not kinds or spec.get("kind") in kinds)
-        and all(name in stages for name in named)
+        and all(name in stages for name in stage_names)
         and all(_condition(entry).holds(spec) for entry in objects(demands.get("when", []), "when of a pitfall"))
     )
 
@@ -279,26 +283,26 @@ def answer(inputs: UncheckedObject) -> UncheckedObject:
     known = example_specs.examples(mapping(given(inputs, "kinds"), "kinds"))
     answers = [(_question(turn), text(turn.get("answered") or "", "an answer")) for turn in turns]
     pitfalls = objects(inputs.get("pitfalls", []), "pitfalls")
-    said = Dialogue(text(given(inputs, "request"), "request"), answers, known, pitfalls)
-    refused = scope_exclusions.excluded(said.pieces)
+    dialogue = Dialogue(text(given(inputs, "request"), "request"), answers, known, pitfalls)
+    refused = scope_exclusions.excluded(dialogue.pieces)
     if refused:
         return _turn("refused", refused[0].sentence, refusal=refused[0])
-    if said.example is None:
+    if dialogue.example is None:
         return _ask(1, _unknown_quantity(known))
-    values, problems = conditions(said.example, said.pieces)
+    values, problems = conditions(dialogue.example, dialogue.pieces)
     if problems:
-        return _ask(1, _understood(said.example) + " " + " ".join(problems))
-    for question, missing in ((2, _method(said)), (3, _criteria(said)), (4, _assumptions(said))):
+        return _ask(1, _understood(dialogue.example) + " " + " ".join(problems))
+    for question, missing in ((2, _method(dialogue)), (3, _criteria(dialogue)), (4, _assumptions(dialogue))):
         if missing:
             return _ask(question, missing)
-    draft = spec_draft(said.example, values, said.pieces, said.answered(3), said.answered(4))
-    found = pitfalls_of(draft, pitfalls)
-    add_safeguards(draft, found, pitfalls)
+    draft = spec_draft(dialogue.example, values, dialogue.pieces, dialogue.answered(3), dialogue.answered(4))
+    hits = pitfalls_of(draft, pitfalls)
+    add_safeguards(draft, hits, pitfalls)
     open_ = [one["id"] for one in draft["method"]["assumptions"] if one["status"] == "UNVERIFIED"]
     omitted = [one["statement"] for one in draft["method"]["assumptions"] if one["id"] == OMITTED]
     settle = f"To be resolved before it can be signed: {', '.join(open_)}."
-    drafted = " ".join([f"Drafted from the example {said.example.name}.", *omitted, settle])
-    return _turn("draft", drafted, draft=draft, pitfalls=found)
+    summary = " ".join([f"Drafted from the example {dialogue.example.name}.", *omitted, settle])
+    return _turn("draft", summary, draft=draft, pitfalls=hits)
 
 
 def _question(turn: UncheckedObject) -> int:
@@ -318,8 +322,8 @@ def _turn(
     refusal: scope_exclusions.Finding | None = None,
 ) -> UncheckedObject:
     refused = refusal and {"exclusion": refusal.exclusion.id, "reason": refusal.sentence}
-    shown = {"status": status, "question": question, "text": words, "draft": draft}
-    return shown | {"pitfalls": list(pitfalls), "refusal": refused}
+    turn = {"status": status, "question": question, "text": words, "draft": draft}
+    return turn | {"pitfalls": list(pitfalls), "refusal": refused}
 
 
 def _ask(question: int, words: str) -> UncheckedObject:
@@ -337,27 +341,27 @@ def _understood(example: Example) -> str:
     return quoted(f"Understood: {example.kind.replace('_', ' ')} ({about}).", 400)
 
 
-def _method(said: Dialogue) -> str | None:
+def _method(dialogue: Dialogue) -> str | None:
     """Return what to ask about the method; None if an installed one was named or agreed to."""
-    example = said.example
-    if example is None or example_specs.methods(said.words) & example.methods:
+    example = dialogue.example
+    if example is None or example_specs.methods(dialogue.words) & example.methods:
         return None
     if any(
-        request_parsing.CONSENT.fullmatch(one) or request_parsing.AS_EXAMPLE.search(one) for one in said.answered(2)
+        request_parsing.CONSENT.fullmatch(one) or request_parsing.AS_EXAMPLE.search(one) for one in dialogue.answered(2)
     ):
         return None
-    named = sorted(example_specs.methods(said.words))
-    lacking = f"No example here uses {', '.join(named)}. " if named else ""
+    names = sorted(example_specs.methods(dialogue.words))
+    lacking = f"No example here uses {', '.join(names)}. " if names else ""
     method = quoted(str(mapping(example.spec.get("method", {}), "method").get("name", "")), 200)
     return f"{lacking}The example {example.name} uses: {method}. Agree (yes), or name another."
 
 
-def _criteria(said: Dialogue) -> str | None:
-    if said.answered(3) or request_parsing.relative_error(said.words) is not None or said.example is None:
+def _criteria(dialogue: Dialogue) -> str | None:
+    if dialogue.answered(3) or request_parsing.relative_error(dialogue.words) is not None or dialogue.example is None:
         return None
     listed = [
         f"{name}: {one['expression']} ({one['statement']})"
-        for name, block in whole_stages(said.example.spec).items()
+        for name, block in whole_stages(dialogue.example.spec).items()
         for one in objects(block["criteria"], "criteria")
     ]
     return (
@@ -365,12 +369,12 @@ def _criteria(said: Dialogue) -> str | None:
     )
 
 
-def _assumptions(said: Dialogue) -> str | None:
-    if said.answered(4) or said.example is None:
+def _assumptions(dialogue: Dialogue) -> str | None:
+    if dialogue.answered(4) or dialogue.example is None:
         return None
-    stated = objects(mapping(said.example.spec.get("method", {}), "method").get("assumptions", []), "assumptions")
+    stated = objects(mapping(dialogue.example.spec.get("method", {}), "method").get("assumptions", []), "assumptions")
     listed = [f"{one.get('id')}: {one.get('statement')} (verified by {one.get('verified_by')})" for one in stated]
-    risks = [f"{one['id']} ({one['safeguard']})" for one in pitfalls_of(said.example.spec, said.pitfalls)]
+    risks = [f"{one['id']} ({one['safeguard']})" for one in pitfalls_of(dialogue.example.spec, dialogue.pitfalls)]
     return (
         f"Proposed: {'; '.join(listed) or 'none'}. Known pitfalls and their safeguards: {'; '.join(risks) or 'none'}. "
         "What cannot be checked now stays UNVERIFIED. Agree (yes), add others, or name what you have checked yourself "

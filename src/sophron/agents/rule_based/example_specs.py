@@ -62,14 +62,14 @@ def methods(words: str) -> set[str]:
 
 def examples(kinds: UncheckedObject) -> list[Example]:
     """Return all examples of the installed kinds, sorted by kind and name."""
-    found = []
+    specs = []
     for kind in sorted(kinds):
         entry = mapping(kinds[kind], f"the kind {kind}")
         schemas = mapping(entry.get("schemas", {}), f"schemas of {kind}")
         for one in objects(entry.get("templates", []), f"templates of {kind}"):
             name = text(one.get("name"), "the name of an example")
-            found.append(Example(kind, name, mapping(one.get("spec"), f"the example {name}"), schemas))
-    return sorted(found, key=lambda one: (one.kind, one.name))
+            specs.append(Example(kind, name, mapping(one.get("spec"), f"the example {name}"), schemas))
+    return sorted(specs, key=lambda one: (one.kind, one.name))
 
 
 def nearest(known: Sequence[Example], words: str, chain_length: float | None) -> Example | None:
@@ -77,21 +77,21 @@ def nearest(known: Sequence[Example], words: str, chain_length: float | None) ->
 
     Where the length of the chains is stated, chains are not answered by single beads, nor the reverse.
     """
-    said = set(re.findall(r"[a-z][a-z-]{2,}", words.lower()))
-    fitting = [one for one in known if _about(one, said)]
+    word_set = set(re.findall(r"[a-z][a-z-]{2,}", words.lower()))
+    fitting = [one for one in known if _about(one, word_set)]
     if chain_length is not None:
         fitting = [one for one in fitting if (one.chain_length == 1) == (chain_length == 1)]
-    return max(fitting, key=lambda one: _likeness(one, words, said), default=None)
+    return max(fitting, key=lambda one: _likeness(one, words, word_set), default=None)
 
 
-def _about(example: Example, said: set[str]) -> bool:
-    return all(word in said for word in example.kind.lower().split("_"))
+def _about(example: Example, words: set[str]) -> bool:
+    return all(word in words for word in example.kind.lower().split("_"))
 
 
-def _likeness(example: Example, words: str, said: set[str]) -> tuple[int, int, int]:
+def _likeness(example: Example, words: str, word_set: set[str]) -> tuple[int, int, int]:
     wanted, own = methods(words), example.methods
     question = [*strings(example.spec.get("question", {})), example.name.replace("-", " ")]
-    shared = said & set(re.findall(r"[a-z][a-z-]{2,}", " ".join(question).lower()))
+    shared = word_set & set(re.findall(r"[a-z][a-z-]{2,}", " ".join(question).lower()))
     return len(wanted & own), len(shared), -len(own - wanted)
 
 
@@ -196,12 +196,12 @@ def _recount(block: SpecDraft) -> None:
 
 def with_error(spec: SpecDraft, share: float) -> bool:
     """Put a wanted relative error into the criteria that bound one; whether there was such a criterion."""
-    found = False
+    replaced = False
     for block in spec["stages"].values():
         for criterion in block["criteria"]:
             match = re.fullmatch(r"\s*([a-z_]*relative_error)\s*<\s*[0-9.eE+-]+\s*", criterion["expression"])
             if match:
                 criterion["expression"] = f"{match[1]} < {share:g}"
                 criterion["statement"] = f"The standard error is under {100 * share:g} %."
-                found = True
-    return found
+                replaced = True
+    return replaced

@@ -50,8 +50,8 @@ class Stage:
     @property
     def terms(self) -> Mapping[str, float | None]:
         """Terms of the free energy, in kcal/mol."""
-        found = mapping(self.result.get("energy_components") or {}, "energy_components")
-        return {name: number(value) for name, value in found.items()}
+        components = mapping(self.result.get("energy_components") or {}, "energy_components")
+        return {name: number(value) for name, value in components.items()}
 
     @property
     def delta_g(self) -> float | None:
@@ -98,15 +98,15 @@ def vote(inputs: UncheckedObject, design: str, rule: Rule) -> UncheckedObject:
     found = {name: list(rule(mapping(each, "a guest"), windows)) for name, each in guests.items()}
     findings = list(dict.fromkeys(finding for each in found.values() for finding in each))
     gravest = [finding for finding in findings if finding.severity == "high"]
-    answered = [name for name, each in guests.items() if stages(mapping(each, "a guest"))[3].delta_g is not None]
+    finished = [name for name, each in guests.items() if stages(mapping(each, "a guest"))[3].delta_g is not None]
     if gravest:
         label, insight = "fail", gravest[0].text
-    elif len(answered) < len(guests):
-        label, insight = "uncertain", f"{len(guests) - len(answered)} of {len(guests)} guests have no number."
+    elif len(finished) < len(guests):
+        label, insight = "uncertain", f"{len(guests) - len(finished)} of {len(guests)} guests have no number."
     else:
         label, insight = "pass", "All guests have a number, and no field that this rule knows is out of its bounds."
     confidence = MEASURED - (SWAYED if label == "pass" and _others_object(inputs) else 0.0)
-    edit = next((made for finding in gravest if (made := _edit(finding, str(inputs.get("pipeline", ""))))), None)
+    edit = next((change for finding in gravest if (change := _edit(finding, str(inputs.get("pipeline", ""))))), None)
     affected = quoted(", ".join(sorted(name for name, each in found.items() if each))) or "none"
     reasoning = f"Looked at the diagnostics of {len(guests)} guests; findings for {affected}."
     return {
@@ -159,8 +159,8 @@ def _reading(judge: RuleOfThumb, words: str) -> ToolUser:
     def script(inputs: UncheckedObject) -> Generator[Sequence[Use], Sequence[ToolAnswer], UncheckedObject]:
         own = judge(inputs)
         if str(inputs.get("mode", "")).strip() == "design":
-            (told,) = yield (Use("literature", {"query": words}),)
-            text = "".join(part.text for part in told.content if isinstance(part, Text))
+            (answer,) = yield (Use("literature", {"query": words}),)
+            text = "".join(part.text for part in answer.content if isinstance(part, Text))
             about = text.partition("\n")[0].partition(". ")[0]
             nearest = f"Of the bibliography this is nearest to it: {quoted(about)}."
             return {**own, "reasoning": f"{own['reasoning']} {nearest}"}

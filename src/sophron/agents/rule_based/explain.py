@@ -27,21 +27,21 @@ def answer(inputs: UncheckedObject) -> UncheckedObject:
     (Superscientist A.2 and A.3: the verdict is deterministic, and only an amendment may change a criterion).
     """
     verdict = mapping(given(inputs, "verdict"), "verdict")
-    said = text(verdict.get("verdict"), "verdict.verdict")
-    if said not in ("pass", "fail"):
+    outcome = text(verdict.get("verdict"), "verdict.verdict")
+    if outcome not in ("pass", "fail"):
         raise ValueError("verdict.verdict is neither pass nor fail")
     judged = objects(verdict.get("criteria", []), "verdict.criteria")
     failed_steps = mapping(verdict.get("failed_steps") or {}, "verdict.failed_steps")
     numbers = [asdict(worst) for criterion in judged for worst in _worst(criterion)]
     stage = text(verdict.get("stage"), "verdict.stage")
-    causes = [] if said == "pass" else [*_causes(judged, failed_steps), *_refusals(inputs.get("outcome", []))]
+    causes = [] if outcome == "pass" else [*_causes(judged, failed_steps), *_refusals(inputs.get("outcome", []))]
     return {
         "stage": stage,
-        "verdict": said,
-        "explanation": _explained(stage, said, judged, failed_steps, inputs),
+        "verdict": outcome,
+        "explanation": _explained(stage, outcome, judged, failed_steps, inputs),
         "numbers": numbers,
         "causes": list(dict.fromkeys(causes)),
-        "next": "accept" if said == "pass" else "debug" if failed_steps else "amend",
+        "next": "accept" if outcome == "pass" else "debug" if failed_steps else "amend",
     }
 
 
@@ -123,19 +123,19 @@ def _refusals(outcomes: object) -> Iterator[str]:
 
 def _explained(
     stage: str,
-    said: str,
+    outcome: str,
     judged: list[UncheckedObject],
     failed_steps: UncheckedObject,
     inputs: UncheckedObject,
 ) -> str:
     held = sum(bool(criterion.get("passed")) for criterion in judged)
-    sentences = [f"Stage {quoted(stage)}: {held} of {len(judged)} criteria hold; the verdict is {said}."]
+    sentences = [f"Stage {quoted(stage)}: {held} of {len(judged)} criteria hold; the verdict is {outcome}."]
     if failed_steps:
         sentences.append(f"{len(failed_steps)} of its steps failed and gave no result.")
     if not judged:
         sentences.append("Nothing was judged: the stage has no criteria.")
-    wanted = {str(one.get("id")) for one in objects(inputs.get("criteria", []), "criteria")}
-    unknown = sorted(wanted - {str(one.get("id")) for one in judged})
+    ids = {str(one.get("id")) for one in objects(inputs.get("criteria", []), "criteria")}
+    unknown = sorted(ids - {str(one.get("id")) for one in judged})
     if unknown:
         sentences.append(f"The verdict does not speak of {quoted(', '.join(unknown))}, which the spec asks for.")
     return " ".join(sentences)

@@ -133,19 +133,19 @@ def _structure(report: UncheckedObject, _: list[Call]) -> Points:
 
 def _recovery(_: UncheckedObject, calls: list[Call]) -> Points:
     failed = [call.number for call in calls if call.ended in ("diverged", "timeout", "failed")]
-    told = [call.number for call in calls if call.decision]
-    silent = [place for place in failed if not any(other > place for other in told)]
+    decisions = [call.number for call in calls if call.decision]
+    silent = [place for place in failed if not any(other > place for other in decisions)]
     return len(
         silent
     ), f"cycles that failed: calls {failed or 'none'}; without a decision after them: {silent or 'none'}"
 
 
 def _seeing(_: UncheckedObject, calls: list[Call]) -> Points:
-    shown = [call.number for call in calls if call.plot]
-    told = [call.number for call in calls if call.decision]
-    used = [place for place in shown if any(other > place for other in told)]
-    points = 4 if not shown else int(len(used) < len(shown) / 2)
-    return points, f"plots in calls {shown or 'none'}, {len(used)} of them with a decision after"
+    plots = [call.number for call in calls if call.plot]
+    decisions = [call.number for call in calls if call.decision]
+    used = [place for place in plots if any(other > place for other in decisions)]
+    points = 4 if not plots else int(len(used) < len(plots) / 2)
+    return points, f"plots in calls {plots or 'none'}, {len(used)} of them with a decision after"
 
 
 _RULES: Mapping[str, Callable[[UncheckedObject, list[Call]], Points]] = {

@@ -66,8 +66,8 @@ def place(group: str) -> int:
 
 def rungs(recipe: Recipe) -> list[Recipe]:
     """Return the rungs of a recipe; an empty one frees scale and background."""
-    found: list[Recipe] = recipe.setdefault("rungs", [{"name": "scale", "groups": list(ORDER[0])}])
-    return found
+    ladder: list[Recipe] = recipe.setdefault("rungs", [{"name": "scale", "groups": list(ORDER[0])}])
+    return ladder
 
 
 def _alone(recipe: Recipe, group: str) -> Recipe:
@@ -219,14 +219,14 @@ EDITS: Mapping[str, Callable[[Recipe, Faults, Counts], None]] = {
 
 def edited(recipe: UncheckedObject, codes: Mapping[str, Faults], counts: Counts) -> Recipe:
     """Change a recipe for faults by code; empty rungs are left out, and the whole pattern is looked at after all."""
-    made: Recipe = deepcopy(dict(recipe))
+    changed: Recipe = deepcopy(dict(recipe))
     for code, faults in codes.items():
-        EDITS[code](made, faults, counts)
-    if "rungs" in made:
-        made["rungs"] = [rung for rung in made["rungs"] if rung["groups"]]
-        if "plots" in made:
-            made["plots"]["whole_after"] = [rung["name"] for rung in made["rungs"]][-1:] or []
-    return made
+        EDITS[code](changed, faults, counts)
+    if "rungs" in changed:
+        changed["rungs"] = [rung for rung in changed["rungs"] if rung["groups"]]
+        if "plots" in changed:
+            changed["plots"]["whole_after"] = [rung["name"] for rung in changed["rungs"]][-1:] or []
+    return changed
 
 
 def _groups(faults: Faults) -> list[str]:
@@ -285,7 +285,7 @@ def answer(inputs: UncheckedObject) -> UncheckedObject:
     files = mapping(given(inputs, "agent"), "agent")
     before = text(files.get(RECIPE, ""), RECIPE)
     recipe = _recipe(before)
-    tried = {text(one.get("diff", ""), "diff") for one in objects(given(inputs, "history"), "history")}
+    diffs = {text(one.get("diff", ""), "diff") for one in objects(given(inputs, "history"), "history")}
     cards = [read(Scorecard, card, "a scorecard") for card in listed(given(inputs, "scorecards"), "scorecards")]
     for code, cases in _missed(cards):
         faults = _faults(cards, code)
@@ -293,16 +293,16 @@ def answer(inputs: UncheckedObject) -> UncheckedObject:
         if not curable:
             continue
         diff = _diff(before, HEAD + _dumped(edited(recipe, curable, _counts(cards))))
-        if diff and diff not in tried:
-            found = ", ".join(sorted(curable))
-            why = f"{code} is missed in {cases} of {len(cards)} cases; the judge found {found}."
+        if diff and diff not in diffs:
+            codes = ", ".join(sorted(curable))
+            why = f"{code} is missed in {cases} of {len(cards)} cases; the judge found {codes}."
             return {"rationale": why, "targets": [code], "diff": diff}
     return {"rationale": "No fault that was found has an edit that was not tried.", "targets": [], "diff": ""}
 
 
-def _recipe(written: str) -> UncheckedObject:
+def _recipe(source: str) -> UncheckedObject:
     try:
-        data, _ = parse(written.encode(), RECIPE)
+        data, _ = parse(source.encode(), RECIPE)
     except UserError as error:
         raise ValueError(str(error)) from None
     return dict(mapping(data or {}, RECIPE))

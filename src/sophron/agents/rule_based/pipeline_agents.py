@@ -61,8 +61,8 @@ def _edited(previous: str, critiques: UncheckedObject) -> str | None:
 
 
 def _widened(previous: str, task: UncheckedObject) -> UncheckedObject:
-    found = re.search(r"^03_production\.py windows=(\d+)$", previous, re.MULTILINE)
-    windows = int(found[1]) if found else 0
+    match = re.search(r"^03_production\.py windows=(\d+)$", previous, re.MULTILINE)
+    windows = int(match[1]) if match else 0
     more = min(int(GROWTH * windows), whole(given(task, "most_windows"), "most_windows"))
     if more <= windows:
         return {"reply": previous, "summary": "More windows are not allowed, and nothing else says what to change."}
@@ -92,44 +92,44 @@ def engineer(inputs: UncheckedObject) -> UncheckedObject:
     Nothing else is guessed.
     """
     failure = mapping(given(inputs, "failure"), "failure")
-    file, said = str(failure.get("file", "")), str(failure.get("said", ""))
+    file, message = str(failure.get("file", "")), str(failure.get("said", ""))
     source = str(given(inputs, "pipeline")).partition(f"FILE {file}\n")[2].partition("\nFILE ")[0]
     for rule in (_import, _suggestion, _nearest):
-        edit = rule(source, said)
+        edit = rule(source, message)
         if edit:
             old, new, reason = edit
             return {
-                "diagnosis": _sentence(said),
+                "diagnosis": _sentence(message),
                 "action": "edit",
                 "edits": [{"file": file, "old": old, "new": new, "reason": reason}],
             }
-    diagnosis = f"{_sentence(said)} No fix that this rule knows is for it."
+    diagnosis = f"{_sentence(message)} No fix that this rule knows is for it."
     return {"diagnosis": diagnosis, "action": "give_up", "edits": []}
 
 
-def _import(source: str, said: str) -> tuple[str, str, str] | None:
-    found = re.search(r"name '(\w+)' is not defined", said)
-    line = MODULES.get(found[1]) if found else None
-    if found and found[1] in STANDARD:
-        line = f"import {found[1]}"
+def _import(source: str, message: str) -> tuple[str, str, str] | None:
+    match = re.search(r"name '(\w+)' is not defined", message)
+    line = MODULES.get(match[1]) if match else None
+    if match and match[1] in STANDARD:
+        line = f"import {match[1]}"
     first = FIRST_IMPORT.search(source)
     if not line or not first or source.count(f"{first[0]}\n") != 1:
         return None
     return f"{first[0]}\n", f"{line}\n{first[0]}\n", "the name was never imported"
 
 
-def _suggestion(source: str, said: str) -> tuple[str, str, str] | None:
-    found = re.search(r"(?:name|attribute) '(\w+)'.*Did you mean: '(\w+)'", said)
-    return _respelt(source, found[1], found[2]) if found else None
+def _suggestion(source: str, message: str) -> tuple[str, str, str] | None:
+    match = re.search(r"(?:name|attribute) '(\w+)'.*Did you mean: '(\w+)'", message)
+    return _respelt(source, match[1], match[2]) if match else None
 
 
-def _nearest(source: str, said: str) -> tuple[str, str, str] | None:
-    found = re.search(r"name '(\w+)' is not defined", said)
-    if not found:
+def _nearest(source: str, message: str) -> tuple[str, str, str] | None:
+    match = re.search(r"name '(\w+)' is not defined", message)
+    if not match:
         return None
-    words = sorted(set(re.findall(r"\b[A-Za-z_]\w*\b", source)) - {found[1]})
-    near = get_close_matches(found[1], words, n=1, cutoff=ALIKE_NAMES)
-    return _respelt(source, found[1], near[0]) if near else None
+    words = sorted(set(re.findall(r"\b[A-Za-z_]\w*\b", source)) - {match[1]})
+    near = get_close_matches(match[1], words, n=1, cutoff=ALIKE_NAMES)
+    return _respelt(source, match[1], near[0]) if near else None
 
 
 def _respelt(source: str, wrong: str, right: str) -> tuple[str, str, str] | None:
@@ -139,8 +139,8 @@ def _respelt(source: str, wrong: str, right: str) -> tuple[str, str, str] | None
     return lines[0], re.sub(rf"\b{wrong}\b", right, lines[0]), "a name was misspelt"
 
 
-def _sentence(said: str) -> str:
-    last = said.strip().splitlines()[-1:] or ["It ended without a word."]
+def _sentence(message: str) -> str:
+    last = message.strip().splitlines()[-1:] or ["It ended without a word."]
     return quoted(last[0], 300) or "It ended without a word."
 
 
@@ -157,24 +157,24 @@ def source(pipeline: str, file: str) -> str:
 
 def restored(file: str, pipeline: str) -> dict[str, str] | None:
     """Return the edit that makes `file` our own again; None if it is, or departs in more places than one."""
-    found = source(pipeline, file).splitlines()
+    lines = source(pipeline, file).splitlines()
     for name in entry_points.names(GROUP):
-        edit = _only_place(found, source(entry_points.load(GROUP, name)(), file).splitlines())
+        edit = _only_place(lines, source(entry_points.load(GROUP, name)(), file).splitlines())
         if edit:
             return {"file": file, "region": edit[0], "change": edit[1]}
     return None
 
 
-def _only_place(found: list[str], ours: list[str]) -> tuple[str, str] | None:
+def _only_place(lines: list[str], ours: list[str]) -> tuple[str, str] | None:
     """Return the one place in which they differ, and ours, with as many lines before it as make it the only one."""
-    matcher = SequenceMatcher(None, found, ours, autojunk=False)
+    matcher = SequenceMatcher(None, lines, ours, autojunk=False)
     places = [each[1:] for each in matcher.get_opcodes() if each[0] != "equal"]
     if len(places) != 1 or matcher.ratio() < ALIKE_FILES:
         return None
     first, last, begin, end = places[0]
     if max(last - first, end - begin) > MOST_LINES:
         return None
-    whole = "\n".join(found)
-    while min(first, begin) > 0 and (first == last or begin == end or whole.count("\n".join(found[first:last])) > 1):
+    whole = "\n".join(lines)
+    while min(first, begin) > 0 and (first == last or begin == end or whole.count("\n".join(lines[first:last])) > 1):
         first, begin = first - 1, begin - 1
-    return "\n".join(found[first:last]), "\n".join(ours[begin:end])
+    return "\n".join(lines[first:last]), "\n".join(ours[begin:end])

@@ -80,18 +80,18 @@ class Report:
 
 def report_words(fields: UncheckedObject, climb: Climb) -> UncheckedObject:
     """Return a whole report: the tool's fields, the claims that the climb allows, and sentences about both."""
-    given = read(Report, fields, "the report")
-    made = replace(given, phases=tuple(_judged(phase, climb) for phase in given.phases))
+    original = read(Report, fields, "the report")
+    report = replace(original, phases=tuple(_judged(phase, climb) for phase in original.phases))
     phases = [
-        {**one, **vars(phase)} for one, phase in zip(objects(fields["phases"], "phases"), made.phases, strict=True)
+        {**one, **vars(phase)} for one, phase in zip(objects(fields["phases"], "phases"), report.phases, strict=True)
     ]
     return {
         **fields,
         "phases": phases,
-        "caveats": list(_caveats(made, climb)),
-        "alternatives": list(_alternatives(made, climb)),
-        "confidence": _confidence(made, climb),
-        "summary": _summary(made),
+        "caveats": list(_caveats(report, climb)),
+        "alternatives": list(_alternatives(report, climb)),
+        "confidence": _confidence(report, climb),
+        "summary": _summary(report),
     }
 
 
@@ -102,8 +102,8 @@ def _judged(phase: ReportedPhase, climb: Climb) -> ReportedPhase:
     return replace(phase, claimed=claimed, significance=phase.significance if tested is None else tested)
 
 
-def _caveats(made: Report, climb: Climb) -> Iterator[str]:
-    fit = made.fit
+def _caveats(report: Report, climb: Climb) -> Iterator[str]:
+    fit = report.fit
     if climb.unexplained:
         why = " and ".join(climb.unexplained)
         yield f"The phases given do not explain the pattern: {why}. No fit of them is claimed."
@@ -114,47 +114,47 @@ def _caveats(made: Report, climb: Climb) -> Iterator[str]:
         )
     if fit.gof > MISFIT:
         yield f"The goodness of fit is {fit.gof:.2f}: the model lacks something that the pattern shows."
-    if not made.converged:
+    if not report.converged:
         yield "The last cycle did not converge."
-    for held in made.held:
+    for held in report.held:
         if "counts" in held.reason:
             yield f"{held.group} is held at its first value: {held.reason}."
     yield from (f"Something went wrong on the way and was undone: {one[:400]}" for one in climb.troubles)
     yield from (f"{name} was not tested: {why}." for name, why in climb.untested.items())
 
 
-def _alternatives(made: Report, climb: Climb) -> Iterator[str]:
+def _alternatives(report: Report, climb: Climb) -> Iterator[str]:
     tests = climb.recipe.candidates
     if climb.unexplained:
         yield "The sample is another phase, or another form of one that was given: index its lines, or search for them."
-    for name, found in climb.significances.items():
+    for name, worth in climb.significances.items():
         if name in climb.claimed and not climb.unexplained:
-            yield f"Without {name} the model fits worse by what its scale is worth, {found:.1f} standard deviations."
-        elif found is None:
+            yield f"Without {name} the model fits worse by what its scale is worth, {worth:.1f} standard deviations."
+        elif worth is None:
             yield f"Whether {name} is there was not decided: its test came to no fit."
-        elif tests is not None and found >= tests.absent_below:
-            yield f"Whether {name} is there is open: its scale is {found:.1f} standard deviations, too few for a claim."
-    groups = {one.group for one in made.refined.groups}
+        elif tests is not None and worth >= tests.absent_below:
+            yield f"Whether {name} is there is open: its scale is {worth:.1f} standard deviations, too few for a claim."
+    groups = {one.group for one in report.refined.groups}
     if "displacement" in groups:
         yield "A zero error instead of a displacement would shift the cell; both at once cannot be told apart."
 
 
-def _confidence(made: Report, climb: Climb) -> str:
-    if made.fit.gof > MISFIT or not made.converged or climb.troubles or climb.unexplained:
+def _confidence(report: Report, climb: Climb) -> str:
+    if report.fit.gof > MISFIT or not report.converged or climb.troubles or climb.unexplained:
         return "low"
-    return "high" if made.fit.gof < GOOD and made.fit.r_expected_percent <= FEW_COUNTS_R_EXPECTED else "medium"
+    return "high" if report.fit.gof < GOOD and report.fit.r_expected_percent <= FEW_COUNTS_R_EXPECTED else "medium"
 
 
-def _summary(made: Report) -> str:
-    fit = made.fit
-    there = ", ".join(one.name for one in made.phases if one.claimed)
+def _summary(report: Report) -> str:
+    fit = report.fit
+    there = ", ".join(one.name for one in report.phases if one.claimed)
     claimed = f"Claimed phases: {there}." if there else "No phase is claimed: those given do not explain the pattern."
-    freed = ", ".join(dict.fromkeys(one.group for one in made.refined.groups))
+    freed = ", ".join(dict.fromkeys(one.group for one in report.refined.groups))
     return (
-        f"{made.pattern} was refined with {made.engine} {made.engine_version} from {fit.limits_deg[0]:g} "
+        f"{report.pattern} was refined with {report.engine} {report.engine_version} from {fit.limits_deg[0]:g} "
         f"to {fit.limits_deg[1]:g} degrees: Rwp({fit.rwp_engine}) {fit.rwp_percent:.2f} %, expected "
         f"{fit.r_expected_percent:.2f} %, goodness of fit {fit.gof:.2f}. {claimed} Free were "
-        f"{freed}: {made.refined.count} parameters."
+        f"{freed}: {report.refined.count} parameters."
     )
 
 
@@ -184,10 +184,10 @@ def script(inputs: UncheckedObject) -> Generator[Sequence[Use], Sequence[ToolAns
     yield from _candidates(climb)
     yield from _explains(climb)
     yield from _last_looks(climb)
-    (told,) = yield from used(("report", {}))
-    if not told.ok:
-        raise ValueError(f"no cycle came to a fit ({told.hint})")
-    return report_words(told.report, climb)
+    (result,) = yield from used(("report", {}))
+    if not result.ok:
+        raise ValueError(f"no cycle came to a fit ({result.hint})")
+    return report_words(result.report, climb)
 
 
 def _recipe(inputs: UncheckedObject) -> Recipe:
@@ -205,9 +205,9 @@ def _begin(climb: Climb) -> Turns[None]:
     about: UncheckedObject = {"background": background.kind, "coefficients": background.count} if background else {}
     mains = [("phase", {"name": name}) for name in climb.main]
     answers = yield from used(("histogram", about), *mains)
-    for told in answers:
-        if not told.ok:
-            raise ValueError(told.hint)
+    for result in answers:
+        if not result.ok:
+            raise ValueError(result.hint)
 
 
 def _rung(climb: Climb, rung: Rung) -> Turns[None]:
@@ -218,15 +218,15 @@ def _rung(climb: Climb, rung: Rung) -> Turns[None]:
         yield from used(*(("hold", {"groups": [one], "reason": reason}) for one in groups))
         return
     origin = climb.state
-    *_, told = yield from used(("release", {"groups": groups}), ("refine", {"label": name}))
-    if told.ok and told.ended == "unfinished":
-        (told,) = yield from used(("refine", {"label": f"{name} again"}))
-    if told.ok:
-        climb.reached(told)
+    *_, result = yield from used(("release", {"groups": groups}), ("refine", {"label": name}))
+    if result.ok and result.ended == "unfinished":
+        (result,) = yield from used(("refine", {"label": f"{name} again"}))
+    if result.ok:
+        climb.reached(result)
         yield from _weights(climb)
         yield from _sound(climb, groups, origin)
     else:
-        yield from _one_by_one(climb, name, groups, told.hint)
+        yield from _one_by_one(climb, name, groups, result.hint)
     if climb.recipe.plots and name in climb.recipe.plots.whole_after and climb.state:
         yield from _look()
 
@@ -239,11 +239,11 @@ def _one_by_one(climb: Climb, name: str, groups: list[str], why: str) -> Turns[N
         if climb.tries <= 0:
             return
         climb.tries -= 1
-        *_, told = yield from used(("release", {"groups": [group]}), ("refine", {"label": f"{name}: {group} alone"}))
-        if told.ok:
-            climb.reached(told)
+        *_, result = yield from used(("release", {"groups": [group]}), ("refine", {"label": f"{name}: {group} alone"}))
+        if result.ok:
+            climb.reached(result)
         else:
-            yield from _back(climb, [group], told.hint)
+            yield from _back(climb, [group], result.hint)
 
 
 def _back(climb: Climb, groups: list[str], why: str) -> Turns[None]:
@@ -257,10 +257,10 @@ def _weights(climb: Climb) -> Turns[None]:
     if climb.weighted or climb.counts >= climb.recipe.calculated_weights_below_counts:
         return
     climb.weighted = True
-    told = yield from used(
+    results = yield from used(
         ("weights", {"kind": "calculated"}), ("refine", {"label": "weights"}), ("refine", {"label": "weights again"})
     )
-    for one in told[1:]:
+    for one in results[1:]:
         if one.ok:
             climb.reached(one)
 
@@ -270,11 +270,11 @@ def _sound(climb: Climb, groups: list[str], origin: int) -> Turns[None]:
     recovery = climb.recipe.recovery
     if recovery is None:
         return
-    diagnosed, shown = yield from used(("diagnose", {}), ("residuals", {}))
-    climb.worst = climb.state, shown.worst
+    diagnosed, residuals = yield from used(("diagnose", {}), ("residuals", {}))
+    climb.worst = climb.state, residuals.worst
     wrong = [(str(one.parameter), one.message) for one in diagnosed.findings if one.code in UNPHYSICAL] + [
         (pair.second, f"{pair.first} and {pair.second} are correlated by {pair.value:.3f}")
-        for pair in shown.correlations
+        for pair in residuals.correlations
         if abs(pair.value) > recovery.correlation
     ]
     blamed = [(parameter.partition("/")[0], why) for parameter, why in wrong]
@@ -288,14 +288,14 @@ def _sound(climb: Climb, groups: list[str], origin: int) -> Turns[None]:
     yield from _back(climb, [group], why)
     others = [one for one in groups if one != group]
     if others:
-        *_, told = yield from used(("release", {"groups": others}), ("refine", {"label": f"without {group}"}))
-        if told.ok:
-            climb.reached(told)
+        *_, result = yield from used(("release", {"groups": others}), ("refine", {"label": f"without {group}"}))
+        if result.ok:
+            climb.reached(result)
 
 
 def _look() -> Turns[None]:
-    (told,) = yield from used(("get_pattern_plot", {}))
-    yield from used(("note", {"text": f"whole pattern: {told.hint}"[:600]}))
+    (result,) = yield from used(("get_pattern_plot", {}))
+    yield from used(("note", {"text": f"whole pattern: {result.hint}"[:600]}))
 
 
 def _candidates(climb: Climb) -> Turns[None]:
@@ -307,24 +307,24 @@ def _candidates(climb: Climb) -> Turns[None]:
         if climb.counts < tests.least_counts:
             climb.untested[name] = f"{climb.counts:.3g} counts are too few to test for it"
             continue
-        told = yield from used(
+        results = yield from used(
             ("phase", {"name": name}),
             ("release", {"groups": ["scale"], "phase": name}),
             ("refine", {"label": f"test {name}"}),
         )
-        significance = _significance(told[-1], name)
+        significance = _significance(results[-1], name)
         climb.significances[name] = significance
         if significance is not None and significance >= tests.claim_significance:
             climb.claimed.append(name)
-            climb.reached(told[-1])
+            climb.reached(results[-1])
             yield from used(("note", {"text": f"{name} stays: {significance:.1f} times its standard deviation"}))
         else:
             yield from used(("note", {"text": f"{name} is taken out: its scale does not reach what a claim needs"}))
             yield from used(("roll_back", {"state": climb.state}))
 
 
-def _significance(told: ToolResult, name: str) -> float | None:
-    return next(phase.significance for phase in told.phases if phase.name == name) if told.ok else None
+def _significance(result: ToolResult, name: str) -> float | None:
+    return next(phase.significance for phase in result.phases if phase.name == name) if result.ok else None
 
 
 def _explains(climb: Climb) -> Turns[None]:
@@ -332,11 +332,11 @@ def _explains(climb: Climb) -> Turns[None]:
     bounds = climb.recipe.explains
     if bounds is None or not climb.state:
         return
-    (told,) = yield from used(("diagnose", {}))
-    if not told.ok:
-        raise ValueError(f"whether the phases explain the pattern cannot be told ({told.hint})")
+    (result,) = yield from used(("diagnose", {}))
+    if not result.ok:
+        raise ValueError(f"whether the phases explain the pattern cannot be told ({result.hint})")
     for key, bound, words in EXPLAINS:
-        value, most = told.number(key), float(getattr(bounds, bound))
+        value, most = result.number(key), float(getattr(bounds, bound))
         if value > most:
             climb.unexplained.append(f"{words} {value:.2f} %, more than {most:g} %")
     if climb.unexplained:
@@ -352,12 +352,12 @@ def _last_looks(climb: Climb) -> Turns[None]:
     state, worst = climb.worst
     windows = climb.recipe.plots.windows
     if state != climb.state and windows:
-        (told,) = yield from used(("residuals", {}))
-        worst = told.worst
+        (result,) = yield from used(("residuals", {}))
+        worst = result.worst
     if worst := worst[:windows]:
         plots = [("get_zoomed_plot", {"low_deg": one.low_deg, "high_deg": one.high_deg}) for one in worst]
-        shown = yield from used(*plots)
-        text = "; ".join(one.hint for one in shown)
+        plot_results = yield from used(*plots)
+        text = "; ".join(one.hint for one in plot_results)
         yield from used(("note", {"text": f"worst windows: {text}; nothing more is freed for them"[:600]}))
 
 

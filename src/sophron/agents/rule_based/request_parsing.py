@@ -87,8 +87,8 @@ def fits(name: str, stated: Stated, *, reduced: bool) -> bool:
 
 def relative_error(text: str) -> float | None:
     """Return a wanted relative error as a fraction, from words such as `within 5 %`."""
-    found = ERROR.search(text)
-    share = float(found[1] or found[2]) / 100 if found else 0.0
+    match = ERROR.search(text)
+    share = float(match[1] or match[2]) / 100 if match else 0.0
     return share if 0 < share < 1 else None
 
 
@@ -97,8 +97,8 @@ def in_piece(name: str, piece: str) -> list[Stated]:
     plain = next((name.removesuffix(ending) for ending in ENDINGS if name.endswith(ending)), name)
     words = WORDS.get(plain) or rf"(?i:{re.escape(plain).replace('_', '[ _-]')})"
     link = r"\s*(?:of|is|=|:|at|to|equals|≈|,)?\s*(?:about\s+)?"
-    named = rf"(?<![\w*])(?:{words})(?![\w*]){link}({NUMBER})(?![\w.]*\d)\s*({UNIT})?(?![\w])"
-    stated = [Stated(float(one[1]), one[2] or "", quoted(one[0], 80)) for one in re.finditer(named, piece)]
+    pattern = rf"(?<![\w*])(?:{words})(?![\w*]){link}({NUMBER})(?![\w.]*\d)\s*({UNIT})?(?![\w])"
+    stated = [Stated(float(one[1]), one[2] or "", quoted(one[0], 80)) for one in re.finditer(pattern, piece)]
     for phrase, value, unit in PHRASES.get(plain, ()):
         for one in re.finditer(phrase, piece, re.IGNORECASE):
             number = value if value is not None else float(one[1])

@@ -34,9 +34,9 @@ def for_plan(root: Path) -> Inputs:
     from sophron.campaign.planning.plan import make
 
     spec = load(root / SPEC_NAME)
-    made = make(root, spec)
-    counts = [{"stage": stage, "rule": rule, "steps": steps} for (stage, rule), steps in made.counts().items()]
-    return {"spec": spec.data, "plan": {"counts": counts, "core_hours": made.core_hours(), "excess": made.excess()}}
+    plan = make(root, spec)
+    counts = [{"stage": stage, "rule": rule, "steps": steps} for (stage, rule), steps in plan.counts().items()]
+    return {"spec": spec.data, "plan": {"counts": counts, "core_hours": plan.core_hours(), "excess": plan.excess()}}
 
 
 def folders(root: Path, agent: AgentFile) -> dict[str, Path]:
@@ -44,11 +44,11 @@ def folders(root: Path, agent: AgentFile) -> dict[str, Path]:
 
     UserError for another name.
     """
-    wanted = [role for role, about in agent.front["inputs"].items() if about["kind"] == "folder"]
-    for role in wanted:
+    roles = [role for role, about in agent.front["inputs"].items() if about["kind"] == "folder"]
+    for role in roles:
         if role not in FOLDERS:
             raise UserError(f"{agent.path}: the folder {role} is none of a campaign's; take {', '.join(FOLDERS)}")
-    return {role: root / role for role in wanted if (root / role).is_dir()}
+    return {role: root / role for role in roles if (root / role).is_dir()}
 
 
 def files(agent: AgentFile, inputs: Inputs) -> dict[str, Path]:
@@ -133,12 +133,12 @@ def debug(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
 
 def earlier(root: Path, rule: str, wildcards: Wildcards) -> list[Any]:
     """Return answers of the same rule to earlier attempts at the same stage."""
-    found = []
+    answers = []
     for attempt in range(1, int(wildcards["attempt"])):
         path = root / "records" / f"{rule}-{wildcards['stage']}-{attempt}" / "answer.json"
         if path.is_file():
-            found.append(documents.load_record(path, "answer")["answer"])
-    return found
+            answers.append(documents.load_record(path, "answer")["answer"])
+    return answers
 
 
 def amend(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:

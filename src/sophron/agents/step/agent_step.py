@@ -121,14 +121,14 @@ def _asked(work: AgentStep, ask: Ask, tools: Tools | None) -> AnswerRecord:
     """Ask; the answer with what its tools left, or, where that may be, how an agent that was reached failed."""
     reached: list[Response] = []
 
-    def remembered(asked: Request) -> Response:
-        reached[:] = [ask(asked)]
+    def remembered(request: Request) -> Response:
+        reached[:] = [ask(request)]
         return reached[0]
 
     try:
-        answered = _answered(work, remembered, tools)
-        record = _record(work, answered.backend, answered.model)
-        return replace(record, answer=dict(answered.answer), files=_kept_files(work) or None)
+        answer = _answered(work, remembered, tools)
+        record = _record(work, answer.backend, answer.model)
+        return replace(record, answer=dict(answer.answer), files=_kept_files(work) or None)
     except AgentError as failure:
         if not (work.dispensable or (work.may_fail and reached and failure.kind in OWN)):
             raise
@@ -178,27 +178,31 @@ def read_artifact(scratch: Path, name: str, path: str) -> bytes:
 
 def _cited(work: AgentStep) -> dict[str, KeptFile]:
     """Return the works that this agent was told of, and those that its own searches gave it."""
-    given = work.inputs.get(CITED_ROLE, [])
-    if not given and not (work.web and work.web.found):
+    works_given = work.inputs.get(CITED_ROLE, [])
+    if not works_given and not (work.web and work.web.found):
         return {}
     from sophron.agents.tools import literature
     from sophron.agents.tools.literature import CitedWork
 
-    works = [*(from_json(CitedWork, one) for one in given), *(work.web.found if work.web else [])]
+    works = [*(from_json(CitedWork, one) for one in works_given), *(work.web.found if work.web else [])]
     kept = literature.write_cited(works, work.folder / LEFT)
     return {CITED_ROLE: KeptFile(kept.name, file_digest(kept))}
 
 
 def _answered(work: AgentStep, ask: Ask, tools: Tools | None) -> Answered:
-    asked, begun = request(work.agent, work.step, work.inputs, tools.tools if tools else []), time.monotonic()
+    first_request, begun = request(work.agent, work.step, work.inputs, tools.tools if tools else []), time.monotonic()
     events.append(work.root, "sophron", "agent_asked", step=work.step, agent=work.agent.name)
     try:
         answered = converse(
-            asked, ask, lambda answer: faults(work, answer), tools=tools, most_calls=work.agent.front["limits"]["calls"]
+            first_request,
+            ask,
+            lambda answer: faults(work, answer),
+            tools=tools,
+            most_calls=work.agent.front["limits"]["calls"],
         )
     except AgentError as failure:
-        told = {"kind": failure.kind, "reason": failure.reason}
-        events.append(work.root, "sophron", "agent_failed", step=work.step, agent=work.agent.name, **told)
+        fault = {"kind": failure.kind, "reason": failure.reason}
+        events.append(work.root, "sophron", "agent_failed", step=work.step, agent=work.agent.name, **fault)
         raise
     who = {"backend": answered.backend, "model": answered.model, "calls": answered.calls}
     about = who | {"summary": conversation.summary(answered.answer), "wall_s": round(time.monotonic() - begun, 3)}

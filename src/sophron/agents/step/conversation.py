@@ -73,14 +73,14 @@ def converse(
                 raise AgentError("tool", f"{request.agent} wanted tools beyond its limit of {most_calls} calls")
             request = _further(request, response, tuple(_called(tools, call) for call in response.tool_calls))
             continue
-        answer, found = parsed(response.text)
-        found = found or faults(answer)
-        if not found:
+        answer, against = parsed(response.text)
+        against = against or faults(answer)
+        if not against:
             return Answered(answer, response.backend, response.model, request.turn)
         if repaired or request.turn >= most_calls:
-            raise AgentError("invalid_answer", f"{request.agent} gave no valid answer: {'; '.join(found)[:600]}")
+            raise AgentError("invalid_answer", f"{request.agent} gave no valid answer: {'; '.join(against)[:600]}")
         repaired = True
-        request = _further(request, response, (Text(_repair(found)),))
+        request = _further(request, response, (Text(_repair(against)),))
 
 
 def _check_stop(response: Response) -> None:
@@ -99,12 +99,12 @@ def _called(tools: Tools | None, call: ToolCall) -> ToolAnswer:
 
 
 def _further(request: Request, response: Response, parts: tuple[Part, ...]) -> Request:
-    said = Message("assistant", response.parts or (Text("(nothing)"),))
-    return replace(request, turn=request.turn + 1, messages=(*request.messages, said, Message("user", parts)))
+    reply = Message("assistant", response.parts or (Text("(nothing)"),))
+    return replace(request, turn=request.turn + 1, messages=(*request.messages, reply, Message("user", parts)))
 
 
-def _repair(found: list[str]) -> str:
-    listed = "\n".join(f"- {fault}" for fault in found[:20])
+def _repair(faults: list[str]) -> str:
+    listed = "\n".join(f"- {fault}" for fault in faults[:20])
     return f"That answer is not valid:\n{listed}\nGive the whole answer again as one JSON object, corrected."
 
 
@@ -121,10 +121,10 @@ def parsed(text: str) -> tuple[Any, list[str]]:
 
 
 def _no_repeats(pairs: list[tuple[str, Any]]) -> JsonObject:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    content = dict(pairs)
+    if len(content) != len(pairs):
         raise ValueError("a key stands there twice")
-    return found
+    return content
 
 
 LONGEST_SUMMARY = 300
@@ -146,10 +146,10 @@ def summary(answer: JsonObject) -> str:
 
 def _explain(inputs: JsonObject, answer: JsonObject) -> list[str]:
     explained = from_json(VerifyAnswer, answer)
-    given = {"stage": explained.stage, "verdict": explained.verdict}
+    copied = {"stage": explained.stage, "verdict": explained.verdict}
     return [
         f"{key} is {value}, the verdict says {inputs['verdict'][key]}; copy it"
-        for key, value in given.items()
+        for key, value in copied.items()
         if value != inputs["verdict"][key]
     ]
 

@@ -97,9 +97,9 @@ def toolbox(work: AgentStep) -> "Iterator[Toolbox | None]":
 
     scratch = work.scratch
     scratch.mkdir(parents=True, exist_ok=True)
-    given = grants.grant(work.agent.front.get("grants", {}), scratch, root=work.root)
+    grant = grants.grant(work.agent.front.get("grants", {}), scratch, root=work.root)
     servers = {name: _server(work, about) for name, about in work.agent.front.get("servers", {}).items()}
-    with Toolbox(scratch, work.files, choose(None), names, grant=given, servers=servers, web=work.web) as box:
+    with Toolbox(scratch, work.files, choose(None), names, grant=grant, servers=servers, web=work.web) as box:
         yield box
 
 
@@ -146,8 +146,8 @@ def allowed_tools(agent: AgentFile, inputs: JsonObject) -> list[str]:
     allowed: list[str] = list(agent.front.get("tools", []))
     if "wired_by" not in agent.front:
         return allowed
-    named = inputs[agent.front["wired_by"]]["tools"]
-    return [name for name in named if any(fnmatchcase(name, pattern) for pattern in allowed)]
+    names = inputs[agent.front["wired_by"]]["tools"]
+    return [name for name in names if any(fnmatchcase(name, pattern) for pattern in allowed)]
 
 
 def _server(work: AgentStep, about: JsonObject) -> "Server":
@@ -182,11 +182,11 @@ def why_unavailable(root: Path | None, agent: AgentFile, who: JsonObject) -> str
 
     if lacking := missing_host_grant(agent):
         return lacking
-    wanted = candidates(load_catalogue(root or Path()), agent, who)
-    if not wanted:
+    models = candidates(load_catalogue(root or Path()), agent, who)
+    if not models:
         rank = who.get("rank", agent.front["rank"])
         return f"config/models.yaml has no model of the backend {who['backend']} of rank {rank}; add one"
-    faults = [entry_points.load(REGISTRY, model.provider)().missing(model) for model in wanted]
+    faults = [entry_points.load(REGISTRY, model.provider)().missing(model) for model in models]
     return None if None in faults else "; ".join(fault for fault in faults if fault)
 
 
@@ -230,9 +230,9 @@ def require_models(root: Path) -> None:
     """Check what a workflow needs to start. UserError names the missing variable, or an address that nobody serves."""
     if os.environ.get(BACKEND_VARIABLE):
         return
-    found = lacking_models(root, load(root / SPEC_NAME))
-    if found:
-        raise UserError(f"{'; '.join(found)}; or let rules of thumb answer: {BACKEND_VARIABLE}=heuristic")
+    faults = lacking_models(root, load(root / SPEC_NAME))
+    if faults:
+        raise UserError(f"{'; '.join(faults)}; or let rules of thumb answer: {BACKEND_VARIABLE}=heuristic")
 
 
 def lacking_models(root: Path, spec: Spec) -> list[str]:
@@ -254,8 +254,8 @@ def _lacks(root: Path, spec: Spec, names: Sequence[str]) -> Iterator[str]:
         agent = agent_definitions.find(root, name)
         missing = why_unavailable(root, agent, who)
         if missing is None:
-            found = [unreachable(model) for model in candidates(load_catalogue(root), agent, who)]
-            missing = None if None in found else "; ".join(str(one) for one in found)
+            faults = [unreachable(model) for model in candidates(load_catalogue(root), agent, who)]
+            missing = None if None in faults else "; ".join(str(one) for one in faults)
         if missing is not None:
             yield missing
 

@@ -67,8 +67,8 @@ def _refusals(root: Path) -> list[str]:
     """Return why the draft of this turn could not be signed, if one was made and tried."""
     path = root / FOLDER / REFUSALS_NAME
     content = documents.load_record(path) if path.is_file() else {}
-    found: list[str] = content["refusals"] if content.get("turn") == len(turns(root)) + 1 else []
-    return found
+    refusals: list[str] = content["refusals"] if content.get("turn") == len(turns(root)) + 1 else []
+    return refusals
 
 
 def inputs(root: Path) -> JsonObject:
@@ -76,10 +76,10 @@ def inputs(root: Path) -> JsonObject:
     path = root / FOLDER / REQUEST_NAME
     if not path.is_file():
         raise UserError(f"{path}: there is no request; begin with: sophron design {root} --from FILE")
-    said = [{"question": turn.question, "asked": turn.asked, "answered": turn.answered} for turn in turns(root)]
+    dialogue = [{"question": turn.question, "asked": turn.asked, "answered": turn.answered} for turn in turns(root)]
     return {
         "request": read_text(path),
-        "turns": said,
+        "turns": dialogue,
         "refusals": _refusals(root),
         "kinds": kind_catalogue.kinds(),
         "pitfalls": kind_catalogue.pitfalls(root),

@@ -46,10 +46,10 @@ def first(root: Path, spec: Spec) -> Failure | None:
         known = state.get(name)
         if known is None or known["status"] == "completed":
             continue
-        found = _judged(root, spec, name) if known["verdict"] and known["verdict"]["verdict"] == "fail" else None
+        failure = _judged(root, spec, name) if known["verdict"] and known["verdict"]["verdict"] == "fail" else None
         dead = {**known["errored_steps"], **known["failed_steps"]}
-        if found or dead:
-            return found or _dead(root, name, {step: str(reason) for step, reason in dead.items()})
+        if failure or dead:
+            return failure or _dead(root, name, {step: str(reason) for step, reason in dead.items()})
     return None
 
 

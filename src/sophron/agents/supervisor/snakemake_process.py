@@ -20,7 +20,7 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 FINISHED = {"accepted", "agent_answered", "job_finished"}
 
 
-class Stopped(BaseException):
+class StoppedError(BaseException):
     """A signal asked this process to end."""
 
     def __init__(self, number: int) -> None:
@@ -76,10 +76,10 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 @contextmanager
 def signals_raised() -> Iterator[None]:
-    """Let a signal that asks this process to end raise Stopped, so that its processes are ended first."""
+    """Let a signal that asks this process to end raise StoppedError, so that its processes are ended first."""
 
     def stop(number: int, _: FrameType | None) -> None:
-        raise Stopped(number)
+        raise StoppedError(number)
 
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -53,8 +53,8 @@ def offer(root: Path, ask: Callable[[Sequence[str]], AmendAnswer | None], probe:
         if answer is None or not answer.changes:
             best = best if best.draft or answer is None else Offer(None, why=answer.rationale)
             break
-        tried = _tried(root, answer, probe, best.draft)
-        best = tried if tried.draft or not best.draft else best
+        attempt = _tried(root, answer, probe, best.draft)
+        best = attempt if attempt.draft or not best.draft else best
         if not best.faults:
             break
     if best.draft:
@@ -74,12 +74,12 @@ def _tried(root: Path, answer: AmendAnswer, probe: ProbeSpec, own: Draft | None)
         amendment_draft.drop(root)
         try:
             _leave_to_people(answer)
-            drafted = amend.draft(root, answer.rationale, settings, removed=removed)
+            draft = amend.draft(root, answer.rationale, settings, removed=removed)
         except UserError as error:
             if own:
                 own.write(root)
             return Offer(None, [str(error)], f"what the amend agent drafted cannot be a version: {error}.")
-        return Offer(drafted, draft_check.amendment_faults(root, probe))
+        return Offer(draft, draft_check.amendment_faults(root, probe))
 
 
 def _leave_to_people(answer: AmendAnswer) -> None:
@@ -97,9 +97,9 @@ def _keys(value: Any) -> Iterator[str]:
         yield from _keys(inner)
 
 
-def _tell(root: Path, drafted: Draft) -> None:
-    about = {"rationale": drafted.rationale, "invalidated_stages": drafted.invalidated_stages}
-    events.append(root, "amend agent", "drafted", version=drafted.version, **about)
+def _tell(root: Path, draft: Draft) -> None:
+    about = {"rationale": draft.rationale, "invalidated_stages": draft.invalidated_stages}
+    events.append(root, "amend agent", "drafted", version=draft.version, **about)
     project(root)
 
 
@@ -170,7 +170,7 @@ class Loop:
         except OSError as error:
             self._say(f"Halted: {of_system(error)}; then: sophron run again.")
             return Ending.REPAIR
-        except snakemake_process.Stopped as stopped:
+        except snakemake_process.StoppedError as stopped:
             self._say(f"Stopped by {stopped.name}: what ran was ended. The next sophron run goes on from there.")
             return 128 + stopped.number
 
@@ -366,14 +366,14 @@ class Loop:
 
     def _escalated(self, failure: failure_report.Failure, attempt: int) -> Ending:
         """Draft an amendment, if the amend agent knows one, and stop: a person decides."""
-        drafted, faults, why = offer(
+        draft, faults, why = offer(
             self._root, lambda refusals: self._proposal(failure.stage, attempt, refusals), self._settings.probe
         )
-        if drafted is None:
+        if draft is None:
             again = f"sophron retry {failure.stage} if it was the machine, " if failure.kind == "outcome" else ""
             self._say(f"{failure.stage}: {why} Next: sophron status, {again}sophron amend")
             return Ending.ESCALATED
-        self._say(f"Version {drafted.version} is drafted: {json.dumps(drafted.changes, ensure_ascii=False)}")
+        self._say(f"Version {draft.version} is drafted: {json.dumps(draft.changes, ensure_ascii=False)}")
         for fault in faults:
             self._say(f"As it stands it cannot be signed: {fault}")
         self._say("Nothing changes before a person signs it. Next: sophron review, sophron approve")

@@ -94,11 +94,11 @@ class Files:
         """Return one line a hit: file, line number, line."""
         place = self._places.find(path)
         hits: list[str] = []
-        left = SEARCHED_BYTES
+        bytes_left = SEARCHED_BYTES
         for name, data in _contents(place, shown(path, 200)):
-            left -= len(data)
+            bytes_left -= len(data)
             hits += _hits(name, data, text.casefold(), HITS - len(hits))
-            if len(hits) >= HITS or left <= 0:
+            if len(hits) >= HITS or bytes_left <= 0:
                 return "\n".join([*hits, "[stopped here: name a smaller folder or a longer text]"])
         return "\n".join(hits) or "[no line holds it]"
 
@@ -153,13 +153,13 @@ def _is_file(place: Place) -> bool:
 
 
 def _hits(name: str, data: bytes, text: str, most: int) -> list[str]:
-    found: list[str] = []
+    hits: list[str] = []
     for number, line in enumerate(data.decode(errors="replace").split("\n"), 1):
-        if len(found) == most:
+        if len(hits) == most:
             break
         if text in line.casefold():
-            found.append(f"{shown(name, 200)}:{number}: {escape_lines(line, LINE)}")
-    return found
+            hits.append(f"{shown(name, 200)}:{number}: {escape_lines(line, LINE)}")
+    return hits
 
 
 def _word(root: Path) -> str:

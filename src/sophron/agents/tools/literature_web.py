@@ -141,8 +141,8 @@ def _asked(at: Service, query: str) -> bytes:
 
 def _check_status(at: Service, status: int, headers: Mapping[str, str]) -> None:
     if status == 429 or status >= _LEAST_PASSING:
-        asked = headers.get("retry-after", "")
-        raise _TransientError(f"answered with status {status}", float(asked) if asked.isdecimal() else None)
+        wait = headers.get("retry-after", "")
+        raise _TransientError(f"answered with status {status}", float(wait) if wait.isdecimal() else None)
     if status != 200:  # a redirect too: it would lead to a host that nobody granted
         raise McpError(f"{at.host} refused the search with status {status}; go on without it")
 
@@ -153,8 +153,8 @@ def _works(body: bytes) -> list[Work]:
         items = list(json.loads(body)["message"]["items"])
     except (KeyError, TypeError, RecursionError):
         raise ValueError("another form") from None
-    made = [_work(item) for item in items[:ROWS] if isinstance(item, dict)]
-    return [work for work in made if literature.cited(work.doi) == [work.doi]]
+    works = [_work(item) for item in items[:ROWS] if isinstance(item, dict)]
+    return [work for work in works if literature.cited(work.doi) == [work.doi]]
 
 
 def _work(item: JsonObject) -> Work:
@@ -239,8 +239,8 @@ class Web:
     def search(self, query: str) -> str:
         """Return what the tool answers: fenced as data, one paragraph a work, its DOI first. Raises McpError."""
         query = " ".join(query.split())
-        asked, answer = self._answer(query)
-        about = {"time": clock.isoformat(), "run": self._run, "query": query, "asked": asked}
+        was_asked, answer = self._answer(query)
+        about = {"time": clock.isoformat(), "run": self._run, "query": query, "asked": was_asked}
         files.append_json_line(self._record, {**about, **answer})
         if "failure" in answer:
             raise McpError(answer["failure"])

@@ -210,8 +210,8 @@ class Connection:
                 self._client = stack.enter_context(self._portal.wrap_async_context_manager(client))
                 self.tools = self._portal.call(self._listed)
             except _errors() as error:
-                said = self._noise.sentence or (inside.reason if inside else "") or _said(error)
-                raise UserError(f'the MCP server "{self.name}" does not answer: {shown(said, 200)}') from None
+                reason = self._noise.sentence or (inside.reason if inside else "") or _said(error)
+                raise UserError(f'the MCP server "{self.name}" does not answer: {shown(reason, 200)}') from None
             self._stack = stack.pop_all()
         return self
 

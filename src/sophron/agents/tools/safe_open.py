@@ -155,8 +155,8 @@ class Places:
 
     def find(self, path: str) -> Place:
         """Return the place that a model's `path` names; OutsideError with one sentence if it names none."""
-        for name, asked in self._asked.items():
-            for whole in (str(asked), str(self.roots[name])):
+        for name, root in self._asked.items():
+            for whole in (str(root), str(self.roots[name])):
                 if path == whole or path.startswith(f"{whole}/"):
                     return self._place(name, path[len(whole) :].strip("/"))
         name, _, rest = path.strip("/").partition("/")
@@ -175,12 +175,12 @@ class Places:
 
 def _resolved(path: Path) -> Path:
     try:
-        found = path.resolve(strict=True)
+        target = path.resolve(strict=True)
     except (OSError, RuntimeError):
         raise UserError(f"{path}: a tool's root does not exist; make it first") from None
-    if not (found.is_file() or found.is_dir()):
+    if not (target.is_file() or target.is_dir()):
         raise UserError(f"{path}: is neither a file nor a folder, so no tool can read it; grant something else")
-    return found
+    return target
 
 
 def _within(path: Path, *folders: Path) -> bool:

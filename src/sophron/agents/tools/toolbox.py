@@ -183,26 +183,26 @@ class Toolbox:
 
     def _built_in(self) -> dict[str, tuple[Tool, Function]]:
         tools = files.Files(self._places)
-        made: dict[str, tuple[Tool, Function]] = {
+        tools_by_name: dict[str, tuple[Tool, Function]] = {
             tool.name: (tool, _of_text(getattr(tools, tool.name))) for tool in files.TOOLS
         }
-        made["run_command"] = (command_tool(self._grant), self._run)
-        made[literature.TOOL.name] = (literature.TOOL, _of_text(literature.answer))
+        tools_by_name["run_command"] = (command_tool(self._grant), self._run)
+        tools_by_name[literature.TOOL.name] = (literature.TOOL, _of_text(literature.answer))
         if self._web is not None:
-            made[literature_web.TOOL.name] = (literature_web.TOOL, _of_text(self._web.search))
-        return made
+            tools_by_name[literature_web.TOOL.name] = (literature_web.TOOL, _of_text(self._web.search))
+        return tools_by_name
 
     def _run(self, arguments: JsonObject) -> tuple[Contents, bool]:
         text, failed = run_command(self._sandbox, self._grant, **arguments)
         return (Text(text),), failed
 
     def _add(self, server: str, connection: Connection) -> None:
-        wanted = {name.partition("__")[2] for name in self._remote if name.partition("__")[0] == server}
+        names = {name.partition("__")[2] for name in self._remote if name.partition("__")[0] == server}
         offered = {tool.name.removeprefix(f"{server}__"): tool for tool in connection.tools}
-        for name in wanted - {"*"} - offered.keys():
+        for name in names - {"*"} - offered.keys():
             raise UserError(f'the MCP server "{server}" has no tool "{shown(name)}"; {did_you_mean(name, offered)}')
         for name, tool in offered.items():
-            if "*" in wanted or name in wanted:
+            if "*" in names or name in names:
                 self._tools[tool.name] = (tool, _of_server(connection, name))
 
 

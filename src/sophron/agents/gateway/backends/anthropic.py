@@ -46,21 +46,21 @@ SentBlocks = Mapping[str, list[Block]]
 """Id of a tool call -> the blocks of the answer that it was in, as the service wrote them."""
 
 
-def request_body(request: Request, model: Model, said: SentBlocks) -> JsonObject:
+def request_body(request: Request, model: Model, sent: SentBlocks) -> JsonObject:
     """Return what is counted and sent. Tools and system prompt are cached, and messages if tools can follow."""
     system = request.system
-    made: Block = {"model": model.name, "messages": _message_blocks(request, said)}
+    body: Block = {"model": model.name, "messages": _message_blocks(request, sent)}
     schema = structured_output.plain(request.schema)
     held = structured_output.closed(schema)
     if held:
-        made["output_config"] = {"format": {"type": "json_schema", "schema": _transformed(schema)}}
+        body["output_config"] = {"format": {"type": "json_schema", "schema": _transformed(schema)}}
     if not held or structured_output.conditional(request.schema):
         system = f"{system}\n\n{structured_output.in_words(request.schema)}".strip()
     if system:
-        made["system"] = [{"type": "text", "text": system} | _CACHED]
+        body["system"] = [{"type": "text", "text": system} | _CACHED]
     if request.tools:
-        made["tools"] = _tools(request.tools)
-    return made
+        body["tools"] = _tools(request.tools)
+    return body
 
 
 def _transformed(schema: JsonObject) -> object:
@@ -72,24 +72,24 @@ def _transformed(schema: JsonObject) -> object:
 
 
 def _tools(tools: Sequence[Tool]) -> list[Block]:
-    made: list[Block] = [
+    converted: list[Block] = [
         {"name": tool.name, "description": tool.description, "input_schema": dict(tool.schema)} for tool in tools
     ]
-    made[-1] |= _CACHED
-    return made
+    converted[-1] |= _CACHED
+    return converted
 
 
-def _message_blocks(request: Request, said: SentBlocks) -> list[Block]:
-    contents = [_resent(each, said) or _content(each.parts) for each in request.messages]
+def _message_blocks(request: Request, sent: SentBlocks) -> list[Block]:
+    contents = [_resent(each, sent) or _content(each.parts) for each in request.messages]
     if request.tools and contents and contents[-1]:
         contents[-1][-1] |= _CACHED
     return [{"role": each.role, "content": content} for each, content in zip(request.messages, contents, strict=True)]
 
 
-def _resent(message: Message, said: SentBlocks) -> list[Block]:
+def _resent(message: Message, sent: SentBlocks) -> list[Block]:
     """Return the model's own blocks if it asked for tools: thoughts between them are signed and wanted back whole."""
     calls = [part.id for part in message.parts if isinstance(part, ToolCall)]
-    return [dict(block) for block in said.get(calls[0], ())] if calls else []
+    return [dict(block) for block in sent.get(calls[0], ())] if calls else []
 
 
 def _content(parts: Sequence[Part]) -> list[Block]:
@@ -187,15 +187,15 @@ def _part(block: JsonObject) -> Text | ToolCall:
         if not isinstance(block["text"], str):
             raise TypeError("text that is none")
         return Text(block["text"])
-    written = block.get("partial_json") or json.dumps(block["input"])
-    return ToolCall.of_text(str(block["id"]), str(block["name"]), written)
+    arguments = block.get("partial_json") or json.dumps(block["input"])
+    return ToolCall.of_text(str(block["id"]), str(block["name"]), arguments)
 
 
 def _usage(usage: JsonObject) -> Tokens:
     """Return the tokens. The service counts cached ones apart from `input_tokens`; here the input is all of them."""
     cached = int(usage.get("cache_read_input_tokens") or 0)
-    written = int(usage.get("cache_creation_input_tokens") or 0)
-    return Tokens(int(usage["input_tokens"]) + cached + written, int(usage["output_tokens"]), cached, written)
+    cache_writes = int(usage.get("cache_creation_input_tokens") or 0)
+    return Tokens(int(usage["input_tokens"]) + cached + cache_writes, int(usage["output_tokens"]), cached, cache_writes)
 
 
 _SERVICE = Service(
@@ -302,11 +302,11 @@ def _message(answer: Any, endpoint: Endpoint) -> JsonObject:
         event = json.loads(sent.data) if sent.data else {"type": "ping"}
         try:
             assembly.add(event)
-            said = event["error"] if event["type"] == "error" else None
+            fault = event["error"] if event["type"] == "error" else None
         except (KeyError, TypeError, AttributeError, ValueError):
             raise http_client.wrong_shape(endpoint, "an event", event) from None
-        if said is not None:
-            raise http_client.of_event(said, endpoint)
+        if fault is not None:
+            raise http_client.of_event(fault, endpoint)
     if not assembly.complete:
         reason = f"{endpoint.service} at {endpoint.host} ended its answer in the middle"
         raise ModelError("cut", reason, raw={"body": endpoint.cleaned(assembly.message)})

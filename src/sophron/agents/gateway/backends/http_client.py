@@ -119,10 +119,10 @@ def typed_errors(sdk: Any, endpoint: Endpoint) -> Iterator[None]:
 def of_status(status: int, headers: Mapping[str, str], body: object, endpoint: Endpoint) -> ModelError:
     """Return the failure behind an HTTP status outside 200 to 299. body: decoded JSON or text."""
     kind, outcome = _STATUS.get(status, ("server", "unknown") if status >= 500 else ("rejected", "none"))
-    said = endpoint.cleaned(_message(body))
+    sentence = endpoint.cleaned(_message(body))
     return ModelError(
         kind,
-        f"{endpoint.service} at {endpoint.host} answered {status}{': ' + shown(said, 300) if said else ''}",
+        f"{endpoint.service} at {endpoint.host} answered {status}{': ' + shown(sentence, 300) if sentence else ''}",
         outcome=outcome,
         retry_after_s=retry_after_s(headers),
         status=status,
@@ -133,8 +133,8 @@ def of_status(status: int, headers: Mapping[str, str], body: object, endpoint: E
 def of_event(error: object, endpoint: Endpoint) -> ModelError:
     """Return the failure behind an error that comes inside a stream, after work has begun."""
     kind = _EVENT.get(str(error.get("type")), "server") if isinstance(error, Mapping) else "server"
-    said = shown(endpoint.cleaned(_message(error)), 300)
-    reason = f"{endpoint.service} at {endpoint.host} gave up in the middle of its answer: {said}"
+    sentence = shown(endpoint.cleaned(_message(error)), 300)
+    reason = f"{endpoint.service} at {endpoint.host} gave up in the middle of its answer: {sentence}"
     return ModelError(kind, reason, raw={"body": _kept(endpoint.cleaned(error))})
 
 
@@ -173,8 +173,8 @@ def _of_transport(error: BaseException, endpoint: Endpoint) -> ModelError:
 def _message(body: object) -> str:
     """Return the sentence in an error body: `{"error": {"message": ...}}`, `{"message": ...}`, or the text itself."""
     inner = body.get("error", body) if isinstance(body, Mapping) else body
-    said = inner.get("message", "") if isinstance(inner, Mapping) else inner
-    return said if isinstance(said, str) else ""
+    sentence = inner.get("message", "") if isinstance(inner, Mapping) else inner
+    return sentence if isinstance(sentence, str) else ""
 
 
 def _kept(body: object) -> object:

@@ -54,11 +54,11 @@ class Mailbox(CampaignBackend):
         if not entry.answered:
             return None
         with files.opened(path) as stream:  # never waits, whatever lies there by now
-            written = os.fstat(stream.fileno()).st_mtime
+            modified = os.fstat(stream.fileno()).st_mtime
             text = stream.read().decode(errors="replace")
         value, fault = mailbox.checked(request.schema, text)
         if fault is None:
             return json.dumps(value, ensure_ascii=False, sort_keys=True)
-        if value is not None or abs(time.time() - written) > SETTLED_S:
+        if value is not None or abs(time.time() - modified) > SETTLED_S:
             mailbox.set_aside(entry, fault)
         return None

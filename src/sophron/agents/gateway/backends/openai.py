@@ -40,17 +40,17 @@ def request_body(request: Request, model: Model, form: Form) -> JsonObject:
     server would otherwise let the model write nothing but the final object.
     """
     system, schema = request.system, structured_output.plain(request.schema)
-    made: dict[str, object] = {"model": model.name}
+    body: dict[str, object] = {"model": model.name}
     if form == "json_schema":
-        made["response_format"] = {"type": form, "json_schema": {"name": "answer", "schema": schema}}
+        body["response_format"] = {"type": form, "json_schema": {"name": "answer", "schema": schema}}
     elif not request.tools:
-        made["response_format"] = {"type": form, "schema": schema}
+        body["response_format"] = {"type": form, "schema": schema}
     if form == "json_object" or structured_output.conditional(request.schema):
         system = f"{system}\n\n{structured_output.in_words(request.schema)}".strip()
     if request.tools:
-        made["tools"] = _tools(request.tools)
-    said = [{"role": "system", "content": system}] if system else []
-    return made | {"messages": said + [each for message in request.messages for each in _messages(message)]}
+        body["tools"] = _tools(request.tools)
+    system_messages = [{"role": "system", "content": system}] if system else []
+    return body | {"messages": system_messages + [each for message in request.messages for each in _messages(message)]}
 
 
 def _tools(tools: Sequence[Tool]) -> list[JsonObject]:
@@ -67,15 +67,15 @@ def _messages(message: Message) -> list[JsonObject]:
     """Convert one message to several: each answer of a tool is one, and its pictures follow as the user's."""
     if message.role == "assistant":
         return [_assistant(message.parts)]
-    made: list[JsonObject] = []
+    messages: list[JsonObject] = []
     rest: list[Part] = [part for part in message.parts if not isinstance(part, ToolAnswer)]
     pictures: list[Part] = []
     for part in message.parts:
         if isinstance(part, ToolAnswer):
-            made.append({"role": "tool", "tool_call_id": part.id, "content": _tool_result(part)})
+            messages.append({"role": "tool", "tool_call_id": part.id, "content": _tool_result(part)})
             pictures += [each for each in part.content if isinstance(each, Image)]
-    shown = _content(pictures + rest)
-    return [*made, {"role": "user", "content": shown}] if shown else made
+    content = _content(pictures + rest)
+    return [*messages, {"role": "user", "content": content}] if content else messages
 
 
 def _tool_result(part: ToolAnswer) -> str:
@@ -87,7 +87,7 @@ def _content(parts: Sequence[Part]) -> str | list[JsonObject]:
     """Return a string if there is text only: not every local server takes a list."""
     if all(isinstance(part, Text) for part in parts):
         return "\n".join(part.text for part in parts if isinstance(part, Text))
-    return [made for part in parts if (made := _block(part)) is not None]
+    return [block for part in parts if (block := _block(part)) is not None]
 
 
 def _block(part: Part) -> JsonObject | None:
@@ -103,8 +103,8 @@ def _assistant(parts: Sequence[Part]) -> JsonObject:
 
 
 def _call(part: ToolCall) -> JsonObject:
-    written = part.raw if part.arguments is None else json.dumps(dict(part.arguments))
-    return {"id": part.id, "type": "function", "function": {"name": part.name, "arguments": written}}
+    arguments = part.raw if part.arguments is None else json.dumps(dict(part.arguments))
+    return {"id": part.id, "type": "function", "function": {"name": part.name, "arguments": arguments}}
 
 
 @dataclass(frozen=True)
@@ -242,27 +242,27 @@ class OpenAI(ModelBackend):
             raise refused if failure.status in _FORM_REFUSED else failure from None
 
     @staticmethod
-    def _answered(request: Request, model: Model, endpoint: Endpoint, told: Form) -> Response:
+    def _answered(request: Request, model: Model, endpoint: Endpoint, form: Form) -> Response:
         import openai
 
         from sophron.agents.gateway.backends import http_client
 
-        body = {**request_body(request, model, told), **_bounded(request, model, endpoint)}
+        body = {**request_body(request, model, form), **_bounded(request, model, endpoint)}
         with http_client.typed_errors(openai, endpoint), _client(endpoint, model.timeout_s) as client:
             sent = client.chat.completions.with_raw_response.create(**body)
             answer = endpoint.cleaned(json.loads(sent.http_response.text))
         try:
-            made = parsed_response(answer, model)
+            response = parsed_response(answer, model)
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
             raise http_client.wrong_shape(endpoint, str(error), answer) from None
         place = (endpoint.url, model.name)
-        _forms[place] = told
+        _forms[place] = form
         _proven.add(place)
-        return made
+        return response
 
 
-def _other(told: Form) -> Form:
-    return "json_object" if told == "json_schema" else "json_schema"
+def _other(form: Form) -> Form:
+    return "json_object" if form == "json_schema" else "json_schema"
 
 
 def _bounded(request: Request, model: Model, endpoint: Endpoint) -> dict[str, int]:

@@ -79,23 +79,25 @@ def _miss(path: Path, request: Request, *, used: bool) -> str:
     recorded = [line.request for line in audit.answers(path)]
     if not recorded:
         return f"{path}: holds no answer for the step {request.step}; run the campaign with a model first"
-    asked, _ = by_digest(request)
-    wanted = list(readable(asked))
+    request_json, _ = by_digest(request)
+    lines = list(readable(request_json))
     nearest = max(
         (
-            (one["turn"] == request.turn, SequenceMatcher(None, list(readable(one)), wanted).ratio(), -index, one)
+            (one["turn"] == request.turn, SequenceMatcher(None, list(readable(one)), lines).ratio(), -index, one)
             for index, one in enumerate(recorded)
         ),
     )[-1]
-    shown = [line[:LONGEST_LINE] for line in _difference(nearest, asked)]
-    more = "" if len(shown) <= LONGEST_DIFFERENCE else f"\n({len(shown) - LONGEST_DIFFERENCE} more lines differ)"
+    difference = [line[:LONGEST_LINE] for line in _difference(nearest, request_json)]
+    more = (
+        "" if len(difference) <= LONGEST_DIFFERENCE else f"\n({len(difference) - LONGEST_DIFFERENCE} more lines differ)"
+    )
     return (
         f"{path}: holds no answer to this request; the nearest recorded one is turn {nearest['turn']}, which differs "
-        "in:\n" + "\n".join(shown[:LONGEST_DIFFERENCE]) + more
+        "in:\n" + "\n".join(difference[:LONGEST_DIFFERENCE]) + more
     )
 
 
-def _difference(recorded: JsonObject, wanted: JsonObject) -> list[str]:
+def _difference(recorded: JsonObject, asked: JsonObject) -> list[str]:
     """Return lines that differ, without their neighbours; where the texts agree, the fields that do not."""
-    found = list(unified_diff(list(readable(recorded)), list(readable(wanted)), "recorded", "asked", n=0, lineterm=""))
-    return found or [f"{key} differs" for key in wanted if wanted[key] != recorded.get(key)]
+    diff = list(unified_diff(list(readable(recorded)), list(readable(asked)), "recorded", "asked", n=0, lineterm=""))
+    return diff or [f"{key} differs" for key in asked if asked[key] != recorded.get(key)]

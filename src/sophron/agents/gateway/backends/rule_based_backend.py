@@ -47,22 +47,22 @@ class Heuristic(ModelBackend):
         del model
         rule = _rule(request.agent)
         try:
-            said = _said(rule, request)
+            reply = _said(rule, request)
         except (KeyError, ValueError) as error:
             reason = str(error) if isinstance(error, ValueError) else f"the key {error} is missing"
             if request.turn > 1:
                 return Response((Text(reason),), "refusal", Usage(), self.name, _named())
             message = f'the rule of thumb of "{request.agent}" cannot use its inputs: {reason}'
             raise ModelError("rejected", message, outcome="none") from None
-        named = _named()
-        if isinstance(said, tuple):
+        model_name = _named()
+        if isinstance(reply, tuple):
             calls = tuple(
                 ToolCall(f"use-{request.turn}-{number}", use.tool, dict(use.arguments))
-                for number, use in enumerate(said, 1)
+                for number, use in enumerate(reply, 1)
             )
-            return Response(calls, "tool", Usage(), self.name, named)
-        written = json.dumps(said, ensure_ascii=False, allow_nan=False)
-        return Response((Text(written),), "end", Usage(), self.name, named, {"answer": said})
+            return Response(calls, "tool", Usage(), self.name, model_name)
+        text = json.dumps(reply, ensure_ascii=False, allow_nan=False)
+        return Response((Text(text),), "end", Usage(), self.name, model_name, {"answer": reply})
 
 
 def _named() -> str:
@@ -82,16 +82,16 @@ def _said(rule: RuleOfThumb | ToolUser, request: Request) -> tuple[Use, ...] | U
     """Return tools to use, or the answer."""
     if not isinstance(rule, ToolUser):
         return dict(rule(request.inputs))
-    said = rule.proceed(request.inputs, list(_exchanges(request)))
-    return said if isinstance(said, tuple) else dict(said)
+    reply = rule.proceed(request.inputs, list(_exchanges(request)))
+    return reply if isinstance(reply, tuple) else dict(reply)
 
 
 def _exchanges(request: Request) -> Iterator[Exchange]:
     """Yield the turns so far in which tools were used."""
-    for asked, told in zip(request.messages[1::2], request.messages[2::2], strict=True):
-        uses = tuple(Use(part.name, _arguments(part.arguments)) for part in asked.parts if isinstance(part, ToolCall))
+    for call, answer in zip(request.messages[1::2], request.messages[2::2], strict=True):
+        uses = tuple(Use(part.name, _arguments(part.arguments)) for part in call.parts if isinstance(part, ToolCall))
         if uses:
-            yield Exchange(uses, tuple(part for part in told.parts if isinstance(part, ToolAnswer)))
+            yield Exchange(uses, tuple(part for part in answer.parts if isinstance(part, ToolAnswer)))
 
 
 def _arguments(arguments: UncheckedObject | None) -> UncheckedObject:

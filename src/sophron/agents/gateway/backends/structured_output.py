@@ -20,16 +20,16 @@ def plain(schema: JsonObject) -> JsonObject:
 
     `$schema`, `$id` and conditions go; lists of types become `anyOf`. What was lost is checked where answers arrive.
     """
-    made = {name: _plain_member(name, value) for name, value in schema.items() if name not in _CONDITIONS | _NAMES}
-    if "allOf" in made:
-        made["allOf"] = [each for each in made["allOf"] if each]
-    made = {name: value for name, value in made.items() if name != "allOf" or value}
-    types = made.get("type")
+    converted = {name: _plain_member(name, value) for name, value in schema.items() if name not in _CONDITIONS | _NAMES}
+    if "allOf" in converted:
+        converted["allOf"] = [each for each in converted["allOf"] if each]
+    converted = {name: value for name, value in converted.items() if name != "allOf" or value}
+    types = converted.get("type")
     if not isinstance(types, list):
-        return made
-    del made["type"]
-    about = {name: made.pop(name) for name in ("title", "description") if name in made}
-    return about | {"anyOf": [{"type": each} if each == "null" else made | {"type": each} for each in types]}
+        return converted
+    del converted["type"]
+    about = {name: converted.pop(name) for name in ("title", "description") if name in converted}
+    return about | {"anyOf": [{"type": each} if each == "null" else converted | {"type": each} for each in types]}
 
 
 def conditional(schema: JsonObject) -> bool:

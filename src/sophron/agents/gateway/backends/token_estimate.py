@@ -48,8 +48,8 @@ def _flat(parts: tuple[Part, ...]) -> Iterator[Text | Image | ToolCall]:
 def _text(part: Text | ToolCall) -> str:
     if isinstance(part, Text):
         return part.text
-    written: Any = part.raw if part.arguments is None else dict(part.arguments)
-    return part.name + json.dumps(written)
+    arguments: Any = part.raw if part.arguments is None else dict(part.arguments)
+    return part.name + json.dumps(arguments)
 
 
 def _text_at_most(text: str) -> int:
