@@ -23,7 +23,7 @@ from ruamel.yaml import YAML
 from sophron.debate.pipelines.pipeline import Pipeline
 from sophron.debate.screening import screen_campaign
 from sophron.records.documents import load_yaml
-from sophron.science.host_guest.pipelines import dimer_pipeline
+from sophron.science.host_guest.pipelines import reference_pipelines
 
 LIMIT = 1.3
 WINDOWS = 2
@@ -111,7 +111,7 @@ def main() -> int:
     settings = {"sigma_a": 3.4, "temperature_k": 298.15, "epsilon_kcal_per_mol": dict.fromkeys(names, 1.0)}
     library = {"system": "dimers", "guests": names, "settings": settings}
     origin = load_yaml(Path(__file__).parent / "trials.campaign.yaml").data
-    pipeline = Pipeline.parse(dimer_pipeline.draft().replace("windows=12", f"windows={WINDOWS}"))
+    pipeline = Pipeline.parse(reference_pipelines.lj_dimer().replace("windows=12", f"windows={WINDOWS}"))
     with tempfile.TemporaryDirectory() as name:
         screen, plain = Path(name) / "screen", Path(name) / "plain"
         for folder in (screen, plain):

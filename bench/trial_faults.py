@@ -27,7 +27,7 @@ from record import record
 
 from sophron.agents.rule_based import pipeline_agents
 from sophron.debate.pipelines.pipeline import Pipeline
-from sophron.science.host_guest.pipelines import dimer_pipeline
+from sophron.science.host_guest.pipelines import reference_pipelines
 
 AGENTS = "agents: {backend: heuristic, by_name: {pipeline-author: {backend: anthropic}}}\n"
 LIMITS = "limits: # signed with the plan: the ceilings of all steps must fit in\n"
@@ -54,7 +54,7 @@ class ScriptedAuthor:
 
 def tried(base: Path, family: str, seed: int) -> dict[str, object]:
     """One campaign with one fault."""
-    sound = Pipeline.parse(dimer_pipeline.draft())
+    sound = Pipeline.parse(reference_pipelines.lj_dimer())
     first, file = mutate(sound, family, seed)
     spec = (Path(__file__).parent / "trials.campaign.yaml").read_text()
     limits = f"{LIMITS}  model_calls: 2000\n  tokens: 900000000\n  dollars: 100000\n"

@@ -5,7 +5,7 @@ import re
 from sophron.debate.pipelines.pipeline import PRODUCTION, STAGES, Pipeline
 from sophron.debate.trials.stage_sandbox import Work, run
 from sophron.sandbox.choose import choose
-from sophron.science.host_guest.pipelines.dimer_pipeline import Shape, files
+from sophron.science.host_guest.pipelines.reference_pipelines import DimerShape, files
 
 RATIONALE = "Attach-pull-release fits a guest with one way out (10.1021/acs.jctc.5b00405); MBAR (10.1063/1.2978177)."
 
@@ -24,7 +24,7 @@ def task(epsilon=2.0, name="guest"):
 
 
 def pipeline(windows=12, **shape):
-    return Pipeline(RATIONALE, windows, files(Shape(**shape)))
+    return Pipeline(RATIONALE, windows, files(DimerShape(**shape)))
 
 
 def edited(made, file, pattern, new, count=1):

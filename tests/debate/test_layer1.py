@@ -14,7 +14,7 @@ from sophron.debate.panel.votes import Label
 from sophron.debate.pipelines.pipeline import Pipeline
 from sophron.debate.pipelines.static_check import import_policy, layer1
 from sophron.records.documents import Document, validate
-from sophron.science.host_guest.pipelines import complex_pipeline
+from sophron.science.host_guest.pipelines import reference_pipelines
 from sophron.science.host_guest.systems import systems
 
 from . import dimers
@@ -37,7 +37,7 @@ def test_our_own_pipeline_passes():
 
 
 @pytest.mark.parametrize(
-    "draft", [complex_pipeline.apr, complex_pipeline.replica_exchange, complex_pipeline.double_decoupling]
+    "draft", [reference_pipelines.apr, reference_pipelines.replica_exchange, reference_pipelines.double_decoupling]
 )
 def test_our_pipelines_for_molecules_pass_and_know_no_guest(draft):
     benchmark = {"benchmark": "sampl4-cb7", "solvent": "obc2"}

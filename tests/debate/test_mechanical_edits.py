@@ -8,7 +8,7 @@ import pytest
 from sophron.debate.pipelines.edits.mechanical_edits import Edit, apply, compare, repeated
 from sophron.debate.pipelines.edits.refusals import RefusalReason, RefusedEdit
 from sophron.debate.pipelines.pipeline import Pipeline
-from sophron.science.host_guest.pipelines import complex_pipeline
+from sophron.science.host_guest.pipelines import reference_pipelines
 
 from . import dimers
 
@@ -32,7 +32,7 @@ NOTES = '        account.writer_notes = "Binding'
 
 
 def molecules():
-    return Pipeline.parse(complex_pipeline.apr())
+    return Pipeline.parse(reference_pipelines.apr())
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from sophron.kinds.host_guest import agent_inputs
 from sophron.records.digests import signed_digest
 from sophron.records.errors import Refused
 from sophron.records.paths import resource
-from sophron.science.host_guest.pipelines import dimer_pipeline
+from sophron.science.host_guest.pipelines import reference_pipelines
 
 pytest.importorskip("anthropic", reason="anthropic is not installed: pip install 'sophron[agents]'")
 AGENTS = """
@@ -50,7 +50,7 @@ class ScriptedModel:
             return Turn(tools=(("literature_web", {"query": "chains of windows"}),))
         if self.fails:
             return Turn(fault="400")
-        made = Pipeline.parse(dimer_pipeline.draft())
+        made = Pipeline.parse(reference_pipelines.lj_dimer())
         reply = Pipeline(f"It fits ({self.cites_if_told if later else self.cites}).", made.windows, made.files).reply
         return Turn(json.dumps({"reply": reply, "summary": "Scripted."} if author else VOTE))
 

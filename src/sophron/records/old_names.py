@@ -127,7 +127,7 @@ _PARTS = {
     "relax=equilibration samples",
     "systems": "data exact=exact_reference library_molecules=library_system library_system sampl_campaigns "
     "sampl_system tasks",
-    "pipelines": "complex_pipeline dimer_pipeline drafts=reference_pipelines",
+    "pipelines": "complex_pipeline=reference_pipelines dimer_pipeline=reference_pipelines drafts=reference_pipelines",
 }
 """Package of today -> the modules of host_guest in it, `before=now` if the name itself changed."""
 _SPLIT = {

@@ -1,16 +1,18 @@
 """Parts of a message as inputs: which is which, and what is refused."""
 
+from dataclasses import replace
+
 import pytest
 
 from sophron.agentbuild.release import message_inputs
-from sophron.agentbuild.release.message_inputs import MessageError, Part
+from sophron.agentbuild.release.message_inputs import AskedInput, MessageError, Part
 
-TEXT = ["text/plain", "chemical/x-cif"]
+TEXT = ("text/plain", "chemical/x-cif")
 ASKED = {
-    "pattern": {"kind": "text", "optional": False, "media_types": TEXT},
-    "phase": {"kind": "text", "optional": False, "media_types": TEXT},
-    "plot": {"kind": "image", "optional": True, "media_types": ["image/png"]},
-    "conditions": {"kind": "json", "optional": True, "media_types": ["application/json"]},
+    "pattern": AskedInput("text", False, TEXT),
+    "phase": AskedInput("text", False, TEXT),
+    "plot": AskedInput("image", True, ("image/png",)),
+    "conditions": AskedInput("json", True, ("application/json",)),
 }
 PATTERN, PHASE = Part("", "pattern.xy", "text/plain", b"10 5\n"), Part("phase", "x.cif", "chemical/x-cif", b"data_\n")
 
@@ -22,7 +24,7 @@ def test_parts_are_told_apart_by_role_and_by_file_name():
 
 
 def test_the_only_one_that_is_needed_takes_a_part_without_a_name():
-    asked = ASKED | {"phase": ASKED["phase"] | {"optional": True}}
+    asked = ASKED | {"phase": replace(ASKED["phase"], optional=True)}
     (given,) = message_inputs.read([Part("", "", "", b"10 5\n")], asked)
     assert given.role == "pattern"
 
@@ -59,6 +61,6 @@ def test_a_message_has_an_end():
 
 @pytest.mark.parametrize("name", ["..", ".hidden", "a/b", "a\\b", "x" * 101, "", "a b"])
 def test_files_of_a_folder_have_plain_names(name):
-    asked = {"sample": {"kind": "folder", "optional": False, "media_types": TEXT}}
+    asked = {"sample": AskedInput("folder", False, TEXT)}
     with pytest.raises(MessageError, match="is no file name"):
         message_inputs.read([Part("sample", name, "", b"")], asked)

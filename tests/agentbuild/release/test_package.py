@@ -9,6 +9,7 @@ import toy_build
 from sophron.agentbuild.release import package, trail
 from sophron.records.digests import file_digest
 from sophron.records.errors import UserError
+from sophron.records.typed_json import to_json
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def changed(build, change):
 def test_a_release_says_what_it_is_made_of(build):
     made = package.release(build, "v1.0")
     manifest = json.loads((build / "releases" / "toy-sums-v1.0" / "package.json").read_text())
-    assert manifest == made.manifest
+    assert manifest == to_json(made.manifest)
     assert manifest["contract"]["version"] == "1.2.0"
     assert manifest["proven_on"] == ["large", "small"]
     assert manifest["models"]["agent"] == {"backend": "heuristic"}
@@ -148,4 +149,4 @@ def test_a_package_that_was_changed_is_not_read(build, spoil, says):
 
 def test_a_file_has_the_digest_of_its_bytes(build):
     made = package.release(build, "v1.0")
-    assert all(file_digest(made.folder / name) == sha256 for name, sha256 in made.manifest["files"].items())
+    assert all(file_digest(made.folder / name) == sha256 for name, sha256 in made.manifest.files.items())

@@ -201,11 +201,11 @@ def test_a_retune_is_one_entry_and_the_endpoint_stays(build):
     assert after.contract == before.contract
     assert {path: path.read_bytes() for path in files} == files
     second = package.release(build, "v2.0")
-    assert second.manifest["aud"] != first.manifest["aud"]
-    assert second.manifest["contract"] == first.manifest["contract"]
+    assert second.manifest.aud != first.manifest.aud
+    assert second.manifest.contract == first.manifest.contract
     endpoints = [made.folder / package.ENDPOINT_NAME for made in (first, second)]
     assert endpoints[0].read_bytes() == endpoints[1].read_bytes()
-    cards = [package.agent_card(made.endpoint["card"], made.manifest["tag"], "http://x") for made in (first, second)]
+    cards = [package.agent_card(made.endpoint.card, made.manifest.tag, "http://x") for made in (first, second)]
     assert {key for key in cards[0] if cards[0][key] != cards[1][key]} == {"version"}
     later = provenance.prov_json(after)
     for kind, records in earlier.items():

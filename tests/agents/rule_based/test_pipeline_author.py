@@ -3,7 +3,7 @@
 import pytest
 
 from sophron.agents.rule_based import pipeline_agents
-from sophron.science.host_guest.pipelines import complex_pipeline, dimer_pipeline
+from sophron.science.host_guest.pipelines import reference_pipelines
 
 WIDE = {"critiques": {"post": {"focus": "production"}}}
 
@@ -15,11 +15,11 @@ def first(**task):
 @pytest.mark.parametrize(
     ("form", "protocol", "draft"),
     [
-        ("molecules", None, complex_pipeline.apr),
-        ("molecules", "attach_pull_release", complex_pipeline.apr),
-        ("molecules", "replica_exchange", complex_pipeline.replica_exchange),
-        ("molecules", "double_decoupling", complex_pipeline.double_decoupling),
-        ("particles", "attach_pull_release", dimer_pipeline.draft),
+        ("molecules", None, reference_pipelines.apr),
+        ("molecules", "attach_pull_release", reference_pipelines.apr),
+        ("molecules", "replica_exchange", reference_pipelines.replica_exchange),
+        ("molecules", "double_decoupling", reference_pipelines.double_decoupling),
+        ("particles", "attach_pull_release", reference_pipelines.lj_dimer),
     ],
 )
 def test_it_begins_with_the_protocol_that_the_campaign_names(form, protocol, draft):
@@ -33,7 +33,7 @@ def test_it_says_which_reference_pipeline_there_is_not():
 
 @pytest.mark.parametrize(("steps", "most", "wanted"), [(11, 48, 16), (44, 48, 48)])
 def test_more_windows_up_to_what_is_signed(steps, most, wanted):
-    draft = complex_pipeline.replica_exchange() if steps == 11 else complex_pipeline.apr()
+    draft = reference_pipelines.replica_exchange() if steps == 11 else reference_pipelines.apr()
     said = pipeline_agents.author({"task": {"most_windows": most}, "pipeline": draft, **WIDE})
     assert f"03_production.py windows={wanted}\n" in said["reply"]
     assert said["summary"] == f"{wanted} windows instead of {steps}."

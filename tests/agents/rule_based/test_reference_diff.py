@@ -3,10 +3,10 @@
 import pytest
 
 from sophron.agents.rule_based.pipeline_agents import restored, source
-from sophron.science.host_guest.pipelines import dimer_pipeline
+from sophron.science.host_guest.pipelines import reference_pipelines
 
 FILE = "04_analysis.py"
-OURS = dimer_pipeline.draft()
+OURS = reference_pipelines.lj_dimer()
 LINES = source(OURS, FILE).splitlines()
 
 

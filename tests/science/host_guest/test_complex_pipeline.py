@@ -15,7 +15,7 @@ from sophron.records import documents
 from sophron.science.estimators.refusal import Reason, Refusal
 from sophron.science.estimators.restraints import rt
 from sophron.science.estimators.thermodynamic_cycle import Term
-from sophron.science.host_guest.pipelines import complex_pipeline, reference_pipelines
+from sophron.science.host_guest.pipelines import reference_pipelines
 from sophron.science.host_guest.preparation.complex_builder import Complex
 from sophron.science.host_guest.preparation.geometry import Anchors
 from sophron.science.host_guest.protocols import analysis, complex_diagnostics, seeding
@@ -29,7 +29,11 @@ TASK = {"symmetry": {"equivalent_sites": 2, "locked_by_restraint": True}, "ph": 
 
 @pytest.mark.parametrize(
     ("draft", "steps"),
-    [(complex_pipeline.apr, 44), (complex_pipeline.replica_exchange, 11), (complex_pipeline.double_decoupling, 44)],
+    [
+        (reference_pipelines.apr, 44),
+        (reference_pipelines.replica_exchange, 11),
+        (reference_pipelines.double_decoupling, 44),
+    ],
 )
 def test_all_files_are_python_that_names_no_molecule(draft, steps):
     text = draft()
@@ -42,7 +46,7 @@ def test_all_files_are_python_that_names_no_molecule(draft, steps):
 
 def test_an_author_needs_no_engine_to_write():
     """Agents run in an environment without the chemistry."""
-    program = "import sys; from sophron.science.host_guest.pipelines import complex_pipeline as one; one.double_decoupling(); one.apr()"
+    program = "import sys; from sophron.science.host_guest.pipelines import reference_pipelines as one; one.double_decoupling(); one.apr()"
     program += "; print({'numpy', 'scipy', 'openmm', 'pymbar'} & {*sys.modules})"
     assert subprocess.check_output([sys.executable, "-c", program], text=True).strip() == "set()"
 
@@ -65,8 +69,8 @@ def test_a_complex_is_read_as_it_was_saved(tmp_path):
     assert Complex.load(tmp_path) == made
 
 
-SHORT = complex_pipeline.Shape(windows=5, strengths=(0.0, 0.3), spacing=0.5, pull_length=0.5, interval=25)
-GONE = complex_pipeline.DecouplingShape(
+SHORT = reference_pipelines.AprShape(windows=5, strengths=(0.0, 0.3), spacing=0.5, pull_length=0.5, interval=25)
+GONE = reference_pipelines.DecouplingShape(
     windows=11, strengths=(0.0, 0.02, 0.2, 1.0), electrostatics=(0.0,), sterics=(0.5, 0.0), interval=25
 )
 
@@ -84,7 +88,7 @@ def test_the_four_files_run_one_after_the_other(shape, steps, least, small_task,
     """As the loop runs them, without its sandbox; too short for a number, and they say so."""
     for name in ("sophron.science.host_guest.stage_file_api", "openmm", "openmmtools", "parmed", "pymbar"):
         pytest.importorskip(name, reason=f"{name} is not there")
-    sources = complex_pipeline.files(shape)
+    sources = reference_pipelines.files(shape)
 
     def run(name, folder, earlier, window=0):
         shutil.copytree(small_task, folder)
@@ -127,7 +131,7 @@ def test_where_a_gpu_was_asked_for_no_stage_file_takes_the_cpu(small_task):
     openmm = pytest.importorskip("openmm", reason=f"OpenMM {CHEM}")
     if "CUDA" in {openmm.Platform.getPlatform(at).getName() for at in range(openmm.Platform.getNumPlatforms())}:
         pytest.skip("CUDA is here")
-    (small_task / "01_prep.py").write_text(complex_pipeline.files(SHORT)["01_prep.py"])
+    (small_task / "01_prep.py").write_text(reference_pipelines.files(SHORT)["01_prep.py"])
     command = [sys.executable, "01_prep.py"]
     ended = subprocess.run(
         command, cwd=small_task, env=os.environ | {"SOPHRON_PLATFORM": "CUDA"}, capture_output=True, check=False

@@ -166,7 +166,7 @@ LONGEST_SHOWN = 2000
 
 def read(message: Message, package: Package) -> list[Given]:
     """Return the inputs that a message holds. Raises message_inputs.MessageError."""
-    return message_inputs.read([_plain(part) for part in message.parts], package.endpoint["inputs"])
+    return message_inputs.read([_plain(part) for part in message.parts], package.endpoint.inputs)
 
 
 def slim(message: Message) -> Message:

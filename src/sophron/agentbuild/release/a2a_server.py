@@ -61,7 +61,7 @@ class Serving:
 def application(serving: Serving) -> Starlette:
     """Return the ASGI application. Tasks that an earlier server left open are taken up when it starts."""
     served = serving.package
-    stated = package.agent_card(served.endpoint["card"], served.manifest["tag"], serving.address)
+    stated = package.agent_card(served.endpoint.card, served.manifest.tag, serving.address)
     card = ParseDict(stated, AgentCard())
     # One connection: SQLite has one writer, and those who wait for it here do not fail there.
     engine = create_async_engine(f"sqlite+aiosqlite:///{serving.state / DATABASE}", pool_size=1, max_overflow=0)

@@ -111,12 +111,12 @@ def results(folder: Path, answer: Mapping[str, Any]) -> list[tuple[str, str, byt
 
 
 def _spec(package: Package) -> Mapping[str, Any]:
-    return {"agents": package.manifest["models"]["agent"]}
+    return {"agents": package.manifest.models["agent"]}
 
 
 def _step(package: Package, folder: Path) -> agent_step.AgentStep:
     aud.copy(package.aud.folder, folder)
-    if MODELS in package.manifest["files"]:
+    if MODELS in package.manifest.files:
         write_bytes(folder / MODELS, (package.folder / MODELS).read_bytes())
     agent = package.aud.agent
     asked = documents.load_json(folder / REQUEST)["inputs"]

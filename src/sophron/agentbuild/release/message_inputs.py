@@ -41,6 +41,20 @@ class Part:
 
 
 @dataclass(frozen=True)
+class AskedInput:
+    """An input as the endpoint states it. media_types: those in which it is taken."""
+
+    kind: str
+    optional: bool
+    media_types: tuple[str, ...]
+    about: str = ""
+
+
+Asked = Mapping[str, AskedInput]
+"""Role -> the input that is asked."""
+
+
+@dataclass(frozen=True)
 class Given:
     """One input, checked. files: file name -> content; several for a folder, else one."""
 
@@ -49,8 +63,8 @@ class Given:
     files: Mapping[str, bytes]
 
 
-def read(parts: Sequence[Part], asked: Mapping[str, Mapping[str, Any]]) -> list[Given]:
-    """Return the inputs that `parts` hold. asked: role -> `{kind, optional, media_types}`, as the endpoint states them.
+def read(parts: Sequence[Part], asked: Asked) -> list[Given]:
+    """Return the inputs that `parts` hold.
 
     A part is the input that its metadata names, else the one that its file is called after, else the only one that is
     needed. Raises MessageError with one sentence.
@@ -62,7 +76,7 @@ def read(parts: Sequence[Part], asked: Mapping[str, Mapping[str, Any]]) -> list[
     by_role: dict[str, list[Part]] = {}
     for part in parts:
         by_role.setdefault(_role(part, asked), []).append(part)
-    missing = [role for role, about in asked.items() if role not in by_role and not about["optional"]]
+    missing = [role for role, about in asked.items() if role not in by_role and not about.optional]
     if missing:
         raise MessageError(f"the input {missing[0]} is missing; add a part with metadata.role = {missing[0]}")
     return [_given(role, asked[role], found) for role, found in by_role.items()]
@@ -75,7 +89,7 @@ def value(kind: str, path: Path) -> Any:
     return path.read_text(encoding="utf-8") if kind == "text" else path
 
 
-def _role(part: Part, asked: Mapping[str, Any]) -> str:
+def _role(part: Part, asked: Asked) -> str:
     known = ", ".join(asked) or "none"
     if part.role:
         if part.role not in asked:
@@ -83,30 +97,27 @@ def _role(part: Part, asked: Mapping[str, Any]) -> str:
         return part.role
     if Path(part.name).stem in asked:
         return Path(part.name).stem
-    needed = [role for role, about in asked.items() if not about["optional"]]
+    needed = [role for role, about in asked.items() if not about.optional]
     if len(needed) == 1:
         return needed[0]
     raise MessageError(f"a part does not say which input it is; set its metadata.role to one of {known}")
 
 
-def _given(role: str, about: Mapping[str, Any], parts: Sequence[Part]) -> Given:
-    kind = about["kind"]
+def _given(role: str, about: AskedInput, parts: Sequence[Part]) -> Given:
+    kind = about.kind
     if len(parts) > 1 and kind != "folder":
         raise MessageError(f"the input {role} is there {len(parts)} times; send it once")
     files: dict[str, bytes] = {}
     for part in parts:
-        if part.media_type and part.media_type not in about["media_types"]:
-            raise MessageError(f"the input {role} is not taken as {shown(part.media_type)}; known are {_types(about)}")
+        if part.media_type and part.media_type not in about.media_types:
+            known = ", ".join(about.media_types)
+            raise MessageError(f"the input {role} is not taken as {shown(part.media_type)}; known are {known}")
         _check_content(role, kind, part)
         name = _file_name(role, kind, part)
         if name in files:
             raise MessageError(f"the input {role} holds two files called {name}; give each a name of its own")
         files[name] = part.content
     return Given(role, kind, files)
-
-
-def _types(about: Mapping[str, Any]) -> str:
-    return ", ".join(about["media_types"])
 
 
 def _check_content(role: str, kind: str, part: Part) -> None:

@@ -17,14 +17,17 @@ from typing import Any
 from sophron.agentbuild import aud as folders
 from sophron.agentbuild.aud import DEFINITION, HELPERS, RECIPE, WIRING
 from sophron.agentbuild.release import trail as trails
+from sophron.agentbuild.release.message_inputs import Asked, AskedInput
 from sophron.agentbuild.release.trail import Trail
 from sophron.agents.documents.redact import Redactor
 from sophron.campaign.planning import agent_definitions
 from sophron.campaign.planning.agent_definitions import AgentFile
+from sophron.interfaces import JsonObject
 from sophron.records import documents
 from sophron.records.digests import canonical_bytes, digest, file_digest
 from sophron.records.errors import UserError, shown
 from sophron.records.files import write_bytes, write_json
+from sophron.records.typed_json import from_json, to_json
 
 PROVIDED, ITSELF = "recipe", "agent"
 """Inputs that its own files fill, all of them the second one; callers of a served agent cannot."""
@@ -120,27 +123,30 @@ MODES = {
 EXTENSION = "urn:sophron:typed-inputs:1"
 
 
-def endpoint(aud: Aud, name: str, about: str) -> dict[str, Any]:
-    """Return the endpoint's contract as plain data. name, about: of the agent, in the words of its contract."""
+@dataclass(frozen=True)
+class Endpoint:
+    """What callers rely on, `endpoint.json`. card: without version and addresses; answer: schema of the answer."""
+
+    card: JsonObject
+    inputs: Asked
+    answer: JsonObject
+
+
+def endpoint(aud: Aud, name: str, about: str) -> Endpoint:
+    """Return the endpoint's contract. name, about: of the agent, in the words of its contract."""
     inputs = {
-        role: {
-            "kind": entry["kind"],
-            "about": entry["about"],
-            "optional": entry.get("optional", False),
-            "media_types": list(MODES[entry["kind"]]),
-        }
+        role: AskedInput(entry["kind"], entry.get("optional", False), MODES[entry["kind"]], entry["about"])
         for role, entry in aud.asked.items()
     }
-    schema = dict(aud.agent.schema)
-    return {"card": _card(name, about, inputs), "inputs": inputs, "answer": schema}
+    return Endpoint(_card(name, about, inputs), inputs, dict(aud.agent.schema))
 
 
 def endpoint_bytes(aud: Aud, name: str, about: str) -> bytes:
     """Return the same as canonical JSON: what `endpoint.json` holds."""
-    return canonical_bytes(endpoint(aud, name, about)) + b"\n"
+    return canonical_bytes(to_json(endpoint(aud, name, about))) + b"\n"
 
 
-def agent_card(stated: Mapping[str, Any], version: str, address: str) -> dict[str, Any]:
+def agent_card(stated: JsonObject, version: str, address: str) -> dict[str, Any]:
     """Return the agent card (A2A 1.0) of a served package. stated: `card` of the contract; address: of the server."""
     interfaces = [
         {"url": f"{address}{path}", "protocolBinding": binding, "protocolVersion": PROTOCOL}
@@ -149,9 +155,13 @@ def agent_card(stated: Mapping[str, Any], version: str, address: str) -> dict[st
     return dict(stated) | {"version": version, "supportedInterfaces": interfaces}
 
 
-def _card(name: str, about: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    modes = sorted({mode for entry in inputs.values() for mode in entry["media_types"]})
-    typed = {"uri": EXTENSION, "description": "Parts name their input in metadata.role.", "params": {"inputs": inputs}}
+def _card(name: str, about: str, inputs: Asked) -> dict[str, Any]:
+    modes = sorted({mode for entry in inputs.values() for mode in entry.media_types})
+    typed = {
+        "uri": EXTENSION,
+        "description": "Parts name their input in metadata.role.",
+        "params": {"inputs": to_json(inputs)},
+    }
     skill = {"id": name, "name": name, "description": about, "tags": ["sophron"]}
     return {
         "name": name,
@@ -172,11 +182,40 @@ MOST_BYTES = 50_000_000
 
 
 @dataclass(frozen=True)
+class ProvenContract:
+    """The contract that an agent was built from, by name, version and digest over its files."""
+
+    name: str
+    version: str
+    digest: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Content of `package.json`. aud, endpoint, trail: digests; proven_on: cases; files: path -> sha256.
+
+    models: part of the build -> who answered; tools: program -> version; inventory: tools that the agent may call.
+    """
+
+    agent: str
+    tag: str
+    aud: str
+    contract: ProvenContract
+    proven_on: tuple[str, ...]
+    models: Mapping[str, JsonObject]
+    tools: Mapping[str, str]
+    inventory: tuple[str, ...]
+    endpoint: str
+    trail: str
+    files: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class Package:
-    """A released agent, read and checked. manifest: content of `package.json`."""
+    """A released agent, read and checked."""
 
     folder: Path
-    manifest: Mapping[str, Any]
+    manifest: Manifest
 
     @cached_property
     def aud(self) -> Aud:
@@ -184,20 +223,19 @@ class Package:
         return load_agent(self.folder / AUD, servers(self.folder / TOOLS))
 
     @cached_property
-    def endpoint(self) -> Mapping[str, Any]:
+    def endpoint(self) -> Endpoint:
         """What its callers rely on."""
-        found: Mapping[str, Any] = documents.load_json(self.folder / ENDPOINT_NAME)
-        return found
-
-    @property
-    def digest(self) -> str:
-        """Digest of the package: of its manifest, which names every file."""
-        return digest(self.manifest)
+        return from_json(Endpoint, documents.load_json(self.folder / ENDPOINT_NAME))
 
     @property
     def name(self) -> str:
         """Agent and tag."""
-        return f"{self.manifest['agent']}-{self.manifest['tag']}"
+        return f"{self.manifest.agent}-{self.manifest.tag}"
+
+    @property
+    def digest(self) -> str:
+        """Digest of the package: of its manifest, which names every file."""
+        return digest(to_json(self.manifest))
 
 
 def release(build: Path, tag: str) -> Package:
@@ -211,11 +249,11 @@ def release(build: Path, tag: str) -> Package:
     check(trail, aud)
     files = _contents(build, trail, aud)
     manifest = _manifest(trail, aud, tag, files)
-    documents.validate(documents.Document(manifest, Path(NAME)), "build/package")
-    target = build / FOLDER / f"{manifest['agent']}-{tag}"
+    documents.validate(documents.Document(to_json(manifest), Path(NAME)), "build/package")
+    target = build / FOLDER / f"{manifest.agent}-{tag}"
     if target.exists():
         there = load(target)
-        if there.digest != digest(manifest):
+        if there.manifest != manifest:
             raise UserError(f"{target}: the tag {tag} names another content already; choose another tag")
         return there
     _check_same_endpoint(build, trail, files[ENDPOINT_NAME])
@@ -243,13 +281,14 @@ def check(trail: Trail, aud: Aud) -> None:
 def load(folder: Path) -> Package:
     """Read a package; UserError if it is not sound, or if a file is not what the manifest names."""
     path = folder / NAME
-    manifest = documents.load_json(path)
-    documents.validate(documents.Document(manifest, path), "build/package")
+    data = documents.load_json(path)
+    documents.validate(documents.Document(data, path), "build/package")
+    manifest = from_json(Manifest, data)
     there = {one.relative_to(folder).as_posix() for one in folder.rglob("*") if one.is_file() or one.is_symlink()}
-    for name in sorted(there ^ {NAME, *manifest["files"]}):
+    for name in sorted(there ^ {NAME, *manifest.files}):
         state = "is no part of the package" if name in there else "is missing"
         raise UserError(f"{folder / name}: {state}; take a whole copy of the package")
-    for name, sha256 in manifest["files"].items():
+    for name, sha256 in manifest.files.items():
         if (folder / name).is_symlink() or file_digest(folder / name) != sha256:
             raise UserError(f"{folder / name}: is not what {NAME} names; take a whole copy of the package")
     return Package(folder, manifest)
@@ -310,36 +349,31 @@ def _contents(build: Path, trail: Trail, aud: Aud) -> dict[str, bytes]:
     return files
 
 
-def _manifest(trail: Trail, aud: Aud, tag: str, files: Mapping[str, bytes]) -> dict[str, Any]:
+def _manifest(trail: Trail, aud: Aud, tag: str, files: Mapping[str, bytes]) -> Manifest:
     from hashlib import sha256
 
     entry = trail.entries[-1]
-    contract = {
-        "name": trail.contract.name,
-        "version": trail.contract.version,
-        "digest": trail.contract_digest,
-    }
     named = {name: sha256(content).hexdigest() for name, content in sorted(files.items())}
-    return {
-        "agent": trail.content.agent,
-        "tag": tag,
-        "aud": aud.digest,
-        "contract": contract,
-        "proven_on": sorted(trail.last.active),
-        "models": entry.models,
-        "tools": entry.tools,
-        "inventory": sorted(entry.inventory),
-        "endpoint": named[ENDPOINT_NAME],
-        "trail": trail.digest,
-        "files": named,
-    }
+    return Manifest(
+        agent=trail.content.agent,
+        tag=tag,
+        aud=aud.digest,
+        contract=ProvenContract(trail.contract.name, trail.contract.version, trail.contract_digest),
+        proven_on=tuple(sorted(trail.last.active)),
+        models=entry.models,
+        tools=entry.tools,
+        inventory=tuple(sorted(entry.inventory)),
+        endpoint=named[ENDPOINT_NAME],
+        trail=trail.digest,
+        files=named,
+    )
 
 
-def _write(target: Path, files: Mapping[str, bytes], manifest: Mapping[str, Any]) -> None:
+def _write(target: Path, files: Mapping[str, bytes], manifest: Manifest) -> None:
     """A folder that is whole or absent."""
     draft = target.with_name(f".{target.name}.tmp")
     shutil.rmtree(draft, ignore_errors=True)
     for name, content in files.items():
         write_bytes(draft / name, content)
-    write_json(draft / NAME, manifest)
+    write_json(draft / NAME, to_json(manifest))
     draft.replace(target)

@@ -164,7 +164,7 @@ def crate_metadata(trail: Trail, package: Package, folder: Path) -> dict[str, An
     for number, entry in enumerate(trail.entries, start=1):
         _entry_action(graph, trail, number, entry, contract)
     _release_action(graph, trail, package, contract)
-    proven = ", ".join(package.manifest["proven_on"])
+    proven = ", ".join(package.manifest.proven_on)
     root = {
         "name": f"{package.name}, built from {trail.contract.name} {trail.contract.version}",
         "description": f"{trail.content.about} Passed P-strict on {proven}. Package digest {package.digest}.",
@@ -276,7 +276,7 @@ def _release_action(graph: Graph, trail: Trail, package: Package, contract: list
         "#release",
         "CreateAction",
         name=f"release {package.name}",
-        description=f"P-strict on {', '.join(package.manifest['proven_on'])}",
+        description=f"P-strict on {', '.join(package.manifest.proven_on)}",
         instrument=ref(graph.tool("sophron", __version__)),
         object=[ref(one) for one in contract],
         result=[ref(one) for one in files],

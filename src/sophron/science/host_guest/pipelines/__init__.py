@@ -1,3 +1,3 @@
 """Reference pipelines: the stage files that the rule-based pipeline author starts from."""
 
-__all__ = ["complex_pipeline", "dimer_pipeline", "reference_pipelines"]
+__all__ = ["reference_pipelines"]
