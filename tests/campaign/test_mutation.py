@@ -1,5 +1,7 @@
 """Mutation: a criterion that no wrong result fails is known as such, and cannot be all that verifies an assumption."""
 
+from dataclasses import replace
+
 import pytest
 
 from sophron.campaign.execution import outcome_store
@@ -8,6 +10,7 @@ from sophron.cli import main
 from sophron.records import documents, entry_points
 from sophron.records.atomic import write_json
 from sophron.records.digests import step_name
+from sophron.records.errors import UserError
 from sophron.records.paths import resource
 from sophron.records.typed_json import to_json
 
@@ -165,3 +168,18 @@ def test_review_mutate_ends_in_1_where_an_assumption_rests_on_an_empty_check(liq
     liquid((PLATEAU, "criterion replicas of green_kubo"))
     assert main(["review", str(tmp_path), "--mutate"]) == 1
     assert "the assumption plateau is verified only by" in capsys.readouterr().out
+
+
+def test_a_kind_of_another_distribution_gives_the_path_of_its_own_file(tmp_path):
+    file = tmp_path / "planted_faults.yaml"
+    file.write_text(
+        "stages: {produce: {plausible: {temperature_mean: 1.0}}}\n"
+        "faults: [{id: hot, what: It is hot., results: {produce: {temperature_mean: 2 * temperature_mean}}}]\n"
+    )
+    kind = replace(entry_points.load("sophron.kinds", "viscosity"), planted_faults=str(file))
+    assert [fault.id for fault in mutation.planted(kind).faults] == ["hot"]
+    wrong = tmp_path / "wrong.yaml"
+    wrong.write_text("stages: {}\nfaults: [{id: hot, what: It is hot.}]\n")
+    with pytest.raises(UserError, match=r"wrong\.yaml:2"):
+        mutation.planted(replace(kind, planted_faults=str(wrong)))
+    assert mutation.planted(replace(kind, planted_faults="")).faults == ()
