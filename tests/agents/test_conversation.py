@@ -5,8 +5,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from sophron.agents.documents.answers import AgentError
-from sophron.agents.step.conversation import converse, parsed
+from sophron.agents.documents.answers import AgentError, parsed
+from sophron.agents.step.conversation import converse
 from sophron.interfaces.model_backend import Message, Request, Response, Text, Tool, ToolAnswer, ToolCall, Usage
 
 SCHEMA = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}, "additionalProperties": False}

@@ -87,7 +87,7 @@ def test_a_half_written_answer_is_left_to_its_writer(tmp_path):
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("{", "is not JSON"),
+        ("{", "is not valid JSON"),
         ("[1]", "not a JSON object"),
         ('{"verdict": NaN}', "NaN is not JSON"),
         ("{}", "verdict"),

@@ -1,10 +1,14 @@
 """Answers of agents as types, each with the fields that code reads, and the error in place of an answer."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
+from sophron.agents.documents.redact import half_characters
+from sophron.campaign.execution.outcome_store import AnswerFailure, OutputFile
 from sophron.interfaces import JsonObject
+from sophron.records.files import parse_json
 from sophron.records.typed_json import left_out
 
 Kind = Literal[
@@ -31,24 +35,12 @@ class AgentError(Exception):
         self.reason = reason
 
 
+LONGEST_ANSWER = 400_000
+FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*)\n```\s*\Z", flags=re.DOTALL)
+CITED_ROLE = "found_works"
+"""Input by which an agent is told of works that others found; name of the file beside an answer, too."""
 REMOVED = object()
 """In place of a value: the key is removed."""
-
-
-@dataclass(frozen=True)
-class KeptFile:
-    """A file beside an answer. file: its name; sha256: of its bytes."""
-
-    file: str
-    sha256: str
-
-
-@dataclass(frozen=True)
-class FailureNote:
-    """Why there is no answer: its kind, and one sentence."""
-
-    kind: str
-    reason: str
 
 
 @dataclass(frozen=True)
@@ -65,8 +57,8 @@ class AnswerRecord:
     model: str
     inputs: Mapping[str, str]
     answer: JsonObject | None = left_out()  # noqa: RUF009
-    failure: FailureNote | None = left_out()  # noqa: RUF009
-    files: Mapping[str, KeptFile] | None = left_out()
+    failure: AnswerFailure | None = left_out()  # noqa: RUF009
+    files: Mapping[str, OutputFile] | None = left_out()
 
 
 @dataclass(frozen=True)
@@ -155,3 +147,22 @@ class RestartAnswer:
     kept: tuple[RestartFile, ...]
     pruned: tuple[RestartFile, ...]
     chosen: Mapping[str, ChosenFile]
+
+
+def parsed(text: str) -> tuple[Any, list[str]]:
+    """Return the JSON object in an answer, and what speaks against it. A code fence around it is taken off."""
+    if len(text) > LONGEST_ANSWER:
+        return None, [f"it is longer than {LONGEST_ANSWER} characters"]
+    fenced = FENCE.match(text)
+    try:
+        answer = parse_json(fenced[1] if fenced else text, object_pairs_hook=_no_repeats)
+    except (ValueError, RecursionError) as error:
+        return None, [f"it is not valid JSON ({error})"]
+    return answer, half_characters(answer) if isinstance(answer, dict) else ["it is not a JSON object"]
+
+
+def _no_repeats(pairs: list[tuple[str, Any]]) -> JsonObject:
+    content = dict(pairs)
+    if len(content) != len(pairs):
+        raise ValueError("a key stands there twice")
+    return content

@@ -8,18 +8,18 @@ written meanwhile.
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sophron.agents.documents.answers import parsed
 from sophron.agents.documents.model_request import readable, request_data, request_digest
-from sophron.agents.documents.redact import Redactor, half_characters
+from sophron.agents.documents.redact import Redactor
 from sophron.interfaces.model_backend import Request
 from sophron.records.documents import load_json
 from sophron.records.errors import UserError, shown
-from sophron.records.files import parse_json, write_json, write_text
+from sophron.records.files import write_json, write_text
 
 FOLDER = "mailbox"
 REQUEST = "request.json"
 READABLE = "request.md"
 ANSWER = "answer.json"
-LARGEST = 4_000_000
 
 
 class Entry(NamedTuple):
@@ -77,16 +77,9 @@ def checked(schema: Any, text: str) -> tuple[Any, str | None]:
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
 
-    if len(text) > LARGEST:
-        return None, f"it is longer than {LARGEST // 1_000_000} million characters"
-    try:
-        value = parse_json(text)
-    except (ValueError, RecursionError) as error:
-        return None, f"it is not JSON ({error})"
-    if not isinstance(value, dict):
-        return None, "it is not a JSON object"
-    if halves := half_characters(value):
-        return value, halves[0]
+    value, faults = parsed(text)
+    if faults:
+        return value, faults[0]
     worst = best_match(Draft202012Validator(schema).iter_errors(value))
     return value, None if worst is None else f"{worst.json_path}: {shown(worst.message, 300)}"
 

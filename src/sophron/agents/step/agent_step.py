@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sophron.agents.documents.answers import OWN, AgentError, AnswerRecord, FailureNote, KeptFile
+from sophron.agents.documents.answers import CITED_ROLE, OWN, AgentError, AnswerRecord
 from sophron.agents.documents.model_request import request
 from sophron.agents.step import conversation
 from sophron.agents.step.conversation import Answered, Tools, converse
 from sophron.campaign.execution import outcome_store
+from sophron.campaign.execution.outcome_store import AnswerFailure, OutputFile
 from sophron.campaign.planning.agent_definitions import AgentFile
 from sophron.interfaces import JsonObject
 from sophron.interfaces.model_backend import Request, Response
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 ANSWER_NAME, KEY_NAME, LEFT = "answer.json", "answer.key.json", "left"
 NOBODY = "none"
-CITED_ROLE = "found_works"
-"""The same as in `cited_works`, which most steps need not import."""
 LARGEST_BYTES = 64 * 1024**2
 """Of a file that tools leave."""
 Ask = Callable[[Request], Response]
@@ -133,11 +132,11 @@ def _asked(work: AgentStep, ask: Ask, tools: Tools | None) -> AnswerRecord:
         if not (work.dispensable or (work.may_fail and reached and failure.kind in OWN)):
             raise
         who = (reached[0].backend, reached[0].model) if reached else (NOBODY, NOBODY)
-        note = FailureNote(failure.kind, failure.reason)
+        note = AnswerFailure(failure.kind, failure.reason)
         return replace(_record(work, *who), failure=note, files=_kept_files(work, whole=False) or None)
 
 
-def _kept_files(work: AgentStep, *, whole: bool = True) -> dict[str, KeptFile]:
+def _kept_files(work: AgentStep, *, whole: bool = True) -> dict[str, OutputFile]:
     """Return what the tools left, copied beside the answer's record: the next conversation begins in the same scratch.
 
     whole: whether all of it has to be there; of a failed agent a file that is not is empty, for its rule names it.
@@ -152,7 +151,7 @@ def _kept_files(work: AgentStep, *, whole: bool = True) -> dict[str, KeptFile]:
                 raise
             content = b""
         write_bytes(kept, content)
-        entries[name] = KeptFile(kept.name, file_digest(kept))
+        entries[name] = OutputFile(kept.name, file_digest(kept))
     return entries | _cited(work)
 
 
@@ -176,7 +175,7 @@ def read_artifact(scratch: Path, name: str, path: str) -> bytes:
         raise AgentError("tool", f"the {name} that the tools left is refused: {refusal}") from None
 
 
-def _cited(work: AgentStep) -> dict[str, KeptFile]:
+def _cited(work: AgentStep) -> dict[str, OutputFile]:
     """Return the works that this agent was told of, and those that its own searches gave it."""
     works_given = work.inputs.get(CITED_ROLE, [])
     if not works_given and not (work.web and work.web.found):
@@ -186,7 +185,7 @@ def _cited(work: AgentStep) -> dict[str, KeptFile]:
 
     works = [*(from_json(CitedWork, one) for one in works_given), *(work.web.found if work.web else [])]
     kept = literature.write_cited(works, work.folder / LEFT)
-    return {CITED_ROLE: KeptFile(kept.name, file_digest(kept))}
+    return {CITED_ROLE: OutputFile(kept.name, file_digest(kept))}
 
 
 def _answered(work: AgentStep, ask: Ask, tools: Tools | None) -> Answered:

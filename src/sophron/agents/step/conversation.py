@@ -4,7 +4,6 @@ Guardrails are what an answer must keep to beyond its schema: an agent explains,
 else.
 """
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,16 +16,13 @@ from sophron.agents.documents.answers import (
     RestartFile,
     ResumeAnswer,
     VerifyAnswer,
+    parsed,
 )
 from sophron.agents.documents.redact import half_characters
 from sophron.interfaces import JsonObject
 from sophron.interfaces.model_backend import Message, Part, Request, Response, Text, Tool, ToolAnswer, ToolCall
 from sophron.records import documents
-from sophron.records.files import parse_json
 from sophron.records.typed_json import from_json
-
-LONGEST_ANSWER = 400_000
-FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*)\n```\s*\Z", flags=re.DOTALL)
 
 
 class Tools(Protocol):
@@ -106,25 +102,6 @@ def _further(request: Request, response: Response, parts: tuple[Part, ...]) -> R
 def _repair(faults: list[str]) -> str:
     listed = "\n".join(f"- {fault}" for fault in faults[:20])
     return f"That answer is not valid:\n{listed}\nGive the whole answer again as one JSON object, corrected."
-
-
-def parsed(text: str) -> tuple[Any, list[str]]:
-    """Return the JSON object in an answer, and what speaks against it. A code fence around it is taken off."""
-    if len(text) > LONGEST_ANSWER:
-        return None, [f"it is longer than {LONGEST_ANSWER} characters"]
-    fenced = FENCE.match(text)
-    try:
-        answer = parse_json(fenced[1] if fenced else text, object_pairs_hook=_no_repeats)
-    except (ValueError, RecursionError) as error:
-        return None, [f"it is not valid JSON ({error})"]
-    return answer, half_characters(answer) if isinstance(answer, dict) else ["it is not a JSON object"]
-
-
-def _no_repeats(pairs: list[tuple[str, Any]]) -> JsonObject:
-    content = dict(pairs)
-    if len(content) != len(pairs):
-        raise ValueError("a key stands there twice")
-    return content
 
 
 LONGEST_SUMMARY = 300

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from sophron.agents.documents.answers import CITED_ROLE
 from sophron.interfaces.model_backend import Tool
 from sophron.records import documents
 from sophron.records.files import write_json
@@ -90,8 +91,6 @@ def _trimmed(doi: str) -> str:
     return doi
 
 
-CITED_ROLE = "found_works"
-"""Input by which an agent is told of works that others found; name of the file beside an answer, too."""
 CITED_SCHEMA = "found-works"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from sophron.agents.documents.answers import CITED_ROLE
 from sophron.agents.tools import literature
 from sophron.campaign.execution import outcome_store
 from sophron.campaign.execution.outcome_store import Finished
@@ -88,7 +89,7 @@ def _found(root: Path, spec: Spec, rules: Sequence[str], wildcards: Wildcards) -
     """
     steps = [one for rule in rules for one in outcome_store.of_loop(root, spec, rule, wildcards)]
     works = literature.unique_works(work for one in steps for work in literature.read_cited(one.files))
-    return {literature.CITED_ROLE: to_json(works)} if works else {}
+    return {CITED_ROLE: to_json(works)} if works else {}
 
 
 def pipeline_engineer(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
