@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 
+import planted_errors
 import pytest
+import yaml
 
 from sophron.campaign.execution import outcome_store
 from sophron.campaign.spec import criteria_review, mutation, spec
@@ -183,3 +185,13 @@ def test_a_kind_of_another_distribution_gives_the_path_of_its_own_file(tmp_path)
     with pytest.raises(UserError, match=r"wrong\.yaml:2"):
         mutation.planted(replace(kind, planted_faults=str(wrong)))
     assert mutation.planted(replace(kind, planted_faults="")).faults == ()
+
+
+def test_the_stages_that_an_amendment_brings_are_judged_too(tmp_path):
+    amended = planted_errors.of({"campaign": "sic-conductivity", "amended": "many-body-heat-flux", "set": {}})
+    (tmp_path / "campaign.yaml").write_text(yaml.safe_dump(amended))
+    made = spec.load(tmp_path / "campaign.yaml")
+    judged = [one for one in mutation.judge_all(made) if one.stage in ("mueller_plathe", "extrapolate")]
+    assert len(judged) >= 8
+    assert {one.status for one in judged} == {mutation.FAILS}
+    assert mutation.uncaught(made, mutation.judge_all(made)) == []

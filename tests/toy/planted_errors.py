@@ -20,7 +20,7 @@ def listed(name="planted_errors"):
 def caught(planted, folder):
     """Return what catches an error: ids of pitfalls that are hit, else the sentences that refuse it, as one text."""
     path = folder / "campaign.yaml"
-    path.write_text(yaml.safe_dump(_planted(planted)))
+    path.write_text(yaml.safe_dump(of(planted)))
     try:
         made = spec.load(path)
     except UserError as error:
@@ -29,7 +29,8 @@ def caught(planted, folder):
     return " ".join(hits + criteria_review.closed(made))
 
 
-def _planted(planted):
+def of(planted):
+    """Return the shipped spec with an error, as plain data."""
     data = yaml.safe_load(resource("campaigns", planted["campaign"], "campaign.yaml").read_text())
     if "amended" in planted:
         change = yaml.safe_load(resource("workflow", "agents", "pitfalls", f"{planted['amended']}.yaml").read_text())
