@@ -12,7 +12,7 @@ from record import record
 
 from sophron.agentbuild import contract
 from sophron.agentbuild.iteration import Iteration
-from sophron.cli import _probes
+from sophron.campaign.spec import pitfalls
 from sophron.kinds.agent_build import rehearsal, trail_source
 from sophron.records.documents import load_json
 from sophron.records.paths import resource
@@ -58,7 +58,7 @@ def main() -> int:
     most = int(sys.argv[2]) if len(sys.argv) > 2 else ITERATIONS
     found = contract.load(resource("contracts", "rietveld-snr"))
     begun = time.monotonic()
-    rehearsal.begin(found, most, folder, _probes.of(folder))
+    rehearsal.begin(found, most, folder, pitfalls.probes_of(folder))
     passed = rehearsal.run(folder)
     history, held_out = trail_source.rounds(folder)
     passes = [entry.verdict.iteration for entry in history if entry.verdict.p_strict]

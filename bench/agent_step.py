@@ -19,7 +19,7 @@ from statistics import median
 from kills import campaign, finish
 from record import record
 
-from sophron.campaign.planning.agent_rules import digest_of
+from sophron.campaign.planning.campaign_agents import digest_of
 from sophron.campaign.spec.spec import load
 
 LIMIT_CPU_S = 0.35

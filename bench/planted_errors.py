@@ -18,8 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "toy"))
 
 import planted_errors
 
-from sophron.campaign.spec import mutation, spec
-from sophron.cli import _probes
+from sophron.campaign.spec import mutation, pitfalls, spec
 from sophron.records.paths import resource
 
 
@@ -44,7 +43,7 @@ def campaigns() -> dict[str, dict[str, Any]]:
         made = spec.load(path)
         judged = mutation.judge_all(made)
         found[path.parent.name] = {
-            "hits": [one.id for one, finding in _probes.findings(path.parent, made) if finding.status == "hit"],
+            "hits": [one.id for one, finding in pitfalls.findings(path.parent, made) if finding.status == "hit"],
             "criteria": [asdict(one) for one in judged],
             "uncaught_faults": [fault.id for fault in mutation.uncaught(made, judged)],
         }

@@ -22,7 +22,7 @@ from record import record
 
 from sophron.campaign.approval import approve
 from sophron.campaign.execution import campaign_lock
-from sophron.cli import _probes
+from sophron.campaign.spec import pitfalls
 from sophron.records.paths import resource
 
 REPLICAS = "01"
@@ -45,7 +45,7 @@ def campaign(root: Path, ways: list[str], steps: int | None) -> None:
     key = root.parent / "key"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
     with campaign_lock.signing(root):
-        approve.sign(approve.propose(root, probe=_probes.of(root)), key, "bench")
+        approve.sign(approve.propose(root, probe=pitfalls.probes_of(root)), key, "bench")
 
 
 def call(root: Path, *arguments: str) -> float:

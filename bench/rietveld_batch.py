@@ -26,7 +26,7 @@ from record import record
 
 from sophron.campaign.approval import approve
 from sophron.campaign.execution import campaign_lock
-from sophron.cli import _probes
+from sophron.campaign.spec import pitfalls
 from sophron.interfaces.rietveld import Background, Freed, Request, Setup
 from sophron.records.paths import resource
 from sophron.science.rietveld import pattern as patterns
@@ -89,7 +89,7 @@ def campaign(root: Path, workers: int) -> dict[str, float]:
     key = root.parent / "key"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
     with campaign_lock.signing(root):
-        approve.sign(approve.propose(root, probe=_probes.of(root)), key, "bench")
+        approve.sign(approve.propose(root, probe=pitfalls.probes_of(root)), key, "bench")
     before, begun = cpu(), time.perf_counter()
     command = [sys.executable, "-m", "snakemake", "--cores", str(workers), "--quiet", "all"]
     subprocess.run(command, cwd=root, check=True)

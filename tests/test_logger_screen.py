@@ -19,8 +19,8 @@ from toy import campaign as toy_campaign
 
 import sophron
 from snakemake_logger_plugin_sophron import LogHandler, LogHandlerSettings
-from sophron.campaign.snakefile import onstart
-from sophron.cli import _live, _status
+from sophron.campaign.planning import plan_documents
+from sophron.cli import _campaign_status, _live_display
 from sophron.records import documents
 from sophron.records.paths import resource
 
@@ -42,7 +42,7 @@ def test_a_campaign_whole_one_line_a_step_and_the_next_command(campaign):
     ]
     assert "next: sophron review" in unsigned.stdout
     campaign.sign()
-    onstart.tell(campaign.root)
+    plan_documents.record_in_force(campaign.root)
     lines = campaign.complete().stdout.splitlines()
     assert len(lines) == 24
     assert [line.split()[0] for line in lines[2:-1]] == ["done"] * 21
@@ -52,7 +52,7 @@ def test_a_campaign_whole_one_line_a_step_and_the_next_command(campaign):
     assert judged.endswith(" pass")
     assert lines[-1] == "ended   22 of 22 jobs done; next: sophron answer"
     assert "Nothing to be done" in campaign.complete().stdout
-    seen = _status.view(campaign.root)
+    seen = _campaign_status.view(campaign.root)
     documents.validate(documents.Document(seen, campaign.root), "workflow-state")
     assert seen["live"]["eta"] == {"seconds": 0.0, "basis": "measured"}
 
@@ -82,7 +82,7 @@ def test_a_failed_verdict_names_cause_log_and_next_command(campaign):
 def test_on_a_terminal_steps_scroll_above_a_bar(campaign, monkeypatch):
     monkeypatch.delenv("NO_COLOR", raising=False)
     campaign.sign()
-    onstart.tell(campaign.root)
+    plan_documents.record_in_force(campaign.root)
     exported_before = {"NO_COLOR": "1", "COLUMNS": "80"}
     for columns, environment in ((100, {}), (40, exported_before)):
         command_line = [sys.executable, "-m", "snakemake", "-c1", "results/a/passed"]
@@ -106,9 +106,9 @@ def test_a_kill_of_the_driver_leaves_a_terminal_and_watch_tells(tmp_path):
     assert run.read(until="running,")
     assert run.raw.rfind(b"\x1b[?25h") > run.raw.rfind(b"\x1b[?25l")
     os.kill(run.pid, signal.SIGKILL)
-    (step,) = _status.view(root)["live"]["steps"]
+    (step,) = _campaign_status.view(root)["live"]["steps"]
     assert step["step"] == "produce-sleeps-0"
-    os.kill(_status.view(root)["running_process"][0]["pid"], signal.SIGKILL)
+    os.kill(_campaign_status.view(root)["running_process"][0]["pid"], signal.SIGKILL)
     os.waitpid(run.pid, 0)
     watch = Terminal([sys.executable, "-m", "sophron", "watch", str(root)], told["env"], columns=60)
     assert watch.read(until="snakemake is lost; next: ")
@@ -180,7 +180,7 @@ def test_a_display_that_fails_gives_way_to_a_plainer_one(tmp_path, monkeypatch, 
     def fail(*_):
         raise ZeroDivisionError("not today")
 
-    monkeypatch.setattr(_live.Display, "print", fail)
+    monkeypatch.setattr(_live_display.Display, "print", fail)
     if broken != "the display":
         monkeypatch.setattr("snakemake_logger_plugin_sophron.screen.Lines._print", fail)
     told = handler(tmp_path)

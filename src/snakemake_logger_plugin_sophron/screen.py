@@ -188,10 +188,10 @@ class Lines:
 
     def _look(self) -> None:
         """Say once who is waited for: an agent's model, a person."""
-        from sophron.cli import _status
+        from sophron.cli import _campaign_status
 
         self._show_news()
-        for one in _status.asked(self._root):
+        for one in _campaign_status.asked(self._root):
             told = f"{one['what']} waits for a {one['kind']}" + (f": {one['command']}" if one["command"] else "")
             if told not in self._waits:
                 self._waits.add(told)
@@ -202,7 +202,7 @@ class LiveLines(Lines):
     """Lines that scroll, and below them the campaign as it is now."""
 
     def __init__(self, root: Path, stream: TextIO, quiet: frozenset[str], *, no_color: bool) -> None:
-        from sophron.cli._live import Display
+        from sophron.cli._live_display import Display
 
         self._display = Display([root], stream, no_color=no_color)
         super().__init__(root, stream, quiet)

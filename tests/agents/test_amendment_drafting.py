@@ -5,9 +5,8 @@ import toy
 
 from sophron.agents.documents.answers import AmendAnswer
 from sophron.agents.supervisor import design_dialogue, supervisor
-from sophron.campaign.approval import amend
+from sophron.campaign.approval import amendment_draft
 from sophron.campaign.scaffold import campaign_folder
-from sophron.campaign.spec import amendment_draft
 from sophron.cli import design, main
 from sophron.records.documents import load_yaml
 from sophron.records.errors import UserError
@@ -43,7 +42,10 @@ def test_a_fault_goes_back_to_the_agent_once(campaign):
     assert first == []
     assert second[0].startswith("limits.core_hours: the ceilings add up to")
     assert offered.faults == []
-    assert [one.split(":")[0] for one in amendment_draft.read(campaign.root).changes] == [ROOM["path"], MORE["path"]]
+    assert [one.split(":")[0] for one in amendment_draft.read_draft(campaign.root).changes] == [
+        ROOM["path"],
+        MORE["path"],
+    ]
     assert len(campaign.events("drafted")) == 1
 
 
@@ -53,7 +55,7 @@ def test_a_fault_that_is_left_is_told_with_the_draft(campaign, second):
     offered, told = offer(campaign, [MORE], second, [MORE, ROOM])
     assert len(told) == 2
     assert offered.faults[0].startswith("limits.core_hours: the ceilings add up to")
-    assert amendment_draft.read(campaign.root).changes == ["stages.b.mechanical.ceilings.runtime_min: 10 -> 600"]
+    assert amendment_draft.read_draft(campaign.root).changes == ["stages.b.mechanical.ceilings.runtime_min: 10 -> 600"]
 
 
 def test_what_is_not_a_spec_is_no_draft(campaign):
@@ -62,7 +64,7 @@ def test_what_is_not_a_spec_is_no_draft(campaign):
     assert "is not of type integer" in second[0]
     assert offered.draft is None
     assert "is not of type integer" in offered.why
-    assert amendment_draft.read(campaign.root) is None
+    assert amendment_draft.read_draft(campaign.root) is None
 
 
 @pytest.mark.parametrize(
@@ -76,7 +78,7 @@ def test_no_agent_justifies_a_criterion_against_a_published_value(campaign, chan
     campaign.sign()
     _, (_, second) = offer(campaign, [change], [change])
     assert "only a person may write an assumption that justifies a criterion" in second[0]
-    assert amendment_draft.read(campaign.root) is None
+    assert amendment_draft.read_draft(campaign.root) is None
     data = load_yaml(campaign.spec).data
     data["method"]["assumptions"][0]["criterion"] = "f.total"
     assert "status: UNVERIFIED" in campaign_folder.draft_text(campaign.root, data)
@@ -86,12 +88,12 @@ def test_no_agent_justifies_a_criterion_against_a_published_value(campaign, chan
 
 def test_a_persons_draft_is_not_replaced(campaign):
     campaign.sign()
-    own = amend.draft(campaign.root, "because", ["seed=9"])
+    own = amendment_draft.draft_amendment(campaign.root, "because", ["seed=9"])
     with pytest.raises(
         UserError, match=r"a draft of version 2 waits for a signature \(seed: 7 -> 9\) and is not replaced"
     ):
         offer(campaign, [MORE])
-    assert amendment_draft.read(campaign.root) == own
+    assert amendment_draft.read_draft(campaign.root) == own
 
 
 def test_a_drafted_spec_is_tried_before_it_is_put_in_place(campaign, tmp_path, monkeypatch, capsys):

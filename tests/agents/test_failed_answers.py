@@ -7,7 +7,7 @@ import pytest
 
 from sophron.agents.documents.answers import AgentError
 from sophron.agents.step import agent_step
-from sophron.campaign.planning import agent_definitions
+from sophron.campaign.planning import campaign_agents
 from sophron.interfaces.model_backend import Response, Text, ToolCall, Usage
 from sophron.records import documents
 
@@ -31,7 +31,7 @@ Look at {{ sample }}.
 def work(tmp_path):
     (tmp_path / "agents").mkdir()
     (tmp_path / "agents" / "keeper.md").write_text(KEEPER)
-    agent = agent_definitions.find(tmp_path, "keeper")
+    agent = campaign_agents.find_agent(tmp_path, "keeper")
     answer = tmp_path / "results" / "answer.json"
     return agent_step.AgentStep(tmp_path, "keeping", agent, "d" * 64, {"sample": 1}, answer, may_fail=True)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sophron.campaign.planning import agent_definitions
+from sophron.campaign.planning import campaign_agents
 from sophron.records import documents
 from sophron.records.paths import resource
 
@@ -12,14 +12,14 @@ workflow-completion session-resume systematic-debugging checkpoint-management"""
 
 
 def test_the_socratic_agents_are_there():
-    assert set(AGENTS) <= set(agent_definitions.names(None))
+    assert set(AGENTS) <= set(campaign_agents.agent_names(None))
 
 
 @pytest.mark.parametrize("name", AGENTS)
 def test_definition_is_valid(name):
-    agent = agent_definitions.find(None, name)
+    agent = campaign_agents.find_agent(None, name)
     assert agent.name == name
-    assert set(agent_definitions.PLACE.findall(agent.prompt)) == set(agent.front["inputs"])
+    assert set(campaign_agents.PLACE.findall(agent.prompt)) == set(agent.front["inputs"])
     assert agent.schema["additionalProperties"] is False
     assert "data" in agent.prompt
     assert "instruction" in agent.prompt or "tells you what to do" in agent.prompt
@@ -63,4 +63,4 @@ def test_faults_are_named(tmp_path, old, new, message):
     path = tmp_path / "explain.md"
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(Exception, match=message):
-        agent_definitions.load(path)
+        campaign_agents.load_agent(path)

@@ -14,8 +14,8 @@ from sophron.agents.documents import model_request
 from sophron.agents.documents.answers import AgentError
 from sophron.agents.step import agent_step, step_wiring
 from sophron.agents.step.agent_step import AgentStep
-from sophron.campaign.approval import amendment_journal
-from sophron.campaign.planning import agent_definitions
+from sophron.campaign.approval import approval_journal
+from sophron.campaign.planning import campaign_agents
 from sophron.interfaces.rietveld import Background, Instrument, Pattern, Phase, Setup
 from sophron.records import documents, events
 from sophron.records.digests import file_digest
@@ -65,7 +65,7 @@ def work(sample, tmp_path, monkeypatch):
     """A step of the installed agent."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    agent = agent_definitions.find(None, "refinement")
+    agent = campaign_agents.find_agent(None, "refinement")
     inputs = {"task": {"pattern": "salt"}, "recipe": RECIPE, "sample": sample}
     answer = tmp_path / "results" / "answer.json"
     return AgentStep(tmp_path, "refinement-salt", agent, "d" * 64, inputs, answer, {"sample": sample})
@@ -96,7 +96,7 @@ def test_the_rule_of_thumb_refines_in_the_sandbox_and_a_replay_gives_the_same_by
     assert work.answer.read_bytes() == first
     assert len(list((work.root / "scratch" / "agents" / "refinement-salt").glob("session.*"))) >= 1
     left = {work.answer.with_name(name) for name in ("answer.json", "trajectory.json", "model.json", "model.cif")}
-    assert set(amendment_journal._answers_of(work.root, ["refinement"])) == left
+    assert set(approval_journal._answers_of(work.root, ["refinement"])) == left
     agent_step.reask(work.root, work.step)
     assert not any(path.exists() for path in left)
     aside = work.folder / "set-aside" / "1"

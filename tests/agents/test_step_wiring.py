@@ -11,7 +11,7 @@ import pytest
 from sophron.agents.documents import model_request
 from sophron.agents.step import agent_inputs, step_wiring
 from sophron.agents.step.agent_step import AgentStep
-from sophron.campaign.planning import agent_definitions
+from sophron.campaign.planning import campaign_agents
 from sophron.interfaces.model_backend import ToolCall
 from sophron.records.errors import UserError
 
@@ -58,7 +58,7 @@ def step(tmp_path):
     }
     (tmp_path / "agents").mkdir()
     (tmp_path / "agents" / "reader.md").write_text(DEFINITION.format(**places))
-    agent = agent_definitions.find(tmp_path, "reader")
+    agent = campaign_agents.find_agent(tmp_path, "reader")
     files = agent_inputs.folders(tmp_path, agent)
     return AgentStep(tmp_path, "reading", agent, "d" * 64, files, tmp_path / "answer.json", files)
 
@@ -98,7 +98,7 @@ def test_a_folder_that_no_campaign_has_is_refused(step):
     path = step.agent.path
     path.write_text(path.read_text().replace("  results:", "  approvals:").replace("{{ results }}", "{{ approvals }}"))
     with pytest.raises(UserError, match="the folder approvals is none of a campaign's; take results, records, logs"):
-        agent_inputs.folders(step.root, agent_definitions.find(step.root, "reader"))
+        agent_inputs.folders(step.root, campaign_agents.find_agent(step.root, "reader"))
 
 
 @needs_bwrap
@@ -129,7 +129,7 @@ def test_a_definition_is_wired_by_one_of_its_inputs(step):
     path = step.root / "agents" / "reader.md"
     path.write_text(path.read_text().replace("tools: [read", "wired_by: nothing\ntools: [read"))
     with pytest.raises(UserError, match="nothing is no input"):
-        agent_definitions.find(step.root, "reader")
+        campaign_agents.find_agent(step.root, "reader")
 
 
 def test_a_rule_based_step_imports_no_client_nothing_of_the_network_and_of_libraries_those_that_read_specs():

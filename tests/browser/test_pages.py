@@ -9,12 +9,11 @@ import finished_campaign
 import pytest
 import toy
 
-from sophron.campaign.approval import approve
+from sophron.campaign.approval import amendment_draft, approve
 from sophron.campaign.planning.plan import Plan, PlannedStep
 from sophron.campaign.rendering import html
 from sophron.campaign.report import report, report_page
 from sophron.campaign.review import review, review_page
-from sophron.campaign.spec import amendment_draft
 from sophron.campaign.spec.spec import load
 from sophron.records import approvals
 from sophron.records.files import write_text

@@ -8,7 +8,7 @@ from datetime import datetime
 import pytest
 import toy
 
-from sophron.campaign.approval import amend, approve, known_signers
+from sophron.campaign.approval import amendment_draft, approve, known_signers
 from sophron.campaign.execution import campaign_lock
 from sophron.campaign.review import review_text
 from sophron.campaign.spec.pitfalls import Pitfall
@@ -164,14 +164,14 @@ def log_files(campaign):
 def test_a_log_with_a_gap_is_neither_amended_nor_written_over(campaign, lost):
     campaign.sign()
     campaign.amend("seed=8")
-    drafted = amend.draft(campaign.root, "because", ["seed=9"])
+    drafted = amendment_draft.draft_amendment(campaign.root, "because", ["seed=9"])
     campaign.sign()
     for path in (campaign.root / "approvals" / "log").glob(lost):
         path.unlink()
     before = log_files(campaign)
     missing = r"000[23]\.json: the record that it follows is missing; restore the approval log from your copy"
     with pytest.raises(Refused, match=missing):
-        amend.draft(campaign.root, "because", ["seed=10"])
+        amendment_draft.draft_amendment(campaign.root, "because", ["seed=10"])
     drafted.write(campaign.root)
     with pytest.raises(Refused, match=missing):
         campaign.sign()

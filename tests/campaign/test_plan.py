@@ -9,9 +9,9 @@ import time
 import pytest
 import toy
 
-from sophron.campaign.approval import amend
+from sophron.campaign.approval import amendment_draft
 from sophron.campaign.planning import plan
-from sophron.campaign.spec import amendment_draft, spec
+from sophron.campaign.spec import spec
 from sophron.records.digests import step_identity
 from sophron.records.errors import UserError
 
@@ -162,8 +162,8 @@ def test_planning_a_draft_looks_at_the_draft_and_leaves_the_spec(tmp_path, monke
     campaign = toy.campaign(tmp_path, monkeypatch)
     campaign.sign()
     text = campaign.spec.read_bytes()
-    amend.draft(campaign.root, "because", ["stages.c.definition.replicas=3"])
-    drafted = plan.make(campaign.root, spec.load(campaign.root / "approvals" / amendment_draft.DRAFT_SPEC_NAME))
+    amendment_draft.draft_amendment(campaign.root, "because", ["stages.c.definition.replicas=3"])
+    drafted = plan.make(campaign.root, spec.load(campaign.root / "approvals" / spec.DRAFT_SPEC_NAME))
     assert sum(step.rule == "b" for step in drafted.steps) == 3
     assert sum(step.rule == "b" for step in make(campaign).steps) == 2
     assert campaign.spec.read_bytes() == text

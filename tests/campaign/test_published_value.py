@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sophron.campaign.spec.criteria import parse
-from sophron.campaign.spec.published_value import constants_compared, quantity
+from sophron.campaign.spec.criteria_review import constants_compared, quantity
 from sophron.records import documents
 from sophron.records.paths import resource
 

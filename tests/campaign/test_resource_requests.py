@@ -1,188 +1,116 @@
-"""What steps ask of a queue: never above the signed ceilings, never what a profile cannot give; the plan knows neither."""
+"""Mechanical blocks and overlays: only signed choices, never above a ceiling, and each fault one sentence."""
+
+from pathlib import Path
 
 import pytest
-import toy
-from ruamel.yaml import YAML
 
-from sophron.campaign.approval import approve
-from sophron.campaign.planning import profiles, resource_requests
-from sophron.campaign.snakefile import snakefile_api
-from sophron.campaign.spec import spec
-from sophron.campaign.spec.stage_resources import Mechanical
-from sophron.cli import main
-from sophron.records.digests import canonical_bytes
+from sophron.campaign.spec.resource_requests import (
+    OVERLAYS_NAME,
+    Mechanical,
+    check_mechanical,
+    overlaid,
+    reservation_lines,
+)
+from sophron.records import documents
 from sophron.records.errors import UserError
-from sophron.records.paths import resource
-
-ONE = "results/a/outcome.json"
-SHIPPED = profiles.names()
-
-
-@pytest.fixture
-def campaign(tmp_path, monkeypatch):
-    toy.plan_here(monkeypatch)
-    campaign = toy.campaign(tmp_path, monkeypatch)
-    (campaign.root / "Snakefile").write_text(resource("campaign", "templates", "new", "Snakefile").read_text())
-    return campaign
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["--set-resources", "a:mem_mb=601"], "memory_mb 601, above the signed ceiling 600"),
-        (["--set-resources", "a:mem_mb=250*attempt"], "memory_mb 750, above the signed ceiling 600"),
-        (["--set-resources", "a:runtime=11"], "runtime_min 11, above the signed ceiling 10"),
-        (["--set-resources", "a:tasks=3"], "cores 3, above the signed ceiling 2"),
-        (["-c", "4", "--set-threads", "a=3"], "cores 3, above the signed ceiling 2"),
-    ],
-)
-def test_more_than_was_signed_is_refused_before_anything_starts(words, sentence, campaign):
-    campaign.sign()
-    done = campaign.snakemake(*words, "--", ONE)
-    assert done.returncode == 2
-    assert f"sophron: the stage a would reserve {sentence}; lower it in your profile" in done.stdout
-    assert campaign.tries() == {}
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["a:gpu=8"], "the stage a would reserve gpus 8, above the signed ceiling 0"),
-        (["a:nodes=100"], "the stage a would reserve nodes 100, above the signed ceiling 1"),
-        (["a:slurm_extra='--mem=0'"], "the stage a would ask for slurm_extra, which is not among the resources"),
-        (["a:shell_exec='bash'"], "the stage a would ask for shell_exec, which is not among the resources"),
-        (["verify:mem_mb=999999"], "the rule verify would reserve memory_mb 999999, above the signed ceiling 4000"),
-        (["accept:runtime=99999"], "the rule accept would reserve runtime_min 99999, above the signed ceiling 60"),
-    ],
-)
-def test_what_was_not_signed_is_refused_whatever_asks_for_it(words, sentence, campaign):
-    campaign.sign()
-    done = campaign.snakemake("--set-resources", *words, "--", "results/a/passed")
-    assert done.returncode == 2
-    assert f"sophron: {sentence}" in done.stdout
-    assert campaign.tries() == {}
-
-
-def test_a_service_rule_takes_one_core(campaign):
-    campaign.sign()
-    done = campaign.snakemake("-c", "64", "--set-threads", "accept=64", "--", "results/a/passed")
-    assert "sophron: the rule accept would reserve cores 64, above the signed ceiling 1" in done.stdout
-
-
-def test_where_a_queue_runs_a_step_is_the_users_own_affair(campaign):
-    campaign.sign()
-    campaign.complete("--default-resources", "slurm_partition='short'", "slurm_account='me'", "--", ONE)
-
-
-def test_less_than_was_signed_is_the_users_own_affair(campaign):
-    campaign.sign()
-    campaign.complete("--set-resources", "a:mem_mb=150*attempt", "--", ONE)
-    assert campaign.tries() == {"a": 1}
-
-
-@pytest.fixture
-def planned(tmp_path, monkeypatch):
-    return toy.campaign(tmp_path, monkeypatch)
-
-
-def test_plan_and_statement_are_the_same_bytes_under_every_profile(planned, monkeypatch):
-    monkeypatch.delenv("SNAKEMAKE_PROFILE", raising=False)
-    before = canonical_bytes(approve.propose(planned.root).plan.statement(planned.root))
-    for name in SHIPPED:
-        monkeypatch.setenv("SNAKEMAKE_PROFILE", str(profiles.install(name, planned.root.parent / "user")[0]))
-        assert canonical_bytes(approve.propose(planned.root).plan.statement(planned.root)) == before, name
-
-
-@pytest.mark.parametrize("name", SHIPPED)
-def test_what_a_profile_ships_is_installed_whole_and_its_scripts_can_be_started(name, tmp_path):
-    target, _ = profiles.install(name, tmp_path)
-    assert sorted(path.name for path in target.iterdir()) == sorted(
-        path.name for path in resource("profiles", name).iterdir() if path.is_file()
-    )
-    settings = YAML(typ="safe").load(target / "config.v8+.yaml")
-    for key, value in settings.items():
-        if str(value).endswith(".py"):
-            assert (target / value).stat().st_mode & 0o111, key
-    assert resource_requests.limits(str(target)).data["gpus"] == 0  # until somebody says that there are some
-
-
-def test_a_review_knows_the_wall_time_that_a_block_ships_with():
-    settings = YAML(typ="safe").load(resource("profiles", "parsl") / "config.v8+.yaml")
-    assert resource_requests.limits("parsl").data["runtime_min"] == settings["parsl-walltime-min"]
-
-
-def test_each_line_of_a_profile_says_what_it_is_for():
-    for name in SHIPPED:
-        for line in (resource("profiles", name) / "config.v8+.yaml").read_text().splitlines():
-            assert not line.strip() or "#" in line, f"{name}: {line}"
-
-
-@pytest.mark.parametrize(
-    ("limit", "sentence"),
-    [
-        ("cores: 1", ":1: cores: the profile gives a step 1 at most, and the stage b may ask for 2; lower its"),
-        (
-            "memory_mb: 599",
-            ":1: memory_mb: the profile gives a step 599 at most, and the stage a may ask for 600; lower its",
-        ),
-        (
-            "runtime_min: 9",
-            ":1: runtime_min: the profile gives a step 9 at most, and the stage a may ask for 10; lower its",
-        ),
-        ("gpus: 0", ":1: gpus: the profile gives a step 0 at most, and the stage c may ask for 1; lower its"),
-        ("memory_mb_least: 500", "stages.a.mechanical.memory_mb: is 200, and a job of the profile"),
-        ("nodes: 2", ":1: nodes: "),
-    ],
-)
-def test_what_a_queue_cannot_give_is_one_sentence_at_review_time(limit, sentence, planned, capsys):
-    text = planned.spec.read_text()
-    stages = text.split("  b:\n")
-    stages[1] = stages[1].replace("memory_mb: 200", "memory_mb: 200\n      threads: 2", 1)
-    head, tail = stages[1].split("  c:\n")
-    planned.spec.write_text(
-        f"{stages[0]}  b:\n{head}  c:\n{tail.replace('memory_mb: 200', 'memory_mb: 200' + chr(10) + '      accelerator: gpu', 1)}"
-    )
-    profile = planned.root.parent / "mine"
-    profile.mkdir()
-    (profile / "config.v8+.yaml").write_text("cores: 1\n")
-    (profile / "limits.yaml").write_text(f"{limit}\n")
-    assert main(["review", str(planned.root), "--profile", str(profile), "--digest"]) == 2
-    said = capsys.readouterr().err
-    assert sentence in said
-    assert len(said.splitlines()) == 1
-
-
-def test_a_profile_that_is_nowhere_is_refused(planned):
-    with pytest.raises(UserError, match='there is no profile "nowhere"; see: sophron profile list'):
-        resource_requests.check_profile(spec.load(planned.spec), planned.root, "nowhere")
-
 
 BLOCK = {
     "memory_mb": 500,
     "runtime_min": 10,
+    "ranks": 2,
+    "threads": 1,
     "retries": 2,
-    "ceilings": {"cores": 8, "memory_mb": 900, "runtime_min": 25},
+    "choices": {"threads": [1, 2], "ranks": [1, 2, 4], "accelerator": ["none", "omp"], "memory_mb": [500, 900]},
+    "ceilings": {"cores": 8, "memory_mb": 1200, "runtime_min": 25},
 }
 
 
-def test_inside_a_job_a_step_is_not_repeated(planned):
-    outside, inside = (snakefile_api.RuleView.open(str(planned.root), in_job=flag) for flag in (False, True))
-    assert outside.retries("a") == 2
-    assert inside.retries("a") == 0
+def overlay(key, value, stage="build"):
+    value = value if isinstance(value, str) else repr(value)
+    return f"- {{stage: {stage}, key: {key}, value: {value}, by: kim, timestamp: now, reason: faster}}\n"
+
+
+def write(root, *overlays):
+    (root / OVERLAYS_NAME).write_text("".join(overlays))
+
+
+def test_a_try_grows_up_to_its_ceiling():
+    mechanical = Mechanical.of(BLOCK)
+    assert [mechanical.memory_at(attempt) for attempt in (1, 2, 3)] == [500, 1000, 1200]
+    assert [mechanical.runtime_at(attempt) for attempt in (1, 2, 3)] == [10, 20, 25]
+    assert mechanical.cores == 2
+    assert mechanical.core_hours() == pytest.approx(8 * 25 / 60 * 3)
+
+
+def test_the_last_overlay_of_a_key_counts_and_other_stages_do_not(tmp_path):
+    assert overlaid(BLOCK, "build", tmp_path) == Mechanical.of(BLOCK)
+    write(tmp_path, overlay("threads", 2), overlay("ranks", 1), overlay("ranks", 4), overlay("threads", 1, "relax"))
+    found = overlaid(BLOCK, "build", tmp_path)
+    assert (found.threads, found.ranks, found.memory_mb, found.cores) == (2, 4, 500, 8)
+    write(tmp_path, overlay("accelerator", "omp"))
+    assert overlaid(BLOCK, "build", tmp_path).accelerator == "omp"
 
 
 @pytest.mark.parametrize(
-    ("shape", "expected"),
+    ("key", "value"),
+    [("threads", 3), ("threads", "true"), ("threads", "'1'"), ("memory_mb", 901), ("runtime_min", 11),
+     ("accelerator", "gpu"), ("accelerator", "'; rm -rf /'"), ("ranks", 0), ("ranks", -1), ("ranks", "1.5")],
+)  # fmt: skip
+def test_a_value_that_was_never_signed_is_refused_with_its_line(tmp_path, key, value):
+    write(tmp_path, overlay("ranks", 4), overlay(key, value))
+    with pytest.raises(UserError) as caught:
+        overlaid(BLOCK, "build", tmp_path)
+    assert str(caught.value).startswith(f"{tmp_path / OVERLAYS_NAME}:2: [1].value: ")
+    assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("key", ["retries", "unsandboxed_fragments", "ceiling_cores", "choices", "definition"])
+def test_nothing_else_can_be_overlaid(tmp_path, key):
+    write(tmp_path, overlay(key, 1))
+    with pytest.raises(UserError, match=rf"{OVERLAYS_NAME}:1: \[0\].key: .* is not one of ranks, threads"):
+        overlaid(BLOCK, "build", tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", "a: 1", "- 1", "- {stage: build}", "\x00", "- [}"])
+def test_a_log_that_is_none_is_refused(tmp_path, text):
+    (tmp_path / OVERLAYS_NAME).write_text(text)
+    with pytest.raises(UserError, match=f"{OVERLAYS_NAME}:1:"):
+        overlaid(BLOCK, "build", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "name", "value"),
     [
-        ({}, {}),
-        ({"threads": 4}, {}),
-        ({"ranks": 4, "threads": 2}, {"mpi": "mpiexec", "tasks": 4, "cpus_per_task": 2}),
-        ({"accelerator": "gpu"}, {"gpu": 1}),
-        ({"accelerator": "kk", "ranks": 2}, {"gpu": 1, "mpi": "mpiexec", "tasks": 2, "cpus_per_task": 1}),
-        ({"accelerator": "omp"}, {}),
+        ({"ranks": 9}, "cores", 18),
+        ({"choices": {"ranks": [1, 4], "threads": [3]}}, "cores", 12),
+        ({"memory_mb": 1201}, "memory_mb", 1201),
+        ({"choices": {"memory_mb": [5000]}}, "memory_mb", 5000),
+        ({"runtime_min": 26}, "runtime_min", 26),
+        ({"choices": {"runtime_min": [60]}}, "runtime_min", 60),
     ],
 )
-def test_ranks_and_gpus_become_requests(shape, expected, planned, monkeypatch):
-    view = snakefile_api.RuleView.open(str(planned.root))
-    monkeypatch.setattr(snakefile_api.RuleView, "mechanical", lambda self, stage: Mechanical.of(BLOCK | shape))
-    assert view.requests("a") == expected
+def test_no_block_and_no_choice_goes_above_a_ceiling(change, name, value):
+    data = {"stages": {"build": {"mechanical": BLOCK | change}}}
+    document = documents.Document(data, Path("campaign.yaml"), {("stages", "build", "mechanical", "ceilings", name): 7})
+    with pytest.raises(UserError) as caught:
+        check_mechanical(document, ["stages", "build", "mechanical"])
+    assert str(caught.value).startswith(f"campaign.yaml:7: stages.build.mechanical.ceilings.{name}: ")
+    assert str(value) in str(caught.value)
+    document = documents.Document({"stages": {"build": {"mechanical": BLOCK}}}, Path("campaign.yaml"))
+    check_mechanical(document, ["stages", "build", "mechanical"])
+
+
+def test_a_further_try_may_have_more_until_the_last_one_or_the_ceiling():
+    shape = Mechanical.of(BLOCK)
+    assert shape.may_grow(500, 10) == {"memory", "time"}
+    assert shape.may_grow(1000, 25) == {"memory"}
+    assert shape.may_grow(1200, 25) == set()
+    assert Mechanical.of(BLOCK | {"retries": 0}).may_grow(500, 10) == set()
+
+
+def test_the_review_says_what_minutes_and_memory_mean_for_an_engine():
+    blocks = [BLOCK | {"runtime_min": 1}, BLOCK | {"runtime_min": 5}]
+    time, memory = reservation_lines(map(Mechanical.of, blocks))
+    assert "30 s of 1 min, 180 s of 5 min, 1,350 s of 25 min" in time
+    assert "without a queue a plain step may take more" in memory
+    assert reservation_lines([]) == []

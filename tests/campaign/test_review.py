@@ -9,10 +9,10 @@ import pytest
 import toy
 from html_page import Page
 
-from sophron.campaign.approval import amend, approve
+from sophron.campaign.approval import amendment_draft, approve
+from sophron.campaign.approval.amendment_draft import Draft
 from sophron.campaign.planning import plan
 from sophron.campaign.review import review, review_page, review_text
-from sophron.campaign.spec.amendment_draft import Draft
 from sophron.campaign.spec.pitfalls import Pitfall
 from sophron.campaign.spec.spec import Spec, load
 from sophron.cli import main
@@ -141,7 +141,7 @@ def test_signed_and_then_amended(campaign):
     words = review_text.render(looked)
     assert "This plan is signed and in force." in words
     assert re.search(r"trusted to sign: ssh-ed25519 SHA256:", words)
-    amend.draft(campaign.root, "more of <b>it</b>", ["stages.c.definition.weight=0.25"])
+    amendment_draft.draft_amendment(campaign.root, "more of <b>it</b>", ["stages.c.definition.weight=0.25"])
     looked = review.collect(campaign.root, None, lambda _: [])
     assert not looked.in_force
     assert [stage.name for stage in looked.invalidated] == ["c", "d", "f"]
@@ -156,7 +156,7 @@ def test_signed_and_then_amended(campaign):
 def test_an_amendment_that_removes_a_stage_and_one_that_adds_it_again(campaign):
     campaign.sign()
     campaign.finish_here()
-    amend.draft(campaign.root, "not needed", removed=["stages.f"])
+    amendment_draft.draft_amendment(campaign.root, "not needed", removed=["stages.f"])
     looked = review.collect(campaign.root, None, lambda _: [])
     (removed,) = looked.invalidated
     assert (removed.name, removed.steps, removed.outputs, removed.removed) == ("f", 0, 5, True)
@@ -166,7 +166,7 @@ def test_an_amendment_that_removes_a_stage_and_one_that_adds_it_again(campaign):
     assert main(["approve", str(campaign.root), "--key", str(campaign.key), "--digest", looked.proposal.digest]) == 0
     kept = [path for path in (campaign.root / "invalidated" / "v1" / "results" / "f").iterdir() if path.is_file()]
     assert len(kept) == removed.outputs
-    amend.draft(campaign.root, "needed after all", withdraw=2)
+    amendment_draft.draft_amendment(campaign.root, "needed after all", withdraw=2)
     looked = review.collect(campaign.root, None, lambda _: [])
     assert looked.invalidated == []
     assert [(stage.name, stage.steps) for stage in looked.added] == [("f", 3)]

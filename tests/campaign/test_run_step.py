@@ -11,7 +11,7 @@ import pytest
 import toy
 
 from sophron.campaign.execution import environment_faults, outcome_store, run_step
-from sophron.campaign.spec import spec, stage_resources
+from sophron.campaign.spec import resource_requests, spec
 from sophron.records import approvals, core_hours
 from sophron.records.digests import file_digest
 
@@ -334,7 +334,7 @@ def test_fewer_cores_than_the_spec_has_are_taken_as_given(campaign, monkeypatch)
     (ctx,) = seen
     assert (ctx.cores.ranks, ctx.cores.threads, ctx.memory_mb, ctx.runtime_min) == (1, 1, 200, 5)
     assert (
-        stage_resources.overlaid(spec.load(campaign.spec).data["stages"]["a"]["mechanical"], "a", campaign.root).cores
+        resource_requests.overlaid(spec.load(campaign.spec).data["stages"]["a"]["mechanical"], "a", campaign.root).cores
         == 2
     )
 

@@ -5,7 +5,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sophron.campaign.scaffold import campaign_folder
-from sophron.campaign.spec import criteria, criteria_review, published_value, satisfiability, spec
+from sophron.campaign.spec import criteria, criteria_review, satisfiability, spec
 from sophron.records.paths import resource
 
 SCHEMAS = {
@@ -114,8 +114,8 @@ def test_whatever_is_a_criterion_is_looked_at_without_an_error(expression):
     except criteria.CriterionError:
         return
     verdict(expression, definition__steps=2000)
-    answer = published_value.quantity({"answer": {"value": "x", "standard_error": "y"}})
-    published_value.constants_compared(criteria.parse(expression), answer, signed, {"low": 1, "high": 2})
+    answer = criteria_review.quantity({"answer": {"value": "x", "standard_error": "y"}})
+    criteria_review.constants_compared(criteria.parse(expression), answer, signed, {"low": 1, "high": 2})
 
 
 SHIPPED = sorted(resource("campaigns").glob("*/campaign.yaml"))

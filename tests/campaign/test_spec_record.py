@@ -1,5 +1,5 @@
 from sophron.campaign.planning.plan import Plan, PlannedStep
-from sophron.campaign.planning.spec_record import record_spec
+from sophron.campaign.planning.plan_documents import record_spec
 from sophron.campaign.spec import spec
 from sophron.campaign.state import projector
 from sophron.records import documents, events

@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from sophron import __version__
-from sophron.campaign.state import init_script
+from sophron.campaign.state import projector
 
 
 def bash(script, cwd="/", env=None):
@@ -18,7 +18,7 @@ def bash(script, cwd="/", env=None):
 def _campaign(tmp_path):
     root = tmp_path / "my melt's $(touch forged) folder"
     root.mkdir()
-    init_script.write(root, "my-melt")
+    projector.write_init(root, "my-melt")
     return root
 
 
@@ -60,7 +60,7 @@ def test_sourced_any_number_of_times_it_leaves_one_shell_state(campaign, options
 
 
 def test_what_is_absent_is_said_to_be_absent(campaign):
-    elsewhere = init_script.render("my-melt", "/no/such prefix")
+    elsewhere = projector.render_init("my-melt", "/no/such prefix")
     (campaign / "init.sh").write_text(elsewhere)
     done = bash("exec ./init.sh", cwd=campaign)
     assert done.returncode == 0
@@ -77,7 +77,7 @@ def test_what_is_absent_is_said_to_be_absent(campaign):
 
 
 def test_no_name_can_forge_a_line(campaign):
-    text = init_script.render("x\ntouch forged", "/p'; touch forged; '")
+    text = projector.render_init("x\ntouch forged", "/p'; touch forged; '")
     (campaign / "init.sh").write_text(text)
     assert bash("exec ./init.sh", cwd=campaign).returncode == 0
     assert not (campaign / "forged").exists()
@@ -95,8 +95,8 @@ def test_a_search_path_for_cd_leads_nowhere_else(campaign):
 
 def test_an_equal_one_is_left_alone(campaign):
     before = (campaign / "init.sh").stat()
-    init_script.write(campaign, "my-melt")
+    projector.write_init(campaign, "my-melt")
     assert (campaign / "init.sh").stat().st_ino == before.st_ino
-    init_script.write(campaign, "another")
+    projector.write_init(campaign, "another")
     assert 'campaign "another"' in (campaign / "init.sh").read_text()
     assert (campaign / "init.sh").stat().st_mode & 0o777 == 0o755

@@ -15,8 +15,8 @@ import toy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sophron.campaign.approval import amend
-from sophron.campaign.planning import agent_rules, plan
+from sophron.campaign.approval import amendment_draft
+from sophron.campaign.planning import campaign_agents, plan
 from sophron.campaign.spec import spec
 from sophron.cli import main
 
@@ -56,7 +56,7 @@ def world(tmp_path_factory):
         toy.plan_here(patch)
         campaign = finished_campaign.make(tmp_path_factory.mktemp("original"), patch)
         assert finished_campaign.report(campaign) == 0
-        amend.draft(campaign.root, "because", ["stages.c.definition.weight=0.48"], None)
+        amendment_draft.draft_amendment(campaign.root, "because", ["stages.c.definition.weight=0.48"], None)
         patch.setattr(plan, "dry_run", _remembered(plan.dry_run))
         yield campaign, _verbs(campaign)
 
@@ -76,7 +76,7 @@ def _remembered(dry_run):
 def _verbs(campaign):
     loaded = spec.load(campaign.spec)
     definition, criteria = loaded.definition_digest("c"), loaded.criteria_digest("c")
-    agent = agent_rules.digest_of(campaign.root, loaded, "caveats")
+    agent = campaign_agents.digest_of(campaign.root, loaded, "caveats")
     verdict = ["--verdict", "results/c/verdict.json"]
     shape = ["--cores", "1", "--memory-mb", "200", "--runtime-min", "5"]
     accepted = ["--accepted", "results/c/accepted.json", "--passed", "results/c/passed"]

@@ -8,7 +8,7 @@ from loopback_anthropic import serve_anthropic
 from loopback_peer import Turn, queue
 
 from sophron import cli
-from sophron.campaign.planning import agent_costs
+from sophron.campaign.planning import campaign_agents
 from sophron.campaign.spec import spec
 from sophron.records import strict_yaml
 from sophron.records.paths import resource
@@ -56,7 +56,7 @@ def test_a_model_leads_without_a_stub_and_the_draft_is_the_campaign(asked, tmp_p
 
     made = spec.load(folder / "campaign.yaml")
     assert made.data["agents"] == {"backend": "anthropic"}
-    assert agent_costs.default_limits().items() <= made.data["limits"].items()
+    assert campaign_agents.default_limits().items() <= made.data["limits"].items()
     keys = list(made.data)
     assert keys[:5] == ["campaign", "version", "kind", "question", "method"]
     assert list(made.data["stages"]) == list(EXAMPLE["stages"])

@@ -4,8 +4,8 @@ import pytest
 
 from sophron.campaign.approval import approve
 from sophron.campaign.planning.plan import Plan
+from sophron.campaign.spec import pitfalls
 from sophron.campaign.spec.spec import load
-from sophron.cli import _probes
 from sophron.records.errors import UserError
 from sophron.records.paths import resource
 
@@ -58,7 +58,7 @@ def reasons(folder, campaign, old="", new=""):
         spec = load(folder / "campaign.yaml")
     except UserError as error:
         return [str(error)]
-    return approve.closed(approve.Proposal(folder, Plan(spec, ()), "", None, _probes.findings(folder, spec)))
+    return approve.closed(approve.Proposal(folder, Plan(spec, ()), "", None, pitfalls.findings(folder, spec)))
 
 
 def test_twelve_faults_are_planted_in_campaigns_that_are_open_without_them(tmp_path):

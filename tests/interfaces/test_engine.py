@@ -9,7 +9,7 @@ import textwrap
 import pytest
 
 from sophron.campaign.spec import engines
-from sophron.cli import _status_page
+from sophron.cli import _campaign_status
 from sophron.interfaces import engine as interface
 from sophron.interfaces.engine import Engine, Progress
 from sophron.interfaces.kind import EngineFailure, EnvironmentFailure
@@ -96,7 +96,7 @@ def test_the_engine_that_a_try_names_reads_its_scratch_folder(tmp_path):
 
 def test_the_page_says_what_is_counted():
     found = {"step": 150, "total": 600, "steps_per_s": 2.5, "seconds_left": None, "unit": "samples (forward)"}
-    assert _status_page.how_far(found) == " 25 %  150 of 600 samples (forward), 2.50 samples/s"
+    assert _campaign_status.how_far(found) == " 25 %  150 of 600 samples (forward), 2.50 samples/s"
 
 
 def test_gpus_are_what_engines_say():

@@ -3,8 +3,7 @@
 import planted_errors
 import pytest
 
-from sophron.campaign.spec import spec
-from sophron.cli import _probes
+from sophron.campaign.spec import pitfalls, spec
 from sophron.records.paths import resource
 
 ERRORS = planted_errors.listed()
@@ -23,6 +22,6 @@ def test_a_planted_error_is_caught(planted, tmp_path):
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.parent.name)
 def test_no_probe_is_hit_by_a_sound_campaign(path):
-    found = _probes.findings(path.parent, spec.load(path))
+    found = pitfalls.findings(path.parent, spec.load(path))
     hits = [pitfall.id for pitfall, finding in found if finding.status == "hit"]
     assert hits == (["many-body-heat-flux"] if path.parent.name == "sic-conductivity" else [])  # its flaw is its story

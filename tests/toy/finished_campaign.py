@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import toy
 
-from sophron.campaign.planning import agent_rules
+from sophron.campaign.planning import campaign_agents
 from sophron.campaign.spec import spec
 from sophron.cli import main
 
@@ -42,7 +42,7 @@ def stage(campaign: toy.Campaign, name: str, memory_mb: int = 200) -> list[int]:
 
 def report(campaign: toy.Campaign, digest: str | None = None) -> int:
     """Run the report's agent and the report step; the exit code of the last."""
-    agent = agent_rules.digest_of(campaign.root, spec.load(campaign.spec), "caveats")
+    agent = campaign_agents.digest_of(campaign.root, spec.load(campaign.spec), "caveats")
     answer = ["--answer", "results/caveats.json", "--log", "logs/caveats.log"]
     code = verb("agent", "run", "caveats", *SERVICE, *answer, "--digest", agent)
     if code:

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import yaml
 
-from sophron.campaign.spec import criteria_review, spec
-from sophron.cli import _probes
+from sophron.campaign.spec import criteria_review, pitfalls, spec
 from sophron.records.errors import UserError
 from sophron.records.paths import resource
 
@@ -25,7 +24,7 @@ def caught(planted, folder):
         made = spec.load(path)
     except UserError as error:
         return str(error)
-    hits = [pitfall.id for pitfall, finding in _probes.findings(folder, made) if finding.status == "hit"]
+    hits = [pitfall.id for pitfall, finding in pitfalls.findings(folder, made) if finding.status == "hit"]
     return " ".join(hits + criteria_review.closed(made))
 
 

@@ -14,8 +14,7 @@ import yaml
 from hypothesis import strategies as st
 from toy import Campaign
 
-from sophron.campaign.approval import amend
-from sophron.campaign.spec import amendment_draft
+from sophron.campaign.approval import amendment_draft
 from sophron.records.errors import UserError
 
 PARENTS = {"a": "", "b": "a", "c": "b", "d": "c", "e": "a", "f": "ce", "g": "ce"}
@@ -292,9 +291,9 @@ def _withdraw(campaign: Campaign, model: Model, version: int, signed: list[str])
     target = model.versions[-1]
     if target == model.settings:
         with pytest.raises(UserError, match="changes nothing"):
-            amend.draft(campaign.root, "because", withdraw=version)
+            amendment_draft.draft_amendment(campaign.root, "because", withdraw=version)
         return
-    _sign(campaign, model, target, amend.draft(campaign.root, "because", withdraw=version))
+    _sign(campaign, model, target, amendment_draft.draft_amendment(campaign.root, "because", withdraw=version))
     signed.append("withdrawal")
 
 
@@ -310,12 +309,12 @@ def _draft_and_sign(campaign: Campaign, model: Model, drafts: list[Part], signed
         if said is None:
             added += drafted is not None
             pending = part.after
-            drafted = amend.draft(campaign.root, "because", part.written, removed=part.removed)
+            drafted = amendment_draft.draft_amendment(campaign.root, "because", part.written, removed=part.removed)
             continue
         with pytest.raises(UserError, match=said):
-            amend.draft(campaign.root, "because", part.written, removed=part.removed)
+            amendment_draft.draft_amendment(campaign.root, "because", part.written, removed=part.removed)
         if part.after == model.settings and drafted is not None:  # what waits was taken back, so a person forgets it
-            amendment_draft.drop(campaign.root)
+            amendment_draft.drop_draft(campaign.root)
             pending, drafted, added = model.settings, None, 0
     if drafted is not None:
         what = _what(model.settings, pending) + ["added to a waiting draft"] * bool(added)

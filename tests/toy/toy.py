@@ -14,11 +14,11 @@ from pathlib import Path
 import warm_snakemake
 
 from sophron import cli
-from sophron.campaign.approval import amend, approve
+from sophron.campaign.approval import amendment_draft, approve
 from sophron.campaign.execution import campaign_lock
 from sophron.campaign.planning import plan
 from sophron.campaign.snakefile import dry_run
-from sophron.campaign.spec import amendment_draft, spec
+from sophron.campaign.spec import spec
 from sophron.records import code_digest, events
 from sophron.records.digests import SHELL_FIELD
 from sophron.records.typed_json import to_json
@@ -57,9 +57,9 @@ class Campaign:
             signed = approve.sign(approve.propose(self.root, probe=lambda _: []), key or self.key, approver)
             return dict(to_json(signed))
 
-    def amend(self, *settings: str, withdraw: int | None = None) -> amend.Draft:
+    def amend(self, *settings: str, withdraw: int | None = None) -> amendment_draft.Draft:
         """Draft and sign an amendment; the draft."""
-        drafted = amend.draft(self.root, "because", settings, withdraw)
+        drafted = amendment_draft.draft_amendment(self.root, "because", settings, withdraw)
         self.sign()
         return drafted
 
@@ -159,13 +159,13 @@ def _dry_run_here(root: Path, snakefile: Path, *, forced: bool, drafted: str = "
     before = Path.cwd()
     os.chdir(root)
     if drafted:
-        os.environ[amendment_draft.VARIABLE] = drafted
+        os.environ[spec.DRAFT_VARIABLE] = drafted
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             return plan.DryRun(**dry_run.shown(snakefile, forced=forced))
     finally:
         os.chdir(before)
-        os.environ.pop(amendment_draft.VARIABLE, None)
+        os.environ.pop(spec.DRAFT_VARIABLE, None)
 
 
 def copy_library(folder: Path, monkeypatch) -> Path:

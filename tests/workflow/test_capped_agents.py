@@ -8,7 +8,7 @@ from loopback_anthropic import serve_anthropic
 from loopback_peer import Turn, queue
 
 from sophron.agents.step import step_wiring
-from sophron.cli import _status
+from sophron.cli import _campaign_status
 
 pytest.importorskip("anthropic")
 CAVEATS = json.dumps({"caveats": [], "summary": "Nothing stands against the number."})
@@ -45,7 +45,10 @@ def test_at_the_cap_the_report_goes_without_caveats_says_so_and_gets_them_later(
     lack = "its report has no caveats (budget); to ask again: sophron agent reask caveats, then snakemake"
     assert toy.cli.main(["answer", str(asking.root)]) == 0
     assert lack in capsys.readouterr().out
-    assert _status._with_what_lacks(asking.root, _status.COMPLETED) == f"{_status.COMPLETED}; {lack}"
+    assert (
+        _campaign_status._with_what_lacks(asking.root, _campaign_status.COMPLETED)
+        == f"{_campaign_status.COMPLETED}; {lack}"
+    )
 
     asking.amend("limits.dollars=1")
     assert toy.cli.main(["agent", "reask", "caveats", str(asking.root)]) == 0

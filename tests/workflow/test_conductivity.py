@@ -8,12 +8,12 @@ import toy
 import yaml
 
 from sophron.agents.supervisor import supervisor
-from sophron.campaign.approval import amend
+from sophron.campaign.approval import amendment_draft
 from sophron.campaign.approval.approve import propose
-from sophron.campaign.spec import amendment_draft
+from sophron.campaign.spec import pitfalls
 from sophron.campaign.spec.pitfalls import catalogue, hits
 from sophron.campaign.spec.spec import load
-from sophron.cli import _probes, main
+from sophron.cli import main
 from sophron.records.paths import resource
 
 PITFALL = "many-body-heat-flux"
@@ -107,7 +107,7 @@ def test_the_probe_keeps_the_gate_of_the_shipped_campaign_closed(tmp_path, monke
 def test_the_silent_variant_is_found_too(tmp_path, monkeypatch):
     campaign = shipped(tmp_path, monkeypatch)
     campaign.edit("compute: centroid/stress/atom", "compute: stress/atom")
-    (found,) = hits(_probes.findings(campaign.root, load(campaign.spec)))
+    (found,) = hits(pitfalls.findings(campaign.root, load(campaign.spec)))
     assert found.startswith(f"the pitfall {PITFALL} was found: pair_style tersoff with compute stress/atom runs")
     assert found.endswith("off the exact one, without a warning")
 
@@ -115,7 +115,7 @@ def test_the_silent_variant_is_found_too(tmp_path, monkeypatch):
 def test_after_the_amendment_no_pitfall_is_left(tmp_path, monkeypatch):
     campaign = shipped(tmp_path, monkeypatch)
     write(campaign, lambda spec: amended(spec, safeguard()))
-    assert {finding.status for _, finding in _probes.findings(campaign.root, load(campaign.spec))} <= {"clear"}
+    assert {finding.status for _, finding in pitfalls.findings(campaign.root, load(campaign.spec))} <= {"clear"}
 
 
 def test_without_the_probe_the_stage_fails_and_an_amended_method_answers(tmp_path, monkeypatch):
@@ -136,7 +136,7 @@ def test_without_the_probe_the_stage_fails_and_an_amended_method_answers(tmp_pat
 
     change = safeguard()
     write(campaign, lambda spec: amended_small(spec, change))
-    drafted = amend.draft(campaign.root, change["rationale"])
+    drafted = amendment_draft.draft_amendment(campaign.root, change["rationale"])
     assert drafted.invalidated_stages == change["remove_stages"]
     assert approve(campaign) == 0
     kept = campaign.root / "invalidated" / "v1" / "results" / "green_kubo_flux" / "0" / "outcome.json"
@@ -166,7 +166,7 @@ def test_debug_declines_to_change_the_method_and_a_drafted_amendment_waits_for_a
     assert (answer["class"], answer["action"], answer["overlay"]) == ("definitional", "escalate", None)
     assert campaign.spec.read_bytes() == signed
     assert not (campaign.root / "mechanical.yaml").exists()
-    drafted = amendment_draft.read(campaign.root)
+    drafted = amendment_draft.read_draft(campaign.root)
     assert drafted.version == 2
     assert drafted.invalidated_stages == ["green_kubo_flux", "green_kubo"]
     assert "mueller_plathe" in yaml.safe_load(drafted.text)["stages"]

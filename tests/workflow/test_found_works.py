@@ -14,7 +14,7 @@ from loopback_peer import Turn
 
 from sophron import cli
 from sophron.campaign.execution import outcome_store
-from sophron.campaign.planning import agent_rules, plan
+from sophron.campaign.planning import campaign_agents, plan
 from sophron.campaign.spec import spec
 from sophron.debate.pipelines.pipeline import Pipeline
 from sophron.debate.trials.methods import EXPERTS
@@ -198,10 +198,10 @@ def test_a_try_after_one_that_died_does_not_search_again(campaign, model):
 
 def test_a_grant_that_was_edited_after_the_signature_is_refused(campaign, capsys):
     discuss(campaign)
-    signed = agent_rules.digest_of(campaign.root, spec.load(campaign.spec), "pipeline_author")
+    signed = campaign_agents.digest_of(campaign.root, spec.load(campaign.spec), "pipeline_author")
     path = campaign.root / "agents" / "pipeline-author.md"
     path.write_text(path.read_text().replace("127.0.0.1", "127.0.0.1, example.org"))
-    assert agent_rules.digest_of(campaign.root, spec.load(campaign.spec), "pipeline_author") != signed
+    assert campaign_agents.digest_of(campaign.root, spec.load(campaign.spec), "pipeline_author") != signed
     assert write(campaign) == (cli.EXIT_USER, 0)
     assert (
         "the agent behind pipeline_author has another digest than the signed one (agents/pipeline-author.md changed)"

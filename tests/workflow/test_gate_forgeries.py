@@ -13,10 +13,10 @@ import pytest
 import toy
 from toy import Campaign
 
-from sophron.campaign.approval import amend, amendment_journal, approve, known_signers
+from sophron.campaign.approval import amendment_draft, approval_journal, approve, known_signers
 from sophron.campaign.execution import campaign_lock, outcome_store, run_step
 from sophron.campaign.snakefile import onstart
-from sophron.campaign.spec import spec, stage_resources
+from sophron.campaign.spec import resource_requests, spec
 from sophron.cli import gate
 from sophron.records import approvals, code_digest, signatures
 from sophron.records.digests import file_digest
@@ -85,7 +85,7 @@ def sign(campaign: Campaign) -> None:
 
 def finish(campaign: Campaign) -> None:
     """What every Snakemake does first."""
-    amendment_journal.finish(campaign.root)
+    approval_journal.finish(campaign.root)
 
 
 def put_gate(campaign: Campaign, record: dict, key: Path, campaign_id: str = "arithmetic-toy") -> None:
@@ -369,7 +369,7 @@ def raise_envelope(campaign, _):
 
 
 def lying_draft(campaign):
-    amend.draft(campaign.root, "only words", ["stages.a.definition.first=2"])
+    amendment_draft.draft_amendment(campaign.root, "only words", ["stages.a.definition.first=2"])
     path = campaign.root / "approvals" / "draft.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"invalidated_stages": [], "changes": ["a comment"]}))
 
@@ -380,7 +380,7 @@ def drop_draft(campaign, _):
 
 
 def stale_draft(campaign):
-    amend.draft(campaign.root, "more tries", ["stages.a.mechanical.retries=4"])
+    amendment_draft.draft_amendment(campaign.root, "more tries", ["stages.a.mechanical.retries=4"])
     kept = {path: path.read_bytes() for path in (campaign.root / "approvals").glob("draft*")}
     drop_draft(campaign, None)
     campaign.sign()
@@ -394,7 +394,7 @@ def overlay_never_signed(campaign):
 
 
 def overlaid(campaign):
-    stage_resources.overlaid(spec.load(campaign.spec).data["stages"]["c"]["mechanical"], "c", campaign.root)
+    resource_requests.overlaid(spec.load(campaign.spec).data["stages"]["c"]["mechanical"], "c", campaign.root)
 
 
 def remove_overlay(campaign, _):
@@ -472,12 +472,12 @@ def nothing_happened(_):
 
 def unedit_and_restore(campaign, finished):
     unedit_definition(campaign, finished)
-    amendment_journal.restore_gate(campaign.root)
+    approval_journal.restore_gate(campaign.root)
 
 
 def unrevoke_and_restore(campaign, finished):
     unrevoke(campaign, finished)
-    amendment_journal.restore_gate(campaign.root)
+    approval_journal.restore_gate(campaign.root)
 
 
 @dataclass(frozen=True)

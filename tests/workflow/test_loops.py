@@ -9,7 +9,7 @@ import toy
 from html_page import Page
 
 from sophron.campaign.execution import outcome_store
-from sophron.campaign.planning import agent_definitions, plan
+from sophron.campaign.planning import campaign_agents, plan
 from sophron.campaign.report import report
 from sophron.campaign.spec import spec
 from sophron.records import approvals
@@ -159,7 +159,7 @@ def test_an_amendment_of_the_stage_or_of_its_agent_sets_the_whole_loop_aside(fin
     assert outcome(finished)["result"]["rounds"] == 2
     own = finished.root / "agents" / "checkpoint-management.md"
     own.parent.mkdir(exist_ok=True)
-    text = agent_definitions.find(None, "checkpoint-management").path.read_text()
+    text = campaign_agents.find_agent(None, "checkpoint-management").path.read_text()
     own.write_text(text + "\nBe brief.\n")
     assert finished.amend().invalidated_stages == ["search"]
     assert not list((finished.root / "results" / "search").rglob("outcome.json"))

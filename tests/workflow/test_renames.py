@@ -16,7 +16,7 @@ from sophron.agents.gateway.backends.replay import Replay
 from sophron.agents.gateway.gateway import load_catalogue as catalogue
 from sophron.campaign.approval import approve
 from sophron.campaign.execution import outcome_store
-from sophron.campaign.planning import agent_definitions, agent_rules
+from sophron.campaign.planning import campaign_agents
 from sophron.campaign.spec import spec
 from sophron.interfaces.model_backend import Message, Request, Text
 from sophron.records import approvals, files, old_names
@@ -53,12 +53,12 @@ def test_sums_of_before_open_answer_and_keep_their_agents(opened, capsys):
     assert "completed" in capsys.readouterr().out
     assert cli.main(["answer", str(campaign.root)]) == 0
     loaded = spec.load(campaign.spec)
-    assert agent_definitions.chosen(loaded.data, "explain")["backend"] == "mailbox"
-    assert agent_definitions.find(campaign.root, "caveats").path == campaign.root / "agents" / "report.md"
+    assert campaign_agents.chosen(loaded.data, "explain")["backend"] == "mailbox"
+    assert campaign_agents.find_agent(campaign.root, "caveats").path == campaign.root / "agents" / "report.md"
     for step, before in STEPS.items():
         assert outcome_store.published(campaign.root, step).is_file()
         kept = json.loads((campaign.root / "records" / before / "answer.json").read_text())
-        assert kept["agent_digest"] == agent_rules.digest_of(campaign.root, loaded, step.partition("-")[0])
+        assert kept["agent_digest"] == campaign_agents.digest_of(campaign.root, loaded, step.partition("-")[0])
 
 
 def test_sums_of_before_need_one_signature_and_nothing_runs_again(opened, capsys):

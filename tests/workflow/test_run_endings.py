@@ -10,7 +10,7 @@ import pytest
 import toy
 
 from sophron.agents.supervisor import snakemake_process, supervisor
-from sophron.campaign.approval import amend
+from sophron.campaign.approval import amendment_draft
 from sophron.campaign.execution import campaign_lock, environment_faults
 from sophron.records.errors import Refused
 from sophron.records.file_lock import FileLock
@@ -64,7 +64,7 @@ def test_what_the_machine_lacks_is_said_without_an_agent_and_once_repaired_the_s
 def test_a_draft_that_waits_ends_it_at_once(campaign, monkeypatch):
     toy.plan_here(monkeypatch)
     campaign.sign()
-    amend.draft(campaign.root, "more terms", ["stages.a.definition.terms=5"])
+    amendment_draft.draft_amendment(campaign.root, "more terms", ["stages.a.definition.terms=5"])
     ending, said = drive(campaign)
     assert ending is supervisor.Ending.SIGNATURE
     assert said.startswith("Version 2 is drafted and waits for a signature: more terms")

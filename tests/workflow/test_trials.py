@@ -8,7 +8,7 @@ import toy
 from html_page import Page
 
 from sophron import cli
-from sophron.campaign.planning import agent_definitions, plan
+from sophron.campaign.planning import campaign_agents, plan
 from sophron.campaign.spec import spec
 from sophron.debate.pipelines.pipeline import Pipeline
 from sophron.debate.trials import ablation_campaigns, repaired_failure
@@ -96,7 +96,7 @@ def test_a_discussion_without_a_panel_is_refused(dimers):
 
 def test_no_agent_of_a_debate_may_read_folders(dimers):
     for name in ("force-field", "sampling", "analysis", "pipeline-author", "pipeline-critic", "pipeline-engineer"):
-        agent = agent_definitions.find(dimers.root, name)
+        agent = campaign_agents.find_agent(dimers.root, name)
         assert {about["kind"] for about in agent.front["inputs"].values()} <= {"json", "text"}
         assert agent.front["tools"] == ([] if name == "pipeline-engineer" else ["literature"])
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sophron.agentbuild.rubric import Json
-from sophron.campaign.planning import agent_definitions
+from sophron.campaign.planning import campaign_agents
 from sophron.records.digests import digest, file_digest
 from sophron.records.documents import Document, load_yaml, validate
 from sophron.records.errors import UserError, shown
@@ -68,12 +68,12 @@ def copy(source: Path, target: Path) -> None:
         shutil.copyfile(path, target / name)
 
 
-def definition(folder: Path, contract: Contract) -> agent_definitions.AgentFile:
+def definition(folder: Path, contract: Contract) -> campaign_agents.AgentFile:
     """Return the agent as it is asked: its definition with the tools of its wiring. UserError with file and key.
 
     Servers come from the contract's inventory alone, so that no agent wires itself to a program of its own.
     """
-    agent = agent_definitions.load(folder / DEFINITION, of_any_name=True)
+    agent = campaign_agents.load_agent(folder / DEFINITION, of_any_name=True)
     tools = wiring(folder, contract)
     used = {name.partition("__")[0] for name in tools if "__" in name}
     servers = {name: about for name, about in contract.tools["servers"].items() if name in used}
@@ -101,7 +101,7 @@ def recipe(folder: Path) -> Json:
 
 def prompt_and_front(text: str) -> tuple[str, str]:
     """Return the front matter and prompt of a definition, as they stand."""
-    head, fence, prompt = text.removeprefix(agent_definitions.FENCE).partition(agent_definitions.FENCE)
+    head, fence, prompt = text.removeprefix(campaign_agents.FENCE).partition(campaign_agents.FENCE)
     return head + fence, prompt
 
 

@@ -86,7 +86,7 @@ def _rehearse(args: argparse.Namespace) -> int:
     """Exit code 0 if the last tier passed and so did every case held out, else 1; 128 + N after signal N."""
     from sophron.agentbuild import contract
     from sophron.agents.supervisor.snakemake_process import StoppedError
-    from sophron.cli import _probes
+    from sophron.campaign.spec import pitfalls
     from sophron.kinds.agent_build import rehearsal
     from sophron.records.errors import UserError
 
@@ -94,7 +94,7 @@ def _rehearse(args: argparse.Namespace) -> int:
         raise UserError(f"--iterations {args.iterations}: a build has at least one")
     folder = args.folder.absolute()
     found = contract.load(contract.named(args.contract))
-    rehearsal.begin(found, args.iterations, folder, _probes.of(folder))
+    rehearsal.begin(found, args.iterations, folder, pitfalls.probes_of(folder))
     try:
         passed = rehearsal.run(folder)
     except StoppedError as stopped:

@@ -75,14 +75,14 @@ def _spec_data(root: Path | None) -> dict[str, Any]:
 def _list(args: argparse.Namespace) -> int:
     from tabulate import tabulate
 
-    from sophron.campaign.planning import agent_definitions
+    from sophron.campaign.planning import campaign_agents
 
     root = _root(args)
     data = _spec_data(root)
     rows = []
-    for name in agent_definitions.names(root):
-        agent = agent_definitions.find(root, name)
-        chosen = agent_definitions.chosen(data, name)
+    for name in campaign_agents.agent_names(root):
+        agent = campaign_agents.find_agent(root, name)
+        chosen = campaign_agents.chosen(data, name)
         who = chosen["backend"] + (f" ({chosen['model']})" if "model" in chosen else "")
         rank = chosen.get("rank", agent.front["rank"])
         rows.append([name, agent.front["role"], rank, who, ", ".join(agent.front.get("tools", [])), agent.path])
@@ -93,11 +93,11 @@ def _list(args: argparse.Namespace) -> int:
 def _show(args: argparse.Namespace) -> int:
     import json
 
-    from sophron.campaign.planning import agent_definitions
+    from sophron.campaign.planning import campaign_agents
 
     root = _root(args)
-    agent = agent_definitions.find(root, args.name)
-    chosen = agent_definitions.chosen(_spec_data(root), args.name)
+    agent = campaign_agents.find_agent(root, args.name)
+    chosen = campaign_agents.chosen(_spec_data(root), args.name)
     print(agent.path.read_text(encoding="utf-8"))
     print(f"Answers fit schemas/agents/{agent.front['output']}.schema.yaml:")
     print(json.dumps(agent.schema, indent=2))
@@ -106,30 +106,30 @@ def _show(args: argparse.Namespace) -> int:
 
 
 def _adopt(args: argparse.Namespace) -> int:
-    from sophron.campaign.planning import agent_definitions
+    from sophron.campaign.planning import campaign_agents
     from sophron.records.errors import UserError
     from sophron.records.files import write_bytes
 
     root = args.campaign.absolute()
-    target = root / agent_definitions.FOLDER / f"{args.name}.md"
+    target = root / campaign_agents.FOLDER / f"{args.name}.md"
     if target.exists():
         raise UserError(f"{target}: is there already; edit it")
-    write_bytes(target, agent_definitions.find(None, args.name).path.read_bytes())
+    write_bytes(target, campaign_agents.find_agent(None, args.name).path.read_bytes())
     print(f"{target} is this campaign's own now. After an edit: sophron amend --rationale 'why', sophron approve")
     return 0
 
 
 def _check(args: argparse.Namespace) -> int:
     from sophron.agents.step import step_wiring
-    from sophron.campaign.planning import agent_definitions
+    from sophron.campaign.planning import campaign_agents
     from sophron.records.errors import UserError
 
     root = _root(args)
     data, faults = _spec_data(root), 0
-    for name in agent_definitions.names(root):
+    for name in campaign_agents.agent_names(root):
         try:
             missing = step_wiring.why_unavailable(
-                root, agent_definitions.find(root, name), agent_definitions.chosen(data, name)
+                root, campaign_agents.find_agent(root, name), campaign_agents.chosen(data, name)
             )
         except UserError as error:
             missing = str(error)
@@ -170,7 +170,7 @@ def _run(args: argparse.Namespace) -> int:
     """One agent step. What its agent is told is gathered from results and records; it decides nothing."""
     from sophron.agents.documents.answers import AgentError
     from sophron.agents.step import agent_inputs, agent_step, step_wiring
-    from sophron.campaign.planning import agent_definitions, agent_rules
+    from sophron.campaign.planning import campaign_agents
     from sophron.campaign.spec.spec import load_signed
     from sophron.campaign.state.projector import project
     from sophron.records import approvals, events
@@ -185,8 +185,8 @@ def _run(args: argparse.Namespace) -> int:
         events.append(root, "sophron", "refused", step=name, reason=str(error))
         raise
     spec = load_signed(approval)
-    agent = agent_definitions.find(root, agent_rules.agent_of(spec, args.rule, wildcards))
-    if agent.digest(agent_definitions.chosen(spec.data, agent.name)) != args.digest:
+    agent = campaign_agents.find_agent(root, campaign_agents.agent_of(spec, args.rule, wildcards))
+    if agent.digest(campaign_agents.chosen(spec.data, agent.name)) != args.digest:
         raise Refused(f"{name}: the agent {agent.name} is not the one that the rule names; use the rule as it is")
     override = step_wiring.allowed_override(args.agents or os.environ.get(BACKEND_VARIABLE))
     inputs = agent_inputs.for_rule(root, spec, args.rule, wildcards)

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from sophron.campaign.approval.amendment_draft import Draft
     from sophron.campaign.planning.plan import Plan
-    from sophron.campaign.spec.amendment_draft import Draft
 
 HELP = "draft an amendment of a signed spec"
 EXAMPLES = """\
@@ -32,19 +32,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Return the draft, and show what it invalidates and costs."""
-    from sophron.campaign.approval import amend, amendment_journal
+    from sophron.campaign.approval import amendment_draft, approval_journal
     from sophron.campaign.execution import campaign_lock
-    from sophron.campaign.spec import amendment_draft
     from sophron.campaign.state.projector import project
     from sophron.records import events
 
     root = args.campaign.absolute()
     with campaign_lock.signing(root):
-        amendment_journal.finish_locked(root)
+        approval_journal.finish_locked(root)
         if args.drop:
             return _drop(root)
-        before = amendment_draft.read(root)
-        drafted = amend.draft(root, args.rationale, args.settings, args.withdraw, removed=args.remove)
+        before = amendment_draft.read_draft(root)
+        drafted = amendment_draft.draft_amendment(
+            root, args.rationale, args.settings, args.withdraw, removed=args.remove
+        )
         about = {"rationale": drafted.rationale, "invalidated_stages": drafted.invalidated_stages}
         events.append(root, "sophron", "drafted", version=drafted.version, **about)
         project(root)
@@ -55,15 +56,15 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _drop(root: Path) -> int:
-    from sophron.campaign.spec import amendment_draft
+    from sophron.campaign.approval import amendment_draft
     from sophron.campaign.state.projector import project
     from sophron.records import events
 
-    drafted = amendment_draft.read(root)
+    drafted = amendment_draft.read_draft(root)
     if drafted is None:
         print("There is no draft.")
         return 0
-    amendment_draft.drop(root)
+    amendment_draft.drop_draft(root)
     events.append(root, "sophron", "draft_dropped", version=drafted.version)
     project(root)
     print(f"The draft of version {drafted.version} is forgotten.")
@@ -84,7 +85,7 @@ def _compare(before: "Draft", drafted: "Draft") -> None:
 def _show(root: Path, drafted: "Draft", snakefile: Path | None) -> None:
     """Print what the draft changes, what that invalidates, what runs again at most, and why it could not be signed."""
     from sophron.campaign.approval import approve
-    from sophron.cli import _probes
+    from sophron.campaign.spec import pitfalls
     from sophron.records.terminal import next_line
 
     print(f"Version {drafted.version} is drafted:")
@@ -94,7 +95,7 @@ def _show(root: Path, drafted: "Draft", snakefile: Path | None) -> None:
         named = ", ".join(drafted.invalidated_stages) or "no stage"
         print(f"It invalidates {named}; with --snakefile of the host, it is tried, and its cost is shown.")
     else:
-        proposal = approve.propose(root, snakefile, _probes.of(root))
+        proposal = approve.propose(root, snakefile, pitfalls.probes_of(root))
         _costs(drafted, proposal.plan)
         reasons = approve.closed(proposal)
         if reasons:

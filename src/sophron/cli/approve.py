@@ -34,23 +34,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Sign what `sophron review` shows."""
-    from sophron.campaign.approval import amendment_journal, approve, renewal
+    from sophron.campaign.approval import approval_journal, approve
     from sophron.campaign.execution import campaign_lock
-    from sophron.campaign.planning import plan
+    from sophron.campaign.planning import plan, plan_documents
     from sophron.campaign.review import review, review_text
-    from sophron.campaign.snakefile import onstart
-    from sophron.cli import _probes
+    from sophron.campaign.spec import pitfalls
     from sophron.records.errors import UserError
     from sophron.records.terminal import next_line
 
     root = args.campaign.absolute()
     snakefile = args.snakefile.absolute() if args.snakefile else None
     with campaign_lock.signing(root):
-        if amendment_journal.finish_locked(root):
-            onstart.tell(root)
+        if approval_journal.finish_locked(root):
+            plan_documents.record_in_force(root)
             print("An approval that was signed before, but not yet in force, is in force now.")
             return 0
-        looked = review.collect(root, snakefile, _probes.of(root))
+        looked = review.collect(root, snakefile, pitfalls.probes_of(root))
         review_text.render(looked)  # what cannot be shown is not signed
         if looked.closed:
             raise UserError(approve.refusal(looked.closed))
@@ -58,11 +57,11 @@ def run(args: argparse.Namespace) -> int:
             following = next_line(root, "snakemake")
             print(f"Version {record.version} is in force already, signed by {record.approver}. {following}")
             return 0
-        summary = renewal.summary(looked.proposal) if args.renew else ""
+        summary = approve.renewal_summary(looked.proposal) if args.renew else ""
         _confirm(looked.proposal, args.digest, summary)
-        renewal.carry_over(plan.workdir(root, snakefile))
+        approve.carry_over(plan.workdir(root, snakefile))
         record = approve.sign(looked.proposal, args.key, args.approver)
-        onstart.tell(root, looked.proposal.plan)
+        plan_documents.record_in_force(root, looked.proposal.plan)
     said = f"Version {record.version} of {record.campaign} is approved by {record.approver}."
     print(said, next_line(root, "snakemake"))
     return 0

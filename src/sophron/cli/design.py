@@ -130,15 +130,15 @@ def _announce(root: Path, override: str | None, *, back: bool) -> None:
     from sophron.agents.gateway import ledger
     from sophron.agents.step import step_wiring
     from sophron.agents.supervisor import design_dialogue
-    from sophron.campaign.planning import agent_definitions
+    from sophron.campaign.planning import campaign_agents
 
     if design_dialogue.answer_path(root, len(design_dialogue.turns(root)) + 1).is_file() and not back:
         return
     data, instead = step_wiring.unapproved_models(root, override)
-    backend = instead or agent_definitions.chosen(data, "design")["backend"]
+    backend = instead or campaign_agents.chosen(data, "design")["backend"]
     if backend in ("heuristic", "replay"):
         return
-    limit, day = agent_definitions.find(root, "design").front["limits"]["dollars"], ledger.day_cap().dollars
+    limit, day = campaign_agents.find_agent(root, "design").front["limits"]["dollars"], ledger.day_cap().dollars
     print(
         f"Asking {backend}, which may take minutes: at most {limit:g} dollars a turn, {day:g} a day for all campaigns.",
         file=sys.stderr,
@@ -148,13 +148,13 @@ def _announce(root: Path, override: str | None, *, back: bool) -> None:
 
 def _tried(root: Path, draft: Mapping[str, Any], agents: str | None) -> list[str]:
     """Why a drafted spec could not be signed whatever a person verified."""
-    from sophron.campaign.approval import draft_check
+    from sophron.campaign.approval import approve
     from sophron.campaign.scaffold import campaign_folder
-    from sophron.cli import _probes
+    from sophron.campaign.spec import pitfalls
 
     campaign_folder.furnish(root)
-    return draft_check.spec_faults(
-        root, campaign_folder.draft_text(root, draft, _leaders(root, agents)), _probes.of(root)
+    return approve.spec_faults(
+        root, campaign_folder.draft_text(root, draft, _leaders(root, agents)), pitfalls.probes_of(root)
     )
 
 

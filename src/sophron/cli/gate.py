@@ -15,10 +15,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Bring the gate file back that Snakemake removed; fail with the next command if nothing is in force."""
-    from sophron.campaign.approval import amendment_journal
+    from sophron.campaign.approval import approval_journal
     from sophron.records import approvals
 
     root = approvals.campaign_root(args.gate)
-    amendment_journal.restore_gate(root)
+    approval_journal.restore_gate(root)
     approvals.valid_approval(root)
     return 0

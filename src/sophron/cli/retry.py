@@ -20,16 +20,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Clear, and say what comes next."""
-    from sophron.campaign.approval import amendment_journal
-    from sophron.campaign.execution import campaign_lock, retry
+    from sophron.campaign.approval import approval_journal
+    from sophron.campaign.execution import campaign_lock, clear_failed
     from sophron.campaign.spec.spec import SPEC_NAME, load
     from sophron.records.terminal import next_line
 
     root = args.campaign.absolute()
     spec = load(root / SPEC_NAME)
     with campaign_lock.signing(root):
-        amendment_journal.finish_locked(root)
-        for step in retry.clear(root, spec, args.name):
+        approval_journal.finish_locked(root)
+        for step in clear_failed.clear(root, spec, args.name):
             print(f"{step}: its failed outcome is cleared, and kept in {root.name}/records/{step}")
     print(next_line(root, "snakemake"))
     return 0

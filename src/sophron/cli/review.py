@@ -30,11 +30,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Show the review; a signed approval that a kill left half applied is finished first."""
-    from sophron.campaign.approval import amendment_journal, approve
+    from sophron.campaign.approval import approval_journal, approve
 
     root = args.campaign.absolute()
     snakefile = args.snakefile.absolute() if args.snakefile else None
-    amendment_journal.finish(root)
+    approval_journal.finish(root)
     if args.profile:
         _check_profile(root, args.profile)
     if args.mutate:
@@ -46,10 +46,10 @@ def run(args: argparse.Namespace) -> int:
 
     from sophron.agents.step import step_wiring
     from sophron.campaign.review import review, review_page, review_text
-    from sophron.cli import _probes
+    from sophron.campaign.spec import pitfalls
     from sophron.records.files import write_text
 
-    looked = review.collect(root, snakefile, (lambda _: []) if args.no_probes else _probes.of(root))
+    looked = review.collect(root, snakefile, (lambda _: []) if args.no_probes else pitfalls.probes_of(root))
     looked = replace(looked, lacking=step_wiring.lacking_models(root, looked.spec))
     page = args.html or root / PAGE_NAME
     write_text(page, review_page.render(looked))
@@ -60,18 +60,18 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_profile(root: Path, name: str) -> None:
-    from sophron.campaign.planning import resource_requests
-    from sophron.campaign.spec import amendment_draft, spec
+    from sophron.campaign.planning import resource_limits
+    from sophron.campaign.spec import spec
 
-    resource_requests.check_profile(spec.load(amendment_draft.spec_file(root)), root, name)
+    resource_limits.check_profile(spec.load(spec.spec_file(root)), root, name)
 
 
 def _mutate(root: Path) -> int:
     """Show what mutation says of each criterion; 1 if an assumption rests on criteria that cannot fail."""
     from sophron.campaign.review import mutation_text
-    from sophron.campaign.spec import amendment_draft, criteria_review, spec
+    from sophron.campaign.spec import criteria_review, spec
 
-    looked = spec.load(amendment_draft.spec_file(root))
+    looked = spec.load(spec.spec_file(root))
     print(mutation_text.render(looked, root))
     unverified = criteria_review.unverified(looked)
     print(*unverified, sep="\n", end="\n" if unverified else "")

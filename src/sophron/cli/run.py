@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     """Drive; the exit code says how it ended."""
     from sophron.agents.step import step_wiring
     from sophron.agents.supervisor import supervisor
-    from sophron.cli import _probes
+    from sophron.campaign.spec import pitfalls
     from sophron.cli.agent import BACKEND_VARIABLE
 
     root = args.campaign.absolute()
@@ -53,6 +53,6 @@ def run(args: argparse.Namespace) -> int:
         stagewise=args.stagewise,
         processes=args.processes,
         environment={BACKEND_VARIABLE: override} if override else {},
-        probe=_probes.of(root),
+        probe=pitfalls.probes_of(root),
     )
     return supervisor.Loop(root, settings).run()

@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Show the campaign in `args.campaign`."""
-    from sophron.cli import _status
+    from sophron.cli import _campaign_status
 
-    print(_status.show(Path(args.campaign), as_json=args.json))
+    print(_campaign_status.show(Path(args.campaign), as_json=args.json))
     return 0

@@ -24,13 +24,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Watch until Ctrl-C; files are read again when they change."""
-    from sophron.cli import _status
+    from sophron.cli import _campaign_status
     from sophron.cli._event_lines import EventLines
-    from sophron.cli._live import Display
+    from sophron.cli._live_display import Display
 
     roots = [Path(name) for name in args.campaigns or ["."]]
     if args.once or not sys.stdout.isatty():
-        print("\n\n".join(_status.show(root, as_json=False) for root in roots))
+        print("\n\n".join(_campaign_status.show(root, as_json=False) for root in roots))
         return 0
     display = Display(roots, sys.stdout)
     logs = [EventLines(root) for root in roots]

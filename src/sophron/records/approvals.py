@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from sophron.records import SPEC_NAME, code_digest, core_hours, digests, process_identity, signatures
 from sophron.records.digests import digest, file_digest
-from sophron.records.errors import Refused
+from sophron.records.errors import Refused, UserError
 from sophron.records.files import read_bytes, read_json
 from sophron.records.typed_json import from_json, left_out
 
@@ -177,6 +177,23 @@ def signed(root: Path, data: bytes, signature: str, where: Path, *, revocation: 
 def logged(root: Path) -> list[Path]:
     """Return the paths of the records in the approval log, oldest first."""
     return sorted((root / FOLDER / LOG).glob("[0-9]*.json"), key=lambda path: (len(path.name), path.name))
+
+
+def signed_file(root: Path, record_hash: str, name: str) -> Path:
+    """Where the log keeps a file as it was when the record with this hash was signed."""
+    record = signed_record(root, record_hash)
+    found = record.with_name(f"{record.stem}.{name}")
+    if not found.is_file():
+        raise UserError(f"{found}: is not in the approval log any more; restore the folder")
+    return found
+
+
+def signed_record(root: Path, record_hash: str) -> Path:
+    """Where the log keeps the record with this hash."""
+    for path in logged(root):
+        if file_digest(path) == record_hash:
+            return path
+    raise UserError(f"{root / FOLDER / LOG}: a signed record is not in the approval log; restore the folder")
 
 
 def newest(root: Path) -> Approval | None:

@@ -14,7 +14,7 @@ from sophron.agents.tools import literature_web
 from sophron.agents.tools.literature import CitedWork
 from sophron.agents.tools.literature_web import Service, Web
 from sophron.agents.tools.toolbox import Toolbox
-from sophron.campaign.planning import agent_definitions
+from sophron.campaign.planning import campaign_agents
 from sophron.interfaces.model_backend import ToolCall
 from sophron.records.errors import UserError
 from sophron.sandbox.bubblewrap import Bubblewrap
@@ -215,14 +215,14 @@ def test_a_step_has_so_many_searches_and_no_more(root, monkeypatch):
 
 
 def step(root, web=None):
-    agent = agent_definitions.find(root, "reader")
+    agent = campaign_agents.find_agent(root, "reader")
     return AgentStep(root, "reading", agent, "d" * 64, {"verdict": "?"}, root / "answer.json", web=web)
 
 
 def test_a_signed_step_whose_grants_name_the_host_may_search(root):
     with serve_crossref() as server:
         configure(root, url=server.url)
-        work = step(root, step_wiring.web(root, "reading", agent_definitions.find(root, "reader"), {}))
+        work = step(root, step_wiring.web(root, "reading", campaign_agents.find_agent(root, "reader"), {}))
         with step_wiring.toolbox(work) as box:
             assert [tool.name for tool in box.tools] == ["literature", "literature_web"]
             assert ask(box, "overlap")[1] is False
@@ -233,7 +233,7 @@ def test_a_signed_step_whose_grants_name_the_host_may_search(root):
 def test_another_host_than_the_granted_ones_is_not_asked(root, hosts):
     path = root / "agents" / "reader.md"
     path.write_text(path.read_text().replace("[127.0.0.1]", hosts))
-    agent = agent_definitions.find(root, "reader")
+    agent = campaign_agents.find_agent(root, "reader")
     with serve_crossref() as server:
         configure(root, url=server.url)
         with pytest.raises(UserError, match=r"reader\.md: grants\.hosts does not name 127\.0\.0\.1.*add it and sign"):
@@ -245,14 +245,14 @@ def test_another_host_than_the_granted_ones_is_not_asked(root, hosts):
 def test_without_a_configuration_the_host_is_crossrefs_own(root):
     assert literature_web.service() == Service("https://api.crossref.org")
     with pytest.raises(UserError, match=r"does not name api\.crossref\.org"):
-        step_wiring.web(root, "reading", agent_definitions.find(root, "reader"), {})
+        step_wiring.web(root, "reading", campaign_agents.find_agent(root, "reader"), {})
 
 
 def test_the_network_of_programs_is_no_grant_to_search(root):
     path = root / "agents" / "reader.md"
     path.write_text(path.read_text().replace("{hosts: [127.0.0.1]}", "{network: true}"))
     with pytest.raises(UserError, match=r"grants\.hosts does not name"):
-        step_wiring.web(root, "reading", agent_definitions.find(root, "reader"), {})
+        step_wiring.web(root, "reading", campaign_agents.find_agent(root, "reader"), {})
 
 
 def test_a_step_that_nobody_signed_has_no_such_tool(root):
@@ -265,7 +265,7 @@ def test_an_agent_without_the_tool_cannot_call_it(root):
     path.write_text(path.read_text().replace(", literature_web", ""))
     with serve_crossref() as server:
         configure(root, url=server.url)
-        web = step_wiring.web(root, "reading", agent_definitions.find(root, "reader"), {})
+        web = step_wiring.web(root, "reading", campaign_agents.find_agent(root, "reader"), {})
         assert web is None
         with step_wiring.toolbox(replace(step(root), web=web)) as box:
             text, failed = ask(box, "overlap")
@@ -284,7 +284,7 @@ def test_a_configuration_of_another_form_is_refused(root, keys):
 def test_a_replay_needs_neither_grant_nor_network(root, monkeypatch):
     with serve_crossref() as server:
         configure(root, url=server.url)
-        agent = agent_definitions.find(root, "reader")
+        agent = campaign_agents.find_agent(root, "reader")
         with step_wiring.toolbox(step(root, step_wiring.web(root, "reading", agent, {}))) as box:
             said = ask(box, "overlap")
     (root / "config" / "sophron" / "crossref.yaml").unlink()
@@ -301,4 +301,4 @@ def test_no_file_that_a_tool_left_passes_for_what_was_found(root):
     path = root / "agents" / "reader.md"
     path.write_text(path.read_text().replace("limits:", "keeps: {found_works: made/up.json}\nlimits:"))
     with pytest.raises(UserError, match=r"reader\.md:\d+: keeps"):
-        agent_definitions.find(root, "reader")
+        campaign_agents.find_agent(root, "reader")

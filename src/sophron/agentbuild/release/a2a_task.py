@@ -28,7 +28,7 @@ from sophron.agentbuild.release.message_inputs import Given
 from sophron.agentbuild.release.package import ITSELF, MODELS, Package
 from sophron.agents.documents.answers import AgentError
 from sophron.agents.step import agent_step, step_wiring
-from sophron.campaign.planning import agent_definitions
+from sophron.campaign.planning import campaign_agents
 from sophron.interfaces.sandbox import Grant
 from sophron.records import clock, documents
 from sophron.records.errors import UserError
@@ -129,7 +129,7 @@ def _step(package: Package, folder: Path) -> agent_step.AgentStep:
         home = folder / "inputs" / role
         files[role] = home if about["kind"] == "folder" else home / about["files"][0]
         told[role] = message_inputs.value(about["kind"], files[role])
-    digest = agent.digest(agent_definitions.chosen(_spec(package), agent.name))
+    digest = agent.digest(campaign_agents.chosen(_spec(package), agent.name))
     return agent_step.AgentStep(folder, STEP, agent, digest, told, folder / ANSWER, files)
 
 

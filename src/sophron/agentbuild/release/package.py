@@ -20,8 +20,8 @@ from sophron.agentbuild.release import trail as trails
 from sophron.agentbuild.release.message_inputs import Asked, AskedInput
 from sophron.agentbuild.release.trail import Trail
 from sophron.agents.documents.redact import Redactor
-from sophron.campaign.planning import agent_definitions
-from sophron.campaign.planning.agent_definitions import AgentFile
+from sophron.campaign.planning import campaign_agents
+from sophron.campaign.planning.campaign_agents import AgentFile
 from sophron.interfaces import JsonObject
 from sophron.records import documents
 from sophron.records.digests import canonical_bytes, digest, file_digest
@@ -73,7 +73,7 @@ def load_agent(folder: Path, servers: Mapping[str, Any]) -> Aud:
     path = folder / DEFINITION
     if not path.is_file():
         raise UserError(f"{path}: there is no such file; an agent under development has its definition there")
-    agent = agent_definitions.load(path, of_any_name=True)
+    agent = campaign_agents.load_agent(path, of_any_name=True)
     if PROVIDED in agent.front["inputs"] and not (folder / RECIPE).is_file():
         raise UserError(f"{folder / RECIPE}: is missing, and {path} has the input {PROVIDED}; add the file")
     return Aud(folder, replace(agent, front=_wired(folder, agent.front, servers)))

@@ -20,7 +20,7 @@ from sophron.records import digests
 from sophron.records.errors import UserError
 
 if TYPE_CHECKING:
-    from sophron.campaign.planning.agent_definitions import AgentFile
+    from sophron.campaign.planning.campaign_agents import AgentFile
 
 MOST_BYTES = 40_000
 INTRODUCTION = 'You are the agent "{}".'
@@ -59,7 +59,7 @@ def _system(agent: "AgentFile") -> str:
 
 def _prompt_parts(agent: "AgentFile", inputs: JsonObject) -> Iterator[Part]:
     """Yield the prompt cut at its places; a picture becomes a part of its own."""
-    from sophron.campaign.planning.agent_definitions import PLACE  # with YAML, which a replay needs not
+    from sophron.campaign.planning.campaign_agents import PLACE  # with YAML, which a replay needs not
 
     end = 0
     for place in PLACE.finditer(agent.prompt):

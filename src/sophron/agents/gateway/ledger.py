@@ -344,13 +344,13 @@ def spent(root: Path) -> Amounts | None:
     """Return what is spent or reserved, by limit of a campaign; None if no model was ever asked."""
     if not (root / LEDGER).is_file():
         return None
-    from sophron.campaign.planning.agent_costs import KEYS
+    from sophron.campaign.planning.campaign_agents import LIMIT_KEYS
     from sophron.records.typed_json import from_json
 
     sums = Sums()
     for record in files.read_json_lines(root / LEDGER)[0]:
         sums.add(from_json(LedgerLine, record), "step")
-    return {limit: sums.total[kind] for limit, kind in KEYS.items()} if sums.total["calls"] else None
+    return {limit: sums.total[kind] for limit, kind in LIMIT_KEYS.items()} if sums.total["calls"] else None
 
 
 def beside_the_caps(root: Path) -> dict[str, Amounts | None] | None:
@@ -369,10 +369,10 @@ def spending_sentence(costs: Mapping[str, Amounts | None]) -> str:
 
 
 def _signed_caps(root: Path) -> Amounts | None:
-    from sophron.campaign.planning.agent_costs import KEYS
+    from sophron.campaign.planning.campaign_agents import LIMIT_KEYS
 
     try:
         envelope: Mapping[str, float] = approvals.signed_gate(root).record.envelope
     except (Refused, OSError):
         return None
-    return {limit: envelope.get(limit, 0) for limit in KEYS}
+    return {limit: envelope.get(limit, 0) for limit in LIMIT_KEYS}

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sophron.campaign.execution import outcome_store, verdict
-from sophron.campaign.planning.agent_definitions import AgentFile
+from sophron.campaign.planning.campaign_agents import AgentFile
+from sophron.campaign.spec.resource_requests import OVERLAYS_NAME
 from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
-from sophron.campaign.spec.stage_resources import OVERLAYS_NAME
 from sophron.interfaces import JsonObject
 from sophron.interfaces.kind import Wildcards
 from sophron.records import approvals, documents, entry_points

@@ -13,7 +13,7 @@ from sophron.agents.step import conversation
 from sophron.agents.step.conversation import Answered, Tools, converse
 from sophron.campaign.execution import outcome_store
 from sophron.campaign.execution.outcome_store import AnswerFailure, OutputFile
-from sophron.campaign.planning.agent_definitions import AgentFile
+from sophron.campaign.planning.campaign_agents import AgentFile
 from sophron.interfaces import JsonObject
 from sophron.interfaces.model_backend import Request, Response
 from sophron.records import documents, events

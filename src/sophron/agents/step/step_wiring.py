@@ -17,9 +17,8 @@ from sophron.agents.gateway.ledger import Cap, Caps, Ledger
 from sophron.agents.step import agent_step
 from sophron.agents.step.agent_step import AgentStep, Ask
 from sophron.campaign.execution import outcome_store
-from sophron.campaign.planning import agent_definitions, agent_rules
-from sophron.campaign.planning.agent_definitions import RANKED, AgentFile, chosen
-from sophron.campaign.planning.agent_rules import PLANNED
+from sophron.campaign.planning import campaign_agents
+from sophron.campaign.planning.campaign_agents import PLANNED, RANKED, AgentFile, chosen
 from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
 from sophron.interfaces import JsonObject
 from sophron.interfaces.model_backend import Model
@@ -198,7 +197,7 @@ def unapproved_models(root: Path, override: str | None) -> tuple[JsonObject, str
     data = dict(documents.load_yaml(root / SPEC_NAME).data) if (root / SPEC_NAME).is_file() else {}
     if not override or override in OVERRIDES:
         return data, override or None
-    known = [*entry_points.names(REGISTRY), agent_definitions.RANKED]
+    known = [*entry_points.names(REGISTRY), campaign_agents.RANKED]
     if override not in known:
         raise UserError(f"--agents {override}: is no backend; known are {', '.join(known)}")
     return {**data, "agents": {"backend": override}}, None
@@ -212,8 +211,8 @@ def run_unapproved(
     override: any backend, as nothing is signed yet: the cap of a day bounds what it costs.
     """
     data, backend = unapproved_models(root, override)
-    agent = agent_definitions.find(root, name)
-    digest = agent.digest(agent_definitions.chosen(data, name))
+    agent = campaign_agents.find_agent(root, name)
+    digest = agent.digest(campaign_agents.chosen(data, name))
     work = agent_step.AgentStep(root, step_name, agent, digest, inputs, answer)
     try:
         run_step(work, NO_ENVELOPE, data, backend)
@@ -237,8 +236,8 @@ def require_models(root: Path) -> None:
 
 def lacking_models(root: Path, spec: Spec) -> list[str]:
     """Return one sentence for each thing that agents of this campaign lack here; none if all can be asked."""
-    rules = [*agent_rules.planned(spec), *agent_rules.TEMPLATES, *spec.agent_rules]
-    names = {agent for rule in rules for agent in agent_rules.agents_of(spec, rule)}
+    rules = [*campaign_agents.planned_rules(spec), *campaign_agents.TEMPLATES, *spec.agent_rules]
+    names = {agent for rule in rules for agent in campaign_agents.agents_of(spec, rule)}
     about: dict[str, list[str]] = {}  # what lacks -> the models that lack it
     for sentence in dict.fromkeys(_lacks(root, spec, sorted(names))):
         handle, _, lack = sentence.partition(": ")
@@ -248,10 +247,10 @@ def lacking_models(root: Path, spec: Spec) -> list[str]:
 
 def _lacks(root: Path, spec: Spec, names: Sequence[str]) -> Iterator[str]:
     for name in names:
-        who = agent_definitions.chosen(spec.data, name)
-        if who["backend"] in (agent_definitions.DEFAULT_BACKEND, *AWAITED):
+        who = campaign_agents.chosen(spec.data, name)
+        if who["backend"] in (campaign_agents.DEFAULT_BACKEND, *AWAITED):
             continue
-        agent = agent_definitions.find(root, name)
+        agent = campaign_agents.find_agent(root, name)
         missing = why_unavailable(root, agent, who)
         if missing is None:
             faults = [unreachable(model) for model in candidates(load_catalogue(root), agent, who)]

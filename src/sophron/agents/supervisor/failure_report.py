@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sophron.agents.memory import debug_memory
 from sophron.agents.step.agent_inputs import failure_path
-from sophron.campaign.execution import history, outcome_store, retry, verdict
+from sophron.campaign.execution import clear_failed, history, outcome_store, verdict
 from sophron.campaign.execution.verdict import Verdict
 from sophron.campaign.spec.spec import Spec
 from sophron.campaign.state.projector import project
@@ -142,5 +142,5 @@ def set_aside(root: Path, spec: Spec, failure: Failure) -> None:
     if failure.kind == "outcome":
         for wildcards in spec.steps(failure.stage):
             if step_name(failure.stage, wildcards) in failure.reasons:
-                retry.set_aside(root, spec, failure.stage, wildcards)
+                clear_failed.set_aside(root, spec, failure.stage, wildcards)
         project(root)

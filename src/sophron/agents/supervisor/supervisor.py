@@ -16,11 +16,11 @@ from sophron.agents.documents.answers import REMOVED, AmendAnswer, AnswerRecord,
 from sophron.agents.memory import debug_memory
 from sophron.agents.step import step_wiring
 from sophron.agents.supervisor import failure_report, snakemake_process
-from sophron.campaign.approval import amend, amendment_journal, draft_check, known_signers
+from sophron.campaign.approval import amendment_draft, approval_journal, approve, known_signers
+from sophron.campaign.approval.amendment_draft import Draft
 from sophron.campaign.execution import campaign_lock, completion, environment_faults
-from sophron.campaign.snakefile import onstart
-from sophron.campaign.spec import amendment_draft, stage_resources
-from sophron.campaign.spec.amendment_draft import Draft
+from sophron.campaign.planning import plan_documents
+from sophron.campaign.spec import resource_requests
 from sophron.campaign.spec.pitfalls import ProbeSpec
 from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
 from sophron.campaign.state.projector import project
@@ -67,19 +67,21 @@ def _tried(root: Path, answer: AmendAnswer, probe: ProbeSpec, own: Draft | None)
     settings = [f"{one.path}={json.dumps(one.value)}" for one in answer.changes if one.value is not REMOVED]
     removed = [one.path for one in answer.changes if one.value is REMOVED]
     with campaign_lock.signing(root):
-        amendment_journal.finish_locked(root)
-        waits = amendment_draft.read(root)
+        approval_journal.finish_locked(root)
+        waits = amendment_draft.read_draft(root)
         if waits is not None and (own is None or waits.changes != own.changes):
-            raise UserError(f"{amend.told_waiting(waits)} and is not replaced by an agent's; sign it or drop it first")
-        amendment_draft.drop(root)
+            raise UserError(
+                f"{amendment_draft.told_waiting(waits)} and is not replaced by an agent's; sign it or drop it first"
+            )
+        amendment_draft.drop_draft(root)
         try:
             _leave_to_people(answer)
-            draft = amend.draft(root, answer.rationale, settings, removed=removed)
+            draft = amendment_draft.draft_amendment(root, answer.rationale, settings, removed=removed)
         except UserError as error:
             if own:
                 own.write(root)
             return Offer(None, [str(error)], f"what the amend agent drafted cannot be a version: {error}.")
-        return Offer(draft, draft_check.amendment_faults(root, probe))
+        return Offer(draft, approve.draft_faults(root, probe))
 
 
 def _leave_to_people(answer: AmendAnswer) -> None:
@@ -180,7 +182,7 @@ class Loop:
             ending = self._waiting() or self._idle()
             if ending is not None:
                 return ending
-            onstart.tell(self._root)  # a host's Snakefile may leave that to us
+            plan_documents.record_in_force(self._root)  # a host's Snakefile may leave that to us
             stage = self._next(spec)
             if self._snakemake([] if stage is None else [f"results/{stage}/passed"]):
                 self._note_end(spec, None)
@@ -202,7 +204,7 @@ class Loop:
         if (self._root / PAUSE_NAME).exists():
             self._say(f"Paused: remove the file {PAUSE_NAME} and call sophron run again.")
             return Ending.PAUSED
-        waiting = amendment_draft.read(self._root)
+        waiting = amendment_draft.read_draft(self._root)
         if waiting is not None:
             self._say(f"Version {waiting.version} is drafted and waits for a signature: {waiting.rationale}")
             self._say("Next: sophron review, sophron approve; or sophron amend --drop, to go on without it")
@@ -216,7 +218,7 @@ class Loop:
         """
         try:
             with campaign_lock.driver_lock(self._root):
-                amendment_journal.finish_locked(self._root)
+                approval_journal.finish_locked(self._root)
                 approval = approvals.valid_approval(self._root)
         except Refused:
             raise
@@ -359,7 +361,7 @@ class Loop:
     def _overlay(self, stage: str, overlay: Overlay, reason: str) -> None:
         """Change the one thing that debug may. A changed campaign has earned new processes."""
         key, value = overlay.key, overlay.value
-        stage_resources.add_overlay(self._root, stage, key, value, by="debug agent", reason=reason)
+        resource_requests.add_overlay(self._root, stage, key, value, by="debug agent", reason=reason)
         events.append(self._root, "sophron", "overlay", stage=stage, key=key, value=value)
         project(self._root)
         self._rapid = 0

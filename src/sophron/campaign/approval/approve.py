@@ -1,23 +1,29 @@
-"""Signing: the statement that a person looks at, and the record that is signed and put into force."""
+"""Signing: the statement that a person looks at, and the record that is signed and put into force.
+
+Also whether a draft could be signed at all, and what a renewal after an upgrade signs again.
+"""
 
 import getpass
 import hashlib
 import json
 import secrets
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sophron.campaign.approval import amend, amendment_journal, known_signers
-from sophron.campaign.approval.amendment_journal import Journal
-from sophron.campaign.planning.plan import Plan, make
-from sophron.campaign.spec import amendment_draft, criteria_review, scope_exclusions
+from sophron.campaign.approval import amendment_draft, approval_journal, known_signers
+from sophron.campaign.approval.approval_journal import Journal
+from sophron.campaign.planning.campaign_agents import Digests, Template
+from sophron.campaign.planning.plan import Plan, PlannedStep, make
+from sophron.campaign.spec import criteria_review, scope_exclusions
 from sophron.campaign.spec.pitfalls import Findings, ProbeSpec, hits
-from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
-from sophron.records import approvals, clock, process_identity, signatures
+from sophron.campaign.spec.spec import DRAFT_SPEC_NAME, SPEC_NAME, Spec, load, signed_spec
+from sophron.records import approvals, clock, code_digest, documents, files, old_names, process_identity, signatures
+from sophron.records.approvals import FOLDER
 from sophron.records.errors import Refused, UserError, shown
 from sophron.records.files import read_text, write_text
+from sophron.records.typed_json import to_json
 
 SHOWN_DIGITS = 12
 
@@ -48,21 +54,21 @@ def propose(root: Path, snakefile: Path | None = None, probe: ProbeSpec | None =
     probe: runs the pitfall probes; a proposal without their findings cannot be signed.
     Raises UserError for a spec that was changed without a draft.
     """
-    drafted = amendment_draft.read(root)
+    drafted = amendment_draft.read_draft(root)
     in_force = approvals.newest(root)
     if drafted and (in_force is None or drafted.base != in_force.hash):
         raise UserError("the draft amends an approval that is no longer in force; draft it again: sophron amend")
-    spec = load(root / approvals.FOLDER / amendment_draft.DRAFT_SPEC_NAME if drafted else root / SPEC_NAME)
+    spec = load(root / approvals.FOLDER / DRAFT_SPEC_NAME if drafted else root / SPEC_NAME)
     if in_force and not drafted and spec.digest != in_force.record.spec:
         raise UserError(
             f"{root / SPEC_NAME}: was changed since version {in_force.record.version} was signed; "
             "draft the change: sophron amend --rationale 'why'"
         )
-    changed = amend.agents_changed(root, spec, in_force.record.agents) if in_force else []
+    changed = amendment_draft.agents_changed(root, spec, in_force.record.agents) if in_force else []
     if changed and not drafted:
-        told = "; ".join(map(amend.another_agent, changed))
+        told = "; ".join(map(amendment_draft.another_agent, changed))
         raise UserError(f"{told} than was signed; draft the change: sophron amend --rationale 'why'")
-    old = amendment_journal.signed_spec(root, in_force.hash) if in_force and drafted else None
+    old = signed_spec(root, in_force.hash) if in_force and drafted else None
     if drafted and old:
         _check_draft(drafted, old, spec, changed)
     plan = make(root, spec, snakefile)
@@ -87,8 +93,8 @@ def _amendment(drafted: amendment_draft.Draft) -> dict[str, object]:
 
 def _check_draft(drafted: amendment_draft.Draft, old: Spec, new: Spec, agents: list[str]) -> None:
     """What a draft says of itself must be so: it is shown and signed, and whoever wrote it may not be trusted."""
-    changes = [*amend.differences(old.data, new.data), *map(amend.another_agent, agents)]
-    truth = (old.version + 1, changes, amend.invalidated(old, new, agents))
+    changes = [*amendment_draft.differences(old.data, new.data), *map(amendment_draft.another_agent, agents)]
+    truth = (old.version + 1, changes, amendment_draft.invalidated(old, new, agents))
     if (new.version, drafted.changes, drafted.invalidated_stages) != truth or drafted.version != new.version:
         raise UserError("the draft does not say what it changes; draft it again: sophron amend")
 
@@ -163,7 +169,7 @@ def sign(proposal: Proposal, key: Path, approver: str | None = None) -> approval
         raise UserError(f"{proposal.plan.spec.document.path}: was changed meanwhile; look again: sophron review")
     proposal.plan.store(root)
     known_signers.remember_keys(root, campaign)
-    amendment_journal.begin(root, Journal(text, signature, spec_text, signers))
+    approval_journal.begin(root, Journal(text, signature, spec_text, signers))
     in_force = approvals.signed_gate(root)
     known_signers.remember(in_force)
     return in_force.record
@@ -200,8 +206,143 @@ def _refuse_new_signer_alone(root: Path, key: Path) -> None:
     in_force = approvals.newest(root)
     if in_force is None:
         return
-    signed = amendment_journal.signed_text(root, in_force.hash, signatures.SIGNERS_NAME)
+    signed = read_text(approvals.signed_file(root, in_force.hash, signatures.SIGNERS_NAME))
     if signatures.public_key(key) not in signed:
         raise Refused(
             f"{key}: was not trusted when the last approval was signed; a signer trusted then must sign first"
         )
+
+
+# Renewing an approval after an upgrade: the plan is the same to the letter, and only the harness is another one
+
+
+SAME_IN_RENEWAL = {
+    "spec": "definitions, criteria and assumptions",
+    "plan": "steps, templates and ceilings",
+    "rules": "shell lines",
+    "agents": "agents",
+    "envelope": "envelope",
+    "service_ceilings": "ceilings of verify, accept, report and agents",
+    "resources": "resources that a job may ask for",
+    "kind_folder": "kind",
+    "loaded": "the campaign's own workflow",
+    "shell": "shell prefix",
+}
+"""Key of a statement -> what it stands for. A renewed approval says the same in each of them."""
+RENEWAL_REMEDY = "look at it and sign it as what it is: sophron review, sophron approve"
+
+
+def changed_code(proposal: Proposal) -> dict[str, list[str]]:
+    """Part -> files of it that are not those of the approval in force; empty before the first one."""
+    in_force = approvals.newest(proposal.root)
+    if in_force is None or not isinstance(in_force.record.code, Mapping):
+        return {}
+    before, now = approvals.signed_files(proposal.root, in_force.record), proposal.plan.files(proposal.root)
+    digests = code_digest.digests(now)
+    parts = [part for part in code_digest.PARTS if digests[part] != in_force.record.code.get(part)]
+    return {part: code_digest.changed(before, now, [part]) for part in parts}
+
+
+def renewal_summary(proposal: Proposal) -> str:
+    """What is the same and what changed, for the person who renews. UserError where more than the harness changed."""
+    in_force = approvals.newest(proposal.root)
+    if in_force is None or proposal.amendment is not None:
+        raise UserError(f"--renew: there is no approval that says the same; {RENEWAL_REMEDY}")
+    changed, renamed = changed_code(proposal), is_renamed(in_force.record)
+    now = json.loads(proposal.statement) | (_before(proposal.plan) if renamed else {})
+    other = _others(to_json(in_force.record), now) + [part for part in changed if part != "harness" and not renamed]
+    if other:
+        raise UserError(f"--renew: more than the harness changed ({', '.join(other)}); {RENEWAL_REMEDY}")
+    head = f"The same as in version {in_force.record.version}, signed by {in_force.record.approver}:"
+    said = "\n  ".join([head, *SAME_IN_RENEWAL.values()]) + "\n"
+    if renamed:
+        counts = ", ".join(f"{len(names)} in {part}" for part, names in changed.items())
+        return f"{said}Agents, their rules and the modules were renamed since, with the files of the code: {counts}."
+    return said + "\n  ".join(["Changed in the harness:", *(changed.get("harness") or ["nothing"])])
+
+
+def is_renewal(proposal: Proposal) -> bool:
+    """Whether an upgrade is all that the proposal signs: of the harness alone, or one that renamed what is signed."""
+    in_force = approvals.newest(proposal.root)
+    if in_force is None or proposal.amendment is not None:
+        return False
+    return is_renamed(in_force.record) or list(changed_code(proposal)) == ["harness"]
+
+
+def is_renamed(record: approvals.ApprovalRecord) -> bool:
+    """Whether what an approval signs had other names then."""
+    return record.names < old_names.GENERATION
+
+
+def carry_over(workdir: Path) -> None:
+    """Have Snakemake's records of what renamed rules made name their present shell lines, or it would make it again."""
+    for path in (workdir / ".snakemake" / "metadata").rglob("*"):
+        record = documents.load_record(path) if path.is_file() else {}
+        line = record.get("code")
+        if isinstance(line, str) and (now := old_names.shell_now(line)) != line:
+            files.write_json(path, {**record, "code": now})
+
+
+def _before(plan: Plan) -> dict[str, object]:
+    """What a plan says in the names of the first generation, in which each expert had rules of its own."""
+    steps = tuple(sorted(map(_step_before, plan.steps), key=lambda step: step.identity))
+    old = replace(plan, steps=steps, templates=tuple(one for template in plan.templates for one in _apart(template)))
+    agents = {name: digest for rule, signed in plan.agents.items() for name, _, digest in _each(rule, signed)}
+    return {"plan": old.hash, "rules": old.rules, "agents": agents}
+
+
+def _step_before(step: PlannedStep) -> PlannedStep:
+    wildcards = dict(step.wildcards)
+    expert = wildcards.pop("expert", "")
+    name = old_names.STEPS.get(f"{step.rule}-{expert}" if expert else step.rule, step.rule)
+    return replace(step, rule=name, shell=old_names.shell_before(step.shell, expert), wildcards=wildcards)
+
+
+def _apart(template: Template) -> Iterator[Template]:
+    ranges = {name: values for name, values in template.ranges.items() if name != "expert"}
+    for name, expert, digest in _each(template.rule, template.digest):
+        shell = old_names.shell_before(template.shell, expert)
+        yield replace(template, rule=name, shell=shell, digest=digest, ranges=ranges)
+
+
+def _each(rule: str, signed: Digests) -> Iterator[tuple[str, str, str]]:
+    """(rule of before, expert, digest) of each agent of a rule."""
+    if isinstance(signed, str):
+        yield old_names.STEPS.get(rule, rule), "", signed
+    else:
+        for key, digest in signed.items():
+            expert = key.partition("=")[2]
+            yield old_names.STEPS[f"{rule}-{expert}"], expert, digest
+
+
+def _others(before: Mapping[str, object], now: Mapping[str, object]) -> list[str]:
+    return [text for key, text in SAME_IN_RENEWAL.items() if before.get(key) != now[key]]
+
+
+# A draft is tried before it is offered: can it be planned, does it keep to its limits, is a pitfall in it
+
+
+def draft_faults(root: Path, probe: ProbeSpec) -> list[str]:
+    """Return why the draft that waits could not be signed whatever a person verified, one sentence each.
+
+    A campaign that is part of another pipeline has no Snakefile of its own to plan with: nothing is known of it here.
+    """
+    if not (root / "Snakefile").is_file():
+        return []
+    try:
+        return faults(propose(root, probe=probe))
+    except UserError as error:
+        return [str(error)]
+
+
+def spec_faults(root: Path, text: str, probe: ProbeSpec) -> list[str]:
+    """Return the same for the text of a spec that is not in place yet; `root` has a Snakefile."""
+    path = root / FOLDER / amendment_draft.CANDIDATE_NAME
+    write_text(path, text)
+    try:
+        spec = load(path)
+        return faults(Proposal(root, make(root, spec), "", None, probe(spec)))
+    except UserError as error:
+        return [str(error)]
+    finally:
+        path.unlink()

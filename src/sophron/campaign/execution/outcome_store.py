@@ -195,14 +195,16 @@ def of_loop(root: Path, spec: "Spec", name: str, wildcards: Wildcards) -> list[F
 
 def answered(root: Path, spec: "Spec", rule: str, wildcards: Wildcards) -> Finished:
     """The answer to one step of an agent rule, in the form of a finished step; Refused for another agent's."""
-    from sophron.campaign.planning import agent_rules  # `sophron status`, which reads outcomes too, needs none of it
+    from sophron.campaign.planning import (
+        campaign_agents,  # `sophron status`, which reads outcomes too, needs none of it
+    )
 
     step = step_name(rule, wildcards)
     path = published(root, step)
     if path is None:
         raise UserError(f"{step}: there is no answer yet; run it first: snakemake")
     answer = typed_json.load(path, AgentAnswer)
-    if answer.agent_digest != agent_rules.digest_of(root, spec, rule, wildcards):
+    if answer.agent_digest != campaign_agents.digest_of(root, spec, rule, wildcards):
         raise Refused(f"{path}: is the answer of another agent than the signed one; move it away: snakemake")
     status, reason = ("failed", answer.failure.reason) if answer.failure else (DONE, None)
     outcome = Outcome(status, reason, answer.answer or {}, answer.files, inputs={})

@@ -16,8 +16,8 @@ from typing import Any
 
 from sophron import __version__
 from sophron.campaign.execution import campaign_lock, environment_faults, outcome_store, tries
+from sophron.campaign.spec.resource_requests import Mechanical, overlaid
 from sophron.campaign.spec.spec import Spec, cores_of, load_signed
-from sophron.campaign.spec.stage_resources import Mechanical, overlaid
 from sophron.campaign.state.projector import project
 from sophron.interfaces.kind import (
     EngineFailure,

@@ -11,21 +11,21 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import dropwhile
+from math import prod
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import sophron
-from sophron.campaign.planning import agent_costs, agent_rules, resource_requests, rule_overrides
-from sophron.campaign.planning.agent_costs import AgentCost
-from sophron.campaign.planning.agent_rules import SERVICE_RULES, Template
-from sophron.campaign.spec import amendment_draft, question, stage_resources
-from sophron.campaign.spec.spec import SPEC_NAME, Spec
+from sophron.campaign.planning import campaign_agents, resource_limits
+from sophron.campaign.planning.campaign_agents import SERVICE_RULES, AgentCost, Digests, Template
+from sophron.campaign.spec import question, resource_requests
+from sophron.campaign.spec.spec import DRAFT_VARIABLE, SPEC_NAME, Spec
 from sophron.records import approvals, code_digest, old_names
-from sophron.records.digests import digest, step_identity, step_name
+from sophron.records.digests import digest, signed_digest, step_identity, step_name
 from sophron.records.errors import UserError
 from sophron.records.files import read_bytes, write_text
 
@@ -53,7 +53,7 @@ class PlannedStep:
     @property
     def stage(self) -> str:
         """The stage it belongs to; `report` for the report and the agent that writes its caveats."""
-        service = "report" if self.rule in agent_rules.PLANNED else self.wildcards.get("stage", self.rule)
+        service = "report" if self.rule in campaign_agents.PLANNED else self.wildcards.get("stage", self.rule)
         return self.asked_by or service
 
     @property
@@ -102,10 +102,10 @@ class Plan:
         return {template.rule: template.statement for template in self.templates}
 
     @cached_property
-    def agents(self) -> dict[str, agent_rules.Digests]:
-        """Rule -> digest of the agent behind it, as `agent_rules.digests_of` has it, of planned steps and templates."""
-        rules = agent_rules.planned(self.spec)
-        planned: dict[str, agent_rules.Digests] = {}
+    def agents(self) -> dict[str, campaign_agents.Digests]:
+        """Rule -> digest of the agent behind it (`campaign_agents.digests_of`), of planned steps and templates."""
+        rules = campaign_agents.planned_rules(self.spec)
+        planned: dict[str, campaign_agents.Digests] = {}
         for step in self.steps:
             if step.rule in rules:
                 asked = self.spec.agent_rules.get(step.rule)
@@ -118,10 +118,10 @@ class Plan:
     @cached_property
     def agent_costs(self) -> list[AgentCost]:
         """What the agent steps cost, one entry a rule that asks a model; none where rules of thumb answer."""
-        rules = agent_rules.planned(self.spec)
+        rules = campaign_agents.planned_rules(self.spec)
         bounds = Counter(step.rule for step in self.steps if step.rule in rules)
         bounds.update({template.rule: template.bound for template in self.templates if template.asks})
-        return agent_costs.of_rules(self.root, self.spec, bounds)
+        return campaign_agents.rule_costs(self.root, self.spec, bounds)
 
     @property
     def ceilings(self) -> dict[str, dict[str, int]]:
@@ -129,7 +129,8 @@ class Plan:
         names = [*self.spec.data["stages"], *self.spec.parts]
         blocks = {name: self.spec.mechanical_block(name) for name in names}
         return {
-            name: dict(block["ceilings"]) | {"gpus": stage_resources.most_gpus(block)} for name, block in blocks.items()
+            name: dict(block["ceilings"]) | {"gpus": resource_requests.most_gpus(block)}
+            for name, block in blocks.items()
         }
 
     @property
@@ -170,7 +171,7 @@ class Plan:
 
         Without limits on model calls a campaign whose agents ask a model may take the schema's defaults.
         """
-        calls = agent_costs.default_limits() if self.agent_costs else dict.fromkeys(agent_costs.KEYS, 0)
+        calls = campaign_agents.default_limits() if self.agent_costs else dict.fromkeys(campaign_agents.LIMIT_KEYS, 0)
         return {**calls, "trials": 0, **self.bounds(), **self.spec.data.get("limits", {})}
 
     def excess(self) -> list[str]:
@@ -190,7 +191,7 @@ class Plan:
                 f"limits.core_hours: the ceilings add up to {hours:.2f} core-hours, the limit is "
                 f"{limits['core_hours']}; raise it or lower the ceilings"
             )
-        expected = agent_costs.total(cost.expected for cost in self.agent_costs)
+        expected = campaign_agents.total_cost(cost.expected for cost in self.agent_costs)
         return faults + [
             f"limits.{key}: the agent steps are expected to take {need:,.12g}, the limit is {limits[key]:,.12g}; "
             "raise it"
@@ -227,8 +228,8 @@ class Plan:
             "templates": self._templates,
             "agents": self.agents,
             "ceilings": self.ceilings,
-            "service_ceilings": resource_requests.SERVICE_CEILINGS,
-            "resources": sorted(resource_requests.RESOURCES),
+            "service_ceilings": resource_limits.SERVICE_CEILINGS,
+            "resources": sorted(resource_limits.RESOURCES),
             "envelope": self.envelope(),
         }
 
@@ -252,14 +253,14 @@ def make(root: Path, spec: Spec, snakefile: Path | None = None) -> Plan:
         forced=True,
         drafted="" if spec.document.path == root / SPEC_NAME else spec.document.path.name,
     )
-    bounded = agent_rules.looped(spec)  # a dry run shows of them what comes before the first checkpoint
+    bounded = campaign_agents.looped_rules(spec)  # a dry run shows of them what comes before the first checkpoint
     lines = [line for line in found.steps if line["rule"] not in ("gate", *bounded)]
     ours = [_planned(spec, line) for line in lines]
-    rule_overrides.refuse(ours, root, spec)
-    rule_overrides.refuse_inputs(lines, spec)
+    refuse_overrides(ours, root, spec)
+    refuse_other_inputs(lines, spec)
     if not ours:
         raise UserError(f"{snakefile or root}: the workflow has no step of this campaign; import its rules")
-    templates = tuple(agent_rules.templates(root, spec, found.rules))
+    templates = tuple(campaign_agents.templates(root, spec, found.rules))
     made = Plan(spec, tuple(sorted(ours, key=lambda step: step.identity)), templates, root, shell=tuple(found.shell))
     return replace(made, loaded=_loaded(root, snakefile, found.files, made.kind_folder))
 
@@ -302,9 +303,9 @@ def dry_run(root: Path, snakefile: Path, *, forced: bool, drafted: str = "") -> 
     if not snakefile.is_file():
         raise UserError(f"{snakefile}: not found; copy the Snakefile of a campaign that `sophron new` makes")
     environment = {key: value for key, value in os.environ.items() if key != "SNAKEMAKE_PROFILE"}
-    environment.pop(amendment_draft.VARIABLE, None)
+    environment.pop(DRAFT_VARIABLE, None)
     if drafted:
-        environment[amendment_draft.VARIABLE] = drafted
+        environment[DRAFT_VARIABLE] = drafted
     command = [sys.executable, "-P", "-m", "sophron.campaign.snakefile.dry_run", str(snakefile)] + (
         ["--forced"] if forced else []
     )
@@ -330,3 +331,83 @@ def _cause(said: str) -> str:
     last = max((at for at, line in enumerate(lines) if line.startswith("  File ")), default=len(lines) - 4)
     text = dropwhile(lambda line: line.startswith("    "), lines[last + 1 :])
     return " ".join(" ".join(text).split())[:300] or "it gave no reason"
+
+
+# What a host may not override: shell lines, params and inputs of Sophron's rules, as a forced dry run shows them
+
+
+class Shown(Protocol):
+    """What is looked at of a planned step."""
+
+    @property
+    def rule(self) -> str:
+        """Name of its rule."""
+
+    @property
+    def shell(self) -> str:
+        """Unformatted shell line."""
+
+    @property
+    def digest(self) -> str:
+        """Value of its one param."""
+
+    @property
+    def stage(self) -> str:
+        """The stage it belongs to."""
+
+    @property
+    def wildcards(self) -> Mapping[str, str]:
+        """Its wildcards."""
+
+
+def refuse_overrides(steps: Iterable[Shown], root: Path, spec: Spec) -> None:
+    """A host may move outputs and lower resources; params, shell lines and inputs of our rules stay ours."""
+    shells: dict[str, str] = {}
+    digests = _own_digests(root, spec)
+    for step in steps:
+        if shells.setdefault(step.rule, step.shell) != step.shell or not step.shell.startswith("sophron "):
+            raise UserError(
+                f"the rule {step.rule} has another shell line than Sophron's; use it without overriding shell"
+            )
+        if not step.shell.endswith("--digest {params.digest}"):
+            raise UserError(f"the rule {step.rule} does not end in its digest; use it without overriding shell")
+        if step.digest != signed_digest(digests.get((step.rule, step.stage), ""), step.wildcards):
+            raise UserError(f"the rule {step.rule} has another digest than its stage; use it without overriding params")
+
+
+def refuse_other_inputs(lines: Iterable[Mapping[str, Any]], spec: Spec) -> None:
+    """Every step waits for the gate and for the outcome of each step that it builds on or judges.
+
+    lines: of the dry run. If a step takes up what comes behind a checkpoint, it may wait for more.
+    """
+    for line in lines:
+        rule, waits = line["rule"], line["outcomes"]
+        wanted = _outcomes(spec, rule, line["wildcards"])
+        open_ended = rule in spec.agent_rules or (rule not in SERVICE_RULES and bool(spec.stage(rule).builds_on))
+        if not line["gated"] or waits < wanted or (waits > wanted and not open_ended):
+            raise UserError(f"the rule {rule} has other inputs than Sophron's; use it without overriding input")
+
+
+def _outcomes(spec: Spec, rule: str, wildcards: Mapping[str, str]) -> int:
+    """How many outcomes a step waits for; of steps behind a checkpoint a dry run knows none."""
+    if rule == "verify":
+        return len(spec.steps(wildcards["stage"]))
+    if rule in SERVICE_RULES or rule in spec.agent_rules:
+        return 0
+    wanted = 0
+    for name in spec.stage(rule).depends_on:
+        gathered = [key for key in spec.stage(name).wildcards if key not in wildcards]
+        wanted += prod(len(spec.ranges[key]) for key in gathered)
+    return wanted
+
+
+def _own_digests(root: Path, spec: Spec) -> dict[tuple[str, str], Digests]:
+    """(rule, stage) -> the digest that the spec has for it."""
+    digests: dict[tuple[str, str], Digests] = {("report", "report"): spec.report_digest()}
+    digests |= {(rule, "report"): campaign_agents.digest_of(root, spec, rule) for rule in campaign_agents.PLANNED}
+    for stage in (one.name for one in spec.stages):
+        digests[stage, stage] = digests["accept", stage] = spec.definition_digest(stage)
+        digests["verify", stage] = spec.criteria_digest(stage)
+    for rule in spec.agent_rules:
+        digests[rule, spec.owner(rule)] = campaign_agents.digests_of(root, spec, rule)
+    return digests

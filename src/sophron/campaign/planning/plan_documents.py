@@ -7,11 +7,15 @@ import json
 import os
 import subprocess
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from sophron.campaign.state.progress_log import plain
-from sophron.records import files, templates
+from sophron.campaign.planning.plan import Plan, make
+from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
+from sophron.campaign.state import projector
+from sophron.campaign.state.reducer import plain
+from sophron.records import approvals, events, files, templates
 from sophron.records.paths import resource
 
 DESIGN = "experiment-design.md"
@@ -102,3 +106,54 @@ def _git(root: Path, *arguments: str) -> str | None:
     except (FileNotFoundError, subprocess.TimeoutExpired):
         return None
     return done.stdout.strip() if done.returncode == 0 else None
+
+
+# A spec becomes the campaign's: its documents are written and committed, and the record of events says so
+
+
+def record_spec(root: Path, spec: Spec, plan: Plan) -> None:
+    """Called where a version is signed; the documents follow the plan, the event is for another spec only."""
+    counts = [{"stage": stage, "rule": rule, "steps": steps} for (stage, rule), steps in plan.counts().items()]
+    summary = {
+        "hash": plan.hash,
+        "counts": counts,
+        "core_hours": plan.core_hours(),
+        "envelope": plan.envelope(),
+    }
+    write_documents(root, documents(spec.data, summary))
+    commit_documents(root)
+    if projector.project(root)["spec_digest"] == spec.digest:
+        return
+    stages = [
+        {
+            "id": stage.name,
+            "depends_on": list(stage.depends_on),
+            "parameters": dict(spec.definition(stage.name)),
+            "success_criteria": [asdict(criterion) for criterion in spec.criteria(stage.name)],
+            "steps": len(spec.steps(stage.name)),
+        }
+        for stage in spec.stages
+    ]
+    events.append(
+        root,
+        "sophron",
+        "spec_loaded",
+        workflow_id=spec.campaign,
+        version=spec.version,
+        digest=spec.digest,
+        stages=stages,
+        experiment_design=DESIGN,
+        workflow_plan=PLAN,
+    )
+    projector.project(root)
+
+
+def record_in_force(root: Path, plan: Plan | None = None) -> None:
+    """Record the spec in force, if the records do not know it yet (a kill came between), and project the state."""
+    if not approvals.gate_path(root).is_file():
+        return
+    spec = load(root / SPEC_NAME)
+    planned = plan is not None or (root / "Snakefile").is_file()  # a host's plan is its own affair
+    if planned and projector.project(root)["spec_digest"] != spec.digest:
+        record_spec(root, spec, plan or make(root, spec))
+    projector.project(root)

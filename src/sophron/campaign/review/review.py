@@ -9,14 +9,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sophron.campaign.approval import amendment_journal, approve, renewal
-from sophron.campaign.planning import agent_costs, agent_definitions, agent_rules, plan
-from sophron.campaign.planning.agent_costs import AgentCost
+from sophron.campaign.approval import approve, invalidation
+from sophron.campaign.planning import campaign_agents, plan
+from sophron.campaign.planning.campaign_agents import AgentCost
 from sophron.campaign.planning.plan import PlannedStep
-from sophron.campaign.spec import amendment_draft, question, stage_resources
+from sophron.campaign.spec import question, resource_requests
 from sophron.campaign.spec.pitfalls import Findings, ProbeSpec
-from sophron.campaign.spec.spec import Spec
-from sophron.campaign.spec.stage_resources import Mechanical, Overlay
+from sophron.campaign.spec.resource_requests import Mechanical, Overlay
+from sophron.campaign.spec.spec import DRAFT_SPEC_NAME, Spec
 from sophron.sandbox import grants
 
 REASON_LENGTH = 80
@@ -135,8 +135,8 @@ class Review:
     def envelope(self) -> list[Limit]:
         """The limits that are signed; steps and core-hours come first."""
         made, costs = self.proposal.plan, self.agent_costs
-        expected = agent_costs.total(cost.expected for cost in costs) if costs else {}
-        most = made.bounds() | agent_costs.total(cost.worst for cost in costs)
+        expected = campaign_agents.total_cost(cost.expected for cost in costs) if costs else {}
+        most = made.bounds() | campaign_agents.total_cost(cost.worst for cost in costs)
         order = [*made.bounds(), *made.envelope()]
         limits = sorted(made.envelope().items(), key=lambda item: order.index(item[0]))
         return [Limit(name, limit, expected.get(name), most.get(name, 0)) for name, limit in limits]
@@ -169,7 +169,7 @@ class Review:
 
     def _invalidated(self, name: str) -> StagePlan:
         old = self.proposal.signed
-        outputs = len(amendment_journal.outputs(self.proposal.root, old, name)) if old else 0
+        outputs = len(invalidation.outputs(self.proposal.root, old, name)) if old else 0
         if name in self.spec.data["stages"]:
             return replace(self.stage(name), outputs=outputs)
         return StagePlan(name, {}, 0.0, None, outputs, removed=True)
@@ -177,13 +177,13 @@ class Review:
     @cached_property
     def overlays(self) -> list[Overlay]:
         """The mechanical overlays in force, each with the value that would be signed."""
-        return stage_resources.overlays(self.proposal.root, self.spec.mechanical_blocks)
+        return resource_requests.overlays(self.proposal.root, self.spec.mechanical_blocks)
 
     @property
     def ended(self) -> list[Overlay]:
         """Those of them that this amendment ends."""
         old = self.proposal.signed
-        return stage_resources.ended(self.overlays, old.mechanical_blocks, self.spec.mechanical_blocks) if old else []
+        return resource_requests.ended(self.overlays, old.mechanical_blocks, self.spec.mechanical_blocks) if old else []
 
     @property
     def overlay_lines(self) -> list[str]:
@@ -198,7 +198,7 @@ class Review:
     @property
     def reservation_lines(self) -> list[str]:
         """What a try's minutes and memory mean for its engine."""
-        return stage_resources.reservation_lines(stage.mechanical for stage in self.stages if stage.mechanical)
+        return resource_requests.reservation_lines(stage.mechanical for stage in self.stages if stage.mechanical)
 
     @property
     def added(self) -> list[StagePlan]:
@@ -256,14 +256,14 @@ class Review:
         """The agents of the planned steps and of the templates, by name."""
         rules: dict[str, list[str]] = {}
         for rule in self.proposal.plan.agents:
-            for agent in agent_rules.agents_of(self.spec, rule):
+            for agent in campaign_agents.agents_of(self.spec, rule):
                 rules.setdefault(agent, []).append(rule)
         return [self._agent(name, sorted(by)) for name, by in sorted(rules.items())]
 
     def _agent(self, name: str, rules: Sequence[str]) -> AgentPlan:
-        front = agent_definitions.find(self.proposal.root, name).front
-        chosen = agent_definitions.chosen(self.spec.data, name)
-        rank = f" of rank {chosen.get('rank', front['rank'])}" if chosen["backend"] == agent_definitions.RANKED else ""
+        front = campaign_agents.find_agent(self.proposal.root, name).front
+        chosen = campaign_agents.chosen(self.spec.data, name)
+        rank = f" of rank {chosen.get('rank', front['rank'])}" if chosen["backend"] == campaign_agents.RANKED else ""
         who = f"{chosen['backend']}{rank}" + (f", model {chosen['model']}" if "model" in chosen else "")
         tools = front["tools"]
         given = grants.lines(front.get("grants", {})) if tools else []
@@ -284,13 +284,13 @@ class Review:
             return "sophron review (again, when this is resolved)"
         if self.in_force:
             return "snakemake" if self.waiting else "sophron status"
-        renew = " --renew" if renewal.is_renewal(self.proposal) else ""
+        renew = " --renew" if approve.is_renewal(self.proposal) else ""
         return f"sophron approve{renew} --key ~/.ssh/id_ed25519 --digest {self.proposal.digest}"
 
     @cached_property
     def changed_code(self) -> dict[str, list[str]]:
         """Part of the code -> its files that are not those of the approval in force."""
-        return renewal.changed_code(self.proposal)
+        return approve.changed_code(self.proposal)
 
     @property
     def in_force(self) -> bool:
@@ -315,7 +315,7 @@ def is_signed(proposal: approve.Proposal) -> bool:
 def own_first(rules: Mapping[str, int]) -> dict[str, int]:
     """Rule -> steps, in the order in which they run: the stage's own, verify, accept."""
     return dict(
-        sorted(rules.items(), key=lambda item: (item[0] in agent_rules.SERVICE_RULES, item[0] == "accept", item[0]))
+        sorted(rules.items(), key=lambda item: (item[0] in campaign_agents.SERVICE_RULES, item[0] == "accept", item[0]))
     )
 
 
@@ -325,7 +325,7 @@ def collect(root: Path, snakefile: Path | None, probe: ProbeSpec) -> Review:
     snakefile: the host's, where the campaign is part of another pipeline. probe: runs the pitfall probes of a spec.
     """
     proposal = approve.propose(root, snakefile, probe)
-    drafted = amendment_draft.DRAFT_SPEC_NAME if proposal.amendment else ""
+    drafted = DRAFT_SPEC_NAME if proposal.amendment else ""
     now = plan.dry_run(root, snakefile or root / "Snakefile", forced=False, drafted=drafted).steps
     return Review(proposal, now, proposal.findings or (), approve.closed(proposal))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sophron.campaign.planning.agent_costs import AT_THE_CAP
+from sophron.campaign.planning.campaign_agents import AT_THE_CAP
 from sophron.campaign.planning.plan import PlannedStep
 from sophron.campaign.rendering import html, stage_graph_svg
 from sophron.campaign.rendering.formatting import hours, short

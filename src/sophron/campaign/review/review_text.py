@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sophron.campaign.planning.agent_costs import AT_THE_CAP
+from sophron.campaign.planning.campaign_agents import AT_THE_CAP
 from sophron.campaign.rendering.formatting import amount, flat, hours, of_a_model, plain, short
 from sophron.campaign.review.review import Limit, Review, StagePlan
 from sophron.campaign.spec import criteria_review

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sophron.campaign.planning import agent_costs
+from sophron.campaign.planning import campaign_agents
 from sophron.campaign.spec.spec import SPEC_NAME
 from sophron.interfaces.kind import Kind
 from sophron.records import entry_points, templates
@@ -84,7 +84,7 @@ def _completed(draft: dict[str, Any], begun: Mapping[str, Any], agents: Mapping[
     """The draft with who answers for its agents, and with the limits that a model then has unless it states its own."""
     who = draft.get("agents") or begun.get("agents") or agents
     limits = {**draft.get("limits", {}), **begun.get("limits", {})}
-    asking = {"agents": dict(who), "limits": {**limits, **agent_costs.default_limits(), **limits}} if who else {}
+    asking = {"agents": dict(who), "limits": {**limits, **campaign_agents.default_limits(), **limits}} if who else {}
     return {**draft, **({"limits": limits} if limits else {}), **asking}
 
 

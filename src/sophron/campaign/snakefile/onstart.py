@@ -4,11 +4,10 @@ import json
 import os
 from pathlib import Path
 
-from sophron.campaign.approval import amend, amendment_journal, known_signers
+from sophron.campaign.approval import amendment_draft, approval_journal, known_signers
 from sophron.campaign.execution import campaign_lock
-from sophron.campaign.planning.plan import Plan, make
-from sophron.campaign.planning.resource_requests import check_jobs
-from sophron.campaign.planning.spec_record import record_spec
+from sophron.campaign.planning.plan_documents import record_in_force
+from sophron.campaign.planning.resource_limits import check_jobs
 from sophron.campaign.snakefile.snakefile_api import around_shell_lines, one_sentence, workflow_of
 from sophron.campaign.spec.spec import SPEC_NAME, load
 from sophron.campaign.state.projector import project
@@ -45,7 +44,7 @@ def take(root: Path) -> None:
     _held.append(campaign_lock.driver_lock(root))
     try:
         approvals.check_log(root)  # the report wants the whole of it: better refused now than after the computing
-        amendment_journal.restore_gate(root)
+        approval_journal.restore_gate(root)
         approval = approvals.valid_approval(root)
         known_signers.check(approval)
         check_agents(approval)
@@ -55,7 +54,7 @@ def take(root: Path) -> None:
         raise
     _held[-1].note(json.dumps(campaign_lock.me() | approvals.stamp(approval)))
     core_hours.settle(root)
-    tell(root)
+    record_in_force(root)
 
 
 def _protect_jobs(root: Path) -> None:
@@ -68,7 +67,7 @@ def _protect_jobs(root: Path) -> None:
 def check_agents(approval: approvals.Approval) -> None:
     """Raise Refused if an agent is not the signed one: better now than after days, when the report asks for it."""
     root, record = approval.root, approval.record
-    changed = amend.agents_changed(root, load(root / SPEC_NAME), record.agents)
+    changed = amendment_draft.agents_changed(root, load(root / SPEC_NAME), record.agents)
     if changed:
         files = code_digest.read(root, record.kind_folder, record.loaded)
         names = code_digest.changed(approvals.signed_files(root, record), files, [code_digest.PROMPTS])
@@ -102,14 +101,3 @@ def key_variables(root: Path) -> list[str]:
             validate(document, "models", pointer)
             found += [entry["key_env"] for entry in document.data["models"].values() if entry.get("key_env")]
     return found
-
-
-def tell(root: Path, plan: Plan | None = None) -> None:
-    """Record the spec in force, if the records do not know it yet (a kill came between), and project the state."""
-    if not approvals.gate_path(root).is_file():
-        return
-    spec = load(root / SPEC_NAME)
-    planned = plan is not None or (root / "Snakefile").is_file()  # a host's plan is its own affair
-    if planned and project(root)["spec_digest"] != spec.digest:
-        record_spec(root, spec, plan or make(root, spec))
-    project(root)

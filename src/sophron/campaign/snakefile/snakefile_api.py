@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from sophron.campaign.approval import amendment_journal
+from sophron.campaign.approval import approval_journal
 from sophron.campaign.execution.outcome_store import Outcome
-from sophron.campaign.planning import agent_rules
-from sophron.campaign.spec.amendment_draft import is_planned, spec_file
-from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
-from sophron.campaign.spec.stage_resources import Mechanical, overlaid
+from sophron.campaign.planning import campaign_agents
+from sophron.campaign.spec.resource_requests import Mechanical, overlaid
+from sophron.campaign.spec.spec import SPEC_NAME, Spec, is_planned, load, spec_file
 from sophron.interfaces import JsonObject
 from sophron.records import code_digest, typed_json
 from sophron.records.approvals import gate_path
@@ -38,7 +37,7 @@ class RuleView:
     def open(cls, folder: str, *, in_job: bool = False) -> Self:
         """Read the campaign in `folder`; a signed amendment that a kill left half applied is finished first."""
         root = Path(folder).absolute()
-        amendment_journal.finish(root)
+        approval_journal.finish(root)
         return cls(Path(folder), root, load(spec_file(root)), in_job)
 
     @property
@@ -113,7 +112,7 @@ class RuleView:
 
     def agent_digest(self, rule: str) -> str | Callable[[Any], str]:
         """Digest in the param of an agent rule: what its agent is; a params function if a wildcard names the agent."""
-        digests = agent_rules.digests_of(self.root, self.spec, rule)
+        digests = campaign_agents.digests_of(self.root, self.spec, rule)
         return (
             digests if isinstance(digests, str) else lambda wildcards: signed_digest(digests, dict(wildcards.items()))
         )

@@ -1,6 +1,6 @@
 """The spec of a campaign: `campaign.yaml`, its criteria, pitfalls, resources, and the question it asks."""
 
 __all__ = [
-    "amendment_draft", "criteria", "criteria_review", "engines", "mutation", "pitfalls", "published_value", "question",
-    "satisfiability", "scope_exclusions", "spec", "stage_resources",
+    "criteria", "criteria_review", "engines", "mutation", "pitfalls", "question", "resource_requests", "satisfiability",
+    "scope_exclusions", "spec",
 ]  # fmt: skip

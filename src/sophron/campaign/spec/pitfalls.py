@@ -1,17 +1,16 @@
-"""The pitfall catalogue: installed data files and the campaign's own, and which of them a spec could fall into."""
+"""The pitfall catalogue, installed data files and the campaign's own, and what the probes say of a spec."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sophron.campaign.spec.spec import Spec
 from sophron.interfaces.probe import Finding
+from sophron.records import entry_points
 from sophron.records.documents import load_yaml, validate
 from sophron.records.errors import UserError
 from sophron.records.paths import resource
-
-if TYPE_CHECKING:
-    from sophron.campaign.spec.spec import Spec
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ class Pitfall:
 
 
 Findings = Sequence[tuple[Pitfall, Finding]]
-ProbeSpec = Callable[["Spec"], Findings]
+ProbeSpec = Callable[[Spec], Findings]
 """Runs the probes of all pitfalls that a spec could fall into."""
 
 
@@ -139,3 +138,33 @@ def _texts(data: Any) -> Iterator[str]:
     if isinstance(data, list):
         for part in data:
             yield from _texts(part)
+
+
+# The probes are entry points: a campaign knows pitfalls, science the probes
+
+
+GROUP = "sophron.probes"
+STATUSES = ("clear", "hit", "unknown")
+
+
+def findings(root: Path, spec: Spec) -> list[tuple[Pitfall, Finding]]:
+    """Return what the probes say of every pitfall that `spec` could fall into. UserError for a broken catalogue."""
+    return [(pitfall, _look(pitfall, spec)) for pitfall in applicable(catalogue(root), spec.data)]
+
+
+def probes_of(root: Path) -> ProbeSpec:
+    """Return `findings` for the specs of one campaign folder."""
+    return lambda spec: findings(root, spec)
+
+
+def _look(pitfall: Pitfall, spec: Spec) -> Finding:
+    """Run one probe. A probe that fails, for whatever reason, has found out nothing: that is what is shown."""
+    try:
+        finding = entry_points.load(GROUP, pitfall.probe)(spec.data, pitfall.parameters)
+    except UserError as error:
+        return Finding("unknown", str(error))
+    except Exception as error:  # noqa: BLE001 - a probe is somebody's plugin, and a review must not end in its traceback
+        return Finding("unknown", f"the probe {pitfall.probe} failed ({type(error).__name__}: {error})")
+    if not isinstance(finding, Finding) or finding.status not in STATUSES:
+        return Finding("unknown", f"the probe {pitfall.probe} gave no finding")
+    return finding

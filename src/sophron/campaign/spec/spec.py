@@ -1,5 +1,6 @@
 """The spec: `campaign.yaml`, read strictly, checked against its schemas and its kind, with its digests."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -9,14 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from sophron import records
-from sophron.campaign.spec.stage_resources import Mechanical, check_mechanical
+from sophron.campaign.spec.resource_requests import Mechanical, check_mechanical
 from sophron.interfaces.kind import AgentRule, Cores, Definition, Kind, StageKind, Wildcards
 from sophron.records import documents, entry_points
-from sophron.records.approvals import Approval
+from sophron.records.approvals import FOLDER, Approval, signed_file
 from sophron.records.digests import digest
 from sophron.records.errors import UserError
 
 SPEC_NAME = records.SPEC_NAME
+DRAFT_SPEC_NAME = "draft.campaign.yaml"
+DRAFT_VARIABLE = "SOPHRON_DRAFT"
+"""Set in a process that plans a draft, to the name of its file."""
 LARGEST_SEED = 900_000_000  # what every generator of LAMMPS takes
 
 
@@ -274,6 +278,21 @@ def load_signed(approval: Approval) -> Spec:
     if spec.digest != approval.record.spec:
         raise UserError(f"{approval.root / SPEC_NAME}: was changed just now; run again what asked for it")
     return spec
+
+
+def signed_spec(root: Path, record_hash: str) -> Spec:
+    """Return the spec as it was signed with the record of this hash."""
+    return load(signed_file(root, record_hash, SPEC_NAME))
+
+
+def spec_file(root: Path) -> Path:
+    """Return `campaign.yaml`, or the drafted spec in a process that plans one (steps refuse what it would run)."""
+    return root / FOLDER / Path(os.environ[DRAFT_VARIABLE]).name if is_planned() else root / SPEC_NAME
+
+
+def is_planned() -> bool:
+    """Return whether this process plans a spec that is not in force; the variable holds its file's name."""
+    return bool(os.environ.get(DRAFT_VARIABLE))
 
 
 def _check_graph(spec: Spec) -> None:

@@ -6,14 +6,19 @@ came since the last call and is cheap, whatever lies behind. The three files can
 
 import json
 import os
+import shlex
+import sys
 from pathlib import Path
 
-from sophron.campaign.state import progress_log, reducer
-from sophron.campaign.state.model import Record, fresh
-from sophron.records import events, files
+from sophron.campaign.state import reducer
+from sophron.campaign.state.reducer import Record, fresh, plain
+from sophron.records import events, files, templates
 from sophron.records.file_lock import FileLock
+from sophron.records.paths import resource
 
 NAME = "workflow-state.json"
+LOG_NAME = "progress.log"
+INIT_NAME = "init.sh"
 LOCK = Path("records", "projector.lock")
 
 
@@ -33,8 +38,8 @@ def project(root: Path) -> Record:
 
 def _is_current(root: Path, state: Record) -> bool:
     """Whether the three files are there and hold all events: then there is nothing to write and nothing to wait for."""
-    log, known = root / progress_log.NAME, (root / events.FILE).stat().st_size == state["projected_bytes"]
-    return known and (root / "init.sh").exists() and log.exists() and log.stat().st_size >= state["log_bytes"]
+    log, known = root / LOG_NAME, (root / events.FILE).stat().st_size == state["projected_bytes"]
+    return known and (root / INIT_NAME).exists() and log.exists() and log.stat().st_size >= state["log_bytes"]
 
 
 def stored(root: Path) -> Record | None:
@@ -50,22 +55,18 @@ def stored(root: Path) -> Record | None:
 def _project(root: Path) -> Record:
     state = stored(root)
     length = (root / events.FILE).stat().st_size
-    cut = state is not None and progress_log.size(root) < state["log_bytes"]
+    cut = state is not None and log_size(root) < state["log_bytes"]
     if state is None or cut or length < state["projected_bytes"]:
         state = fresh()
     news, offset = events.read(root, state["projected_bytes"])
-    if offset == state["projected_bytes"] and (root / "init.sh").exists():
+    if offset == state["projected_bytes"] and (root / INIT_NAME).exists():
         return state
     lines = [line for event in news for line in reducer.apply(state, event)]
-    state["log_bytes"] = (
-        progress_log.rewrite(root, lines) if cut else progress_log.extend(root, lines, state["log_bytes"])
-    )
+    state["log_bytes"] = rewrite_log(root, lines) if cut else extend_log(root, lines, state["log_bytes"])
     state["projected_bytes"] = offset
     _replace(root / NAME, serialise(state))
-    if any(event["event"] == "spec_loaded" for event in news) or not (root / "init.sh").exists():
-        from sophron.campaign.state import init_script
-
-        init_script.write(root, state["workflow_id"] or root.name)
+    if any(event["event"] == "spec_loaded" for event in news) or not (root / INIT_NAME).exists():
+        write_init(root, state["workflow_id"] or root.name)
     return state
 
 
@@ -92,3 +93,67 @@ def _replace(path: Path, data: bytes) -> None:
     with os.fdopen(handle, "wb") as stream:
         stream.write(data)
     temporary.replace(path)
+
+
+# progress.log: no line twice and none lost, whenever a kill comes. A projector that died between the log and
+# workflow-state.json leaves lines in the log that its successor derives again: it recognises them in the log's tail and
+# goes on after them.
+
+
+def log_size(root: Path) -> int:
+    """Return the bytes of progress.log; 0 if there is none."""
+    try:
+        return (root / LOG_NAME).stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def extend_log(root: Path, lines: list[str], since: int) -> int:
+    """Append those of `lines` that do not stand beyond byte `since` of the log yet; the log's new size in bytes.
+
+    The caller holds the projector's lock. A line that somebody else put into the log stays where it is.
+    """
+    path = root / LOG_NAME
+    if not lines:
+        return log_size(root)
+    with path.open("a+b", buffering=0) as stream:
+        stream.seek(since)
+        missing = _missing(stream.read(), [line.encode() + b"\n" for line in lines])
+        if missing:
+            stream.write(missing)  # opened for appending: always at the end
+        return stream.seek(0, 2)
+
+
+def rewrite_log(root: Path, lines: list[str]) -> int:
+    """Make the log anew from all its lines, where it was cut short; its size in bytes."""
+    files.write_text(root / LOG_NAME, "".join(f"{line}\n" for line in lines))
+    return log_size(root)
+
+
+def _missing(tail: bytes, lines: list[bytes]) -> bytes:
+    """What to append to a log that ends in `tail`, so that it holds `lines` in their order."""
+    found = 0
+    for present in tail.splitlines(keepends=True):
+        if found < len(lines) and present == lines[found]:
+            found += 1
+    torn = tail[tail.rfind(b"\n") + 1 :]
+    if torn and found < len(lines) and lines[found].startswith(torn):
+        return lines[found][len(torn) :] + b"".join(lines[found + 1 :])
+    return (b"\n" if torn and found < len(lines) else b"") + b"".join(lines[found:])
+
+
+# init.sh: what a fresh shell needs to go on (Superscientist, appendix B.3)
+
+
+def render_init(campaign: str, prefix: str) -> str:
+    """Return the script for the Python installation at `prefix`."""
+    path = resource("campaign", "templates", "init.sh.j2")
+    return templates.render(path, campaign=plain(campaign), prefix=shlex.quote(prefix))
+
+
+def write_init(root: Path, campaign: str) -> None:
+    """Put init.sh into the campaign, for the Python that runs now; an equal one is left alone."""
+    path, text = root / INIT_NAME, render_init(campaign, sys.prefix)
+    if not path.exists() or files.read_bytes(path) != text.encode():
+        files.write_text(path, text)
+        path.chmod(path.stat().st_mode | 0o111)

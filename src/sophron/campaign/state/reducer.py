@@ -1,22 +1,157 @@
-"""What one event does to the campaign's state, and the sentences it leaves in progress.log.
+"""The state of a campaign, what one event does to it, and the sentences that it leaves in progress.log.
 
-Everything here is a function of the events alone: no clock, no files, no processes. So the state can be
-made again from the first event, and a line that a kill kept out of the log is written the same way later.
+Everything here is a function of the events alone: no clock, no files, no processes. So the state can be made again from
+the first event, and a line that a kill kept out of the log is written the same way later. The fields are those of
+Superscientist, appendix B.1; what the projector needs beyond them is beside them.
 """
 
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from sophron.campaign.state.model import (
-    Record,
-    find_stage,
-    fresh_stage,
-    next_command,
-    stage_status,
-    waiting_gate,
-    workflow_status,
-)
-from sophron.campaign.state.progress_log import plain
-from sophron.campaign.state.step_reducer import STEP_HANDLERS
+from sophron.records import sanitize
+
+Record = dict[str, Any]  # a JSON object: the state, one of its stages, or an event
+LONGEST_REASON = 400
+BRIEF = {"gate", "verify", "accept", "report"}
+"""What runs at once beside Snakemake and does not say when it begins: none of these waits in a queue."""
+
+
+def plain(text: str) -> str:
+    """`text` on one line, without hidden characters: no reason that a program gives can forge a log line."""
+    return sanitize.one_line(text, LONGEST_REASON)
+
+
+# Fields, and the statuses that follow from them
+
+
+def fresh() -> Record:
+    """Return the state before the first event."""
+    return {
+        "workflow_id": None,
+        "workflow_status": "pending",
+        "version": 0,
+        "experiment_design": None,
+        "workflow_plan": None,
+        "spec_digest": None,
+        "approval": None,
+        "draft": None,
+        "waiting_gate": "specify",
+        "next_command": "sophron review",
+        "last_refusal": None,
+        "last_error": None,
+        "run": None,
+        "updated_at": None,
+        "amendments": [],
+        "overlays": [],
+        "stages": [],
+        "running_process": [],
+        "queued": {},
+        "asked": {},
+        "durations": {},
+        "failed_steps": {},
+        "errored_steps": {},
+        "projected_bytes": 0,
+        "log_bytes": 0,
+    }
+
+
+def fresh_stage(name: str) -> Record:
+    """Return a stage of which nothing has run."""
+    return {
+        "id": name,
+        "depends_on": [],
+        "status": "pending",
+        "success_criteria": [],
+        "parameters": {},
+        "steps": 0,
+        "outputs": [],
+        "started_at": None,
+        "completed_at": None,
+        "retry_count": 0,
+        "last_error": None,
+        "running_process": [],
+        "verdict": None,
+        "accepted": False,
+        "invalidated_by": None,
+        "failed_steps": {},
+        "errored_steps": {},
+    }
+
+
+def own(stage: Record, step: str) -> bool:
+    """Return whether `step` computes a part of `stage` (`verify-<stage>` and `accept-<stage>` do not)."""
+    return step == stage["id"] or step.startswith(f"{stage['id']}-")
+
+
+def unit_of(step: str, wildcards: Mapping[str, str]) -> str:
+    """Return the stage, or the part of one, that `step` is an instance of: its name without its wildcards' values."""
+    return step.removesuffix("".join(f"-{value}" for value in wildcards.values()))
+
+
+def stage_status(stage: Record) -> str:
+    """pending, in_progress, completed, failed or invalidated."""
+    if any(own(stage, entry["step"]) for entry in stage["running_process"]):
+        return "in_progress"
+    if stage["verdict"] and stage["verdict"]["verdict"] == "fail":
+        return "failed"
+    if stage["accepted"]:
+        return "completed"
+    if stage["failed_steps"] and not stage["running_process"]:
+        return "failed"
+    if stage["outputs"] or stage["errored_steps"] or stage["running_process"]:
+        return "in_progress"
+    return "invalidated" if stage["invalidated_by"] else "pending"
+
+
+def workflow_status(state: Record) -> str:
+    """pending, in_progress, completed or failed."""
+    statuses = {stage["status"] for stage in state["stages"]}
+    if statuses == {"completed"}:
+        return "completed"
+    if "failed" in statuses and not any(stage["running_process"] for stage in state["stages"]):
+        return "failed"
+    return "pending" if statuses <= {"pending"} else "in_progress"
+
+
+def waiting_gate(state: Record) -> str | None:
+    """Return the gate at which a human is awaited: "specify", "amend", or None."""
+    approval = state["approval"]
+    if approval is None:
+        return "specify"
+    signed = approval["version"] == state["version"] and approval["digest"] in {None, state["spec_digest"]}
+    return None if signed and not state["draft"] else "amend"
+
+
+def next_command(state: Record) -> str | None:
+    """Return what to type next; None if all is done."""
+    if state["waiting_gate"] == "specify":
+        return "sophron review"
+    if state["waiting_gate"] == "amend":
+        # Without a draft, the spec was edited and nobody said why.
+        return "sophron approve" if state["draft"] else "sophron amend"
+    if state["last_refusal"]:
+        return "sophron review"
+    if state["workflow_status"] == "completed":
+        return "snakemake" if state["failed_steps"] or cut_short(state["run"]) else None  # the report, say
+    if any(stage["verdict"] and stage["verdict"]["verdict"] == "fail" for stage in state["stages"]):
+        return "sophron amend"
+    return "snakemake"
+
+
+def cut_short(run: Record | None) -> bool:
+    """Return whether the last run did not come to its end: it was killed, or left jobs undone."""
+    return run is not None and (run["ended_at"] is None or run["done"] < run["total"])
+
+
+def find_stage(state: Record, name: str | None) -> Record | None:
+    """Return the stage called `name`, if the campaign has it."""
+    return next((stage for stage in state["stages"] if stage["id"] == name), None)
+
+
+def holder_of(state: Record, event: Record) -> Record:
+    """Return the stage that a step belongs to, or the campaign itself for gate, report and the like."""
+    return find_stage(state, event["stage"]) or state
 
 
 def apply(state: Record, event: Record) -> list[str]:
@@ -176,6 +311,200 @@ def _accepted(state: Record, event: Record) -> list[str]:
     return []
 
 
+# Snakemake's view of its jobs. A failure is told once: by the step that could still speak, otherwise by Snakemake,
+# which saw its job die.
+
+
+def _run_started(state: Record, event: Record) -> list[str]:
+    run = state["run"]
+    told = run is not None and all(run[key] == event[key] for key in ("pid", "pid_start", "host"))
+    if told:
+        return []
+    keys = ("pid", "pid_start", "host", "snakemake_version")
+    state["run"] = {key: event[key] for key in keys} | {"started_at": event["time"], "ended_at": None}
+    state["run"] |= {"done": 0, "total": 0, "widest": 0}
+    state["failed_steps"].pop("gate", None)  # once somebody has signed, it never runs again
+    # What a dead driver had queued, no one will start.
+    state |= {"queued": {}, "asked": {}, "last_refusal": None, "last_error": None}
+    return [f"snakemake {event['snakemake_version']} started (pid {event['pid']} on {event['host']})"]
+
+
+def _run_ended(state: Record, event: Record) -> list[str]:
+    run = state["run"]
+    if run is None or (run["pid"], run["host"]) != (event["pid"], event["host"]) or run["ended_at"]:
+        return []
+    run |= {"ended_at": event["time"], "done": event["done"], "total": event["total"]}
+    state["queued"] = {}
+    for holder in (state, *state["stages"]):
+        # Snakemake has given up on what it did not start again.
+        holder["failed_steps"] |= holder["errored_steps"]
+        holder["errored_steps"] = {}
+    return [f"snakemake ended (pid {run['pid']}): {run['done']} of {run['total']} jobs done"]
+
+
+def _run_progress(state: Record, event: Record) -> list[str]:
+    if state["run"]:
+        state["run"] |= {"done": event["done"], "total": event["total"]}
+    return []
+
+
+def _run_error(state: Record, event: Record) -> list[str]:
+    refusal, state["last_error"] = state["last_refusal"], plain(event["reason"])
+    if refusal and refusal["reason"] in state["last_error"]:
+        return []
+    return [f"snakemake stopped: {event['reason']}"]
+
+
+def _step_queued(state: Record, event: Record) -> list[str]:
+    if event["step"].partition("-")[0] not in BRIEF:
+        state["queued"][event["step"]] = event["jobid"]
+    return []
+
+
+def _job_finished(state: Record, event: Record) -> list[str]:
+    state["queued"].pop(event["step"], None)
+    holder = holder_of(state, event)
+    if holder is state or not own(holder, event["step"]):  # a failed outcome of a compute step is one still
+        holder["failed_steps"].pop(event["step"], None)
+        holder["errored_steps"].pop(event["step"], None)
+    # A step that was killed between its outcome and its last word, or whose finished scratch was used again,
+    # says nothing itself; Snakemake found its outputs in place.
+    was = _forget(holder, event["step"])
+    return [f"{event['step']} done"] if _keep(state, holder, event) or was else []
+
+
+def _job_error(state: Record, event: Record) -> list[str]:
+    step, holder = event["step"], holder_of(state, event)
+    state["queued"].pop(step, None)
+    state["asked"].pop(step, None)
+    if _told(state, holder, step):
+        return []
+    how = "died without a word" if _forget(holder, step) else "failed"
+    end = event["exit"] or "its end is unknown"
+    reason = f"{step} {how}: {end} (job {event['jobid']} of rule {event['rule']})"
+    holder["errored_steps"][step] = reason
+    holder["last_error"] = reason
+    return [reason]
+
+
+def _told(state: Record, holder: Record, step: str) -> bool:
+    """Whether the failure of a job was told by the step itself, by its refusal, or by the verdict behind it."""
+    refusal, verdict = state["last_refusal"], holder.get("verdict")
+    return (
+        step in holder["errored_steps"]
+        or step in holder["failed_steps"]
+        or (refusal is not None and refusal["step"] == step)
+        or (verdict is not None and verdict["verdict"] == "fail" and step == f"accept-{holder['id']}")
+    )
+
+
+# The steps' own view
+
+MOST_TIMED = 15  # steps of a unit that its median is made of
+_PROCESS = ("step", "pid", "pid_start", "host", "log", "try", "marker")
+
+
+def _forget(holder: Record, step: str) -> bool:
+    """Take `step` off the running ones; whether it was among them."""
+    left = [entry for entry in holder["running_process"] if entry["step"] != step]
+    was = len(left) < len(holder["running_process"])
+    holder["running_process"] = left
+    return was
+
+
+def _output(event: Record) -> str:
+    """Folder of a finished step, relative to the campaign."""
+    return "/".join(["results", event["stage"], *event["wildcards"].values()])
+
+
+def _find(stage: Record, event: Record) -> tuple[int, bool]:
+    """Where the step's output stands or belongs among the sorted outputs of `stage`; whether it is there."""
+    outputs, wanted = stage["outputs"], _output(event)
+    place = bisect_left(outputs, wanted)
+    return place, place < len(outputs) and outputs[place] == wanted
+
+
+def _keep(state: Record, holder: Record, event: Record) -> bool:
+    """Count a finished step among its stage's outputs; whether it was not there yet."""
+    if holder is state or not own(holder, event["step"]):
+        return False
+    place, there = _find(holder, event)
+    if there:
+        return False
+    holder["outputs"].insert(place, _output(event))
+    holder["errored_steps"].pop(event["step"], None)
+    return True
+
+
+def _step_started(state: Record, event: Record) -> list[str]:
+    step, holder = event["step"], holder_of(state, event)
+    state["queued"].pop(step, None)
+    if state["last_refusal"] and state["last_refusal"]["step"] == step:
+        state["last_refusal"] = None
+    killed = _forget(holder, step)
+    again = killed or step in holder["errored_steps"] or step in holder["failed_steps"]
+    holder["errored_steps"].pop(step, None)
+    holder["failed_steps"].pop(step, None)
+    process = {key: event[key] for key in _PROCESS if key in event} | {"started_at": event["time"]}
+    holder["running_process"].append(process)
+    if state["run"]:
+        running = sum(len(one["running_process"]) for one in (state, *state["stages"]))
+        state["run"]["widest"] = max(state["run"]["widest"], running)
+    if holder is not state:
+        if own(holder, step):
+            place, there = _find(holder, event)
+            if there:
+                del holder["outputs"][place]
+            holder["started_at"] = holder["started_at"] or event["time"]
+        holder["retry_count"] += int(again)
+    how = "was cut off and started again" if killed else "started again" if again else "started"
+    return [f"{step} {how} (try {event['try']}, pid {event['pid']} on {event['host']})"]
+
+
+def _time(state: Record, event: Record) -> None:
+    """Remember how long the last steps of a unit took: what the next ones will take."""
+    if "wall_s" in event:
+        unit = unit_of(event["step"], event["wildcards"])
+        state["durations"][unit] = [*state["durations"].get(unit, []), event["wall_s"]][-MOST_TIMED:]
+
+
+def _step_ended(state: Record, event: Record) -> list[str]:
+    step, holder = event["step"], holder_of(state, event)
+    status, reason = event["status"], plain(event.get("reason") or "no reason given")
+    _forget(holder, step)
+    state["queued"].pop(step, None)
+    if status == "done":
+        _keep(state, holder, event)
+        _time(state, event)
+        return [f"{step} done"]
+    if status == "killed" and step in holder["errored_steps"]:
+        return []
+    # A failed outcome stays; what a retry may cure is Snakemake's to give up on.
+    holder["failed_steps" if status == "failed" else "errored_steps"][step] = reason
+    remedy = "; repair the machine, then: snakemake" if status == "environment" else ""
+    holder["last_error"] = f"{step}: {reason}{remedy}"
+    words = {
+        "failed": "failed",
+        "retry": "asks for a retry",
+        "short": "had too little",
+        "environment": "misses something of the machine",
+        "killed": "was killed",
+    }
+    return [f"{step} {words[status]}: {reason}"]
+
+
+def _cleared(state: Record, event: Record) -> list[str]:
+    step, holder = event["step"], holder_of(state, event)
+    for known in (holder["failed_steps"], holder["errored_steps"]):
+        known.pop(step, None)
+    if holder is not state:
+        place, there = _find(holder, event)
+        if there:
+            del holder["outputs"][place]
+        holder |= {"verdict": None, "accepted": False, "completed_at": None, "last_error": None}
+    return [f"{step}: its failed outcome was cleared, to be tried again (kept in {event['kept']})"]
+
+
 _HANDLERS: dict[str, Callable[[Record, Record], list[str]]] = {
     "spec_loaded": _spec_loaded,
     "approved": _approved,
@@ -191,5 +520,14 @@ _HANDLERS: dict[str, Callable[[Record, Record], list[str]]] = {
     "agent_answered": _agent_answered,
     "agent_failed": _agent_failed,
     "reasked": _reasked,
-    **STEP_HANDLERS,
+    "run_started": _run_started,
+    "run_ended": _run_ended,
+    "run_progress": _run_progress,
+    "run_error": _run_error,
+    "step_queued": _step_queued,
+    "job_finished": _job_finished,
+    "job_error": _job_error,
+    "step_started": _step_started,
+    "step_ended": _step_ended,
+    "cleared": _cleared,
 }

@@ -5,7 +5,7 @@ from datetime import datetime
 from statistics import median
 from typing import Any, NamedTuple
 
-from sophron.campaign.state.model import Record, own
+from sophron.campaign.state.reducer import Record, own
 
 
 class Estimate(NamedTuple):

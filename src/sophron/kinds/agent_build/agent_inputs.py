@@ -15,7 +15,7 @@ from sophron.agentbuild.iteration import Iteration
 from sophron.agentbuild.rubric import CaseRun
 from sophron.campaign.execution import outcome_store
 from sophron.campaign.execution.outcome_store import Finished
-from sophron.campaign.planning import agent_definitions
+from sophron.campaign.planning import campaign_agents
 from sophron.campaign.spec.spec import Spec
 from sophron.interfaces.kind import UpstreamStep, Wildcards
 from sophron.kinds.agent_build import stages
@@ -36,7 +36,7 @@ def aud(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     """The agent under development: its prompt, wiring and recipe of this round, and the sample of the case."""
     packed = _one(root, spec, "candidate", wildcards).files["agent"]
     sample = outcome_store.finished(root, spec, "sample", {"case": wildcards["case"]}).files
-    return tried(agent_definitions.find(root, AGENT).front["inputs"], packed, sample["task"], sample["sample"])
+    return tried(campaign_agents.find_agent(root, AGENT).front["inputs"], packed, sample["task"], sample["sample"])
 
 
 def tried(asked: Mapping[str, Inputs], packed: Path, task: Path, sample: Path) -> Inputs:

@@ -18,7 +18,7 @@ from sophron.agentbuild.release.package import TOOLS, servers
 from sophron.agentbuild.release.trail import BUILD, VERDICT, Source, Trail, add, check_same_contract
 from sophron.agentbuild.rubric import Json
 from sophron.agents.gateway.gateway import FILE as MODELS
-from sophron.campaign.planning import agent_costs, agent_rules
+from sophron.campaign.planning import campaign_agents
 from sophron.campaign.scaffold import campaign_folder
 from sophron.campaign.spec.spec import SPEC_NAME, load
 from sophron.records import documents
@@ -77,9 +77,9 @@ def _fill(spec: Any, found: Contract, handles: Handles) -> None:
 def _limits(folder: Path) -> dict[str, Any]:
     """What the loop may take at most; the person who signs may lower it, and the gate then says whether it fits."""
     spec = load(folder / SPEC_NAME)
-    looped = {name: len(spec.steps(name)) for name in agent_rules.looped(spec)}
+    looped = {name: len(spec.steps(name)) for name in campaign_agents.looped_rules(spec)}
     asked = {name: count for name, count in looped.items() if name in spec.agent_rules}
-    bounds = agent_costs.total(cost.worst for cost in agent_costs.of_rules(folder, spec, asked))
+    bounds = campaign_agents.total_cost(cost.worst for cost in campaign_agents.rule_costs(folder, spec, asked))
     whole = {key: int(bounds[key]) for key in ("model_calls", "tokens")} | {"dollars": round(bounds["dollars"], 2)}
     return {key: value for key, value in whole.items() if value}
 

@@ -15,10 +15,9 @@ from sophron.agentbuild import aud
 from sophron.agentbuild.contract import SHIPPED, Contract
 from sophron.agents.gateway.gateway import STAND_INS
 from sophron.agents.supervisor import snakemake_process
-from sophron.campaign.approval import amendment_journal, approve
+from sophron.campaign.approval import approval_journal, approve
 from sophron.campaign.execution import campaign_lock, outcome_store
-from sophron.campaign.planning import agent_definitions
-from sophron.campaign.snakefile import onstart
+from sophron.campaign.planning import campaign_agents, plan_documents
 from sophron.campaign.spec.pitfalls import ProbeSpec
 from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
 from sophron.kinds.agent_build import contract_campaign
@@ -64,7 +63,7 @@ def begin(found: Contract, iterations: int, folder: Path, probe: ProbeSpec) -> N
         contract_campaign.prepare(found, found.handles, folder, lambda draft: _furnish(draft, found, iterations))
     _check_same(folder, found, iterations)
     with campaign_lock.signing(folder):
-        amendment_journal.finish_locked(folder)
+        approval_journal.finish_locked(folder)
         if approvals.newest(folder) is None:
             _sign(folder, probe)
 
@@ -87,12 +86,12 @@ def _furnish(draft: Path, found: Contract, iterations: int) -> None:
 
     contract_campaign.edit(draft, mark)
     if found.folder != resource(SHIPPED, found.name):
-        write_text(draft / agent_definitions.FOLDER / f"{AGENTS['agent']}.md", _definition(found))
+        write_text(draft / campaign_agents.FOLDER / f"{AGENTS['agent']}.md", _definition(found))
 
 
 def _definition(found: Contract) -> str:
     """The agent of another domain as a campaign asks it: with its contract's front matter and whole inventory."""
-    front = dict(agent_definitions.load(found.blank / aud.DEFINITION, of_any_name=True).front)
+    front = dict(campaign_agents.load_agent(found.blank / aud.DEFINITION, of_any_name=True).front)
     front["name"] = AGENTS["agent"]
     front["inputs"] = front["inputs"] | {
         "instructions": {"kind": "text", "about": "Its prompt, as its build wrote it."},
@@ -103,7 +102,7 @@ def _definition(found: Contract) -> str:
     if found.tools["servers"]:
         front["servers"] = dict(found.tools["servers"])
     places = "\n".join(f"{{{{ {role} }}}}" for role in front["inputs"])
-    fence = agent_definitions.FENCE
+    fence = campaign_agents.FENCE
     return f"{fence}{yaml.safe_dump(front, sort_keys=False)}{fence}{places}\n"
 
 
@@ -125,8 +124,8 @@ def _sign(folder: Path, probe: ProbeSpec) -> None:
     """Sign with a key made for this and destroyed. UserError if the plan would ask anything but rules of thumb."""
     proposal = approve.propose(folder, probe=probe)
     spec = proposal.plan.spec
-    for agent in agent_definitions.names(folder):
-        who = agent_definitions.chosen(spec.data, agent)["backend"]
+    for agent in campaign_agents.agent_names(folder):
+        who = campaign_agents.chosen(spec.data, agent)["backend"]
         if who not in STAND_INS:
             raise UserError(f"{folder / SPEC_NAME}: agents: {agent}: {who} is asked in no rehearsal; take it out")
     with TemporaryDirectory(prefix="sophron-rehearsal-") as place:
@@ -134,7 +133,7 @@ def _sign(folder: Path, probe: ProbeSpec) -> None:
         words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", SIGNER, "-f", str(key)]
         subprocess.run(words, check=True, stdin=subprocess.DEVNULL)
         approve.sign(proposal, key, SIGNER)
-    onstart.tell(folder, proposal.plan)
+    plan_documents.record_in_force(folder, proposal.plan)
 
 
 def run(folder: Path) -> bool:

@@ -11,7 +11,7 @@ from sophron.agentbuild.release.trail import Source
 from sophron.agentbuild.rubric import Json
 from sophron.agents.gateway import audit
 from sophron.campaign.execution import outcome_store
-from sophron.campaign.planning import agent_definitions
+from sophron.campaign.planning import campaign_agents
 from sophron.campaign.spec.spec import SPEC_NAME, Spec, load, load_signed
 from sophron.kinds.agent_build import rehearsal, stages
 from sophron.kinds.agent_build.contract_campaign import AGENTS, KIND
@@ -59,7 +59,7 @@ def lay_out(root: Path, target: Path, *, rehearsed: bool) -> Source:
         raise UserError(f"{built.path}: the build failed ({built.outcome.reason}); run it again: snakemake")
     definition = spec.definition("build")
     found = contract.load(contract.find(definition["contract"], root))
-    handles = {part: agent_definitions.chosen(spec.data, agent) for part, agent in AGENTS.items()}
+    handles = {part: campaign_agents.chosen(spec.data, agent) for part, agent in AGENTS.items()}
     about = {"contract": found.name, "version": found.version, "digest": definition["contract_digest"]}
     files.write_json(target / trail.BUILD, about | {"handles": handles, "most_iterations": definition["iterations"]})
     for entry in iteration.read_history(built.files["history"]):
@@ -104,7 +104,7 @@ def _copy_records(root: Path, spec: Spec, target: Path) -> None:
 def _asked(root: Path, spec: Spec) -> Iterator[tuple[str, str, Json]]:
     """(step, its name in a trail, who the spec says answers) of every agent step that has an answer."""
     for rule, name in STEPS.items():
-        who = agent_definitions.chosen(spec.data, spec.agent_rules[rule].agent({}))
+        who = campaign_agents.chosen(spec.data, spec.agent_rules[rule].agent({}))
         for wildcards in spec.steps(rule):
             step = step_name(rule, wildcards)
             if outcome_store.published(root, step) is not None:
@@ -117,7 +117,7 @@ def _check_answered(path: Path, who: Json) -> None:
     if not answered:
         return
     last = answered[-1]
-    backend = who["backend"] in (agent_definitions.RANKED, last["provider"])
+    backend = who["backend"] in (campaign_agents.RANKED, last["provider"])
     if not backend or who.get("model", last["handle"]) != last["handle"]:
         named = " ".join(str(who[key]) for key in ("backend", "model") if key in who)
         raise UserError(

@@ -8,9 +8,10 @@ import toy
 
 from sophron.campaign.approval import approve
 from sophron.campaign.planning.plan import Plan
+from sophron.campaign.spec import pitfalls
 from sophron.campaign.spec.pitfalls import hits
 from sophron.campaign.spec.spec import load
-from sophron.cli import _probes, main
+from sophron.cli import main
 from sophron.interfaces.probe import Finding
 from sophron.records import entry_points
 from sophron.records.paths import resource
@@ -51,13 +52,13 @@ def test_each_probe_answers_or_is_unknown(tmp_path, monkeypatch, capsys):
     real = entry_points.load
     monkeypatch.setattr(entry_points, "load", lambda group, name: PROBES[name] if name in PROBES else real(group, name))
     spec = load(campaign.spec)
-    found = {pitfall.id: finding for pitfall, finding in _probes.findings(campaign.root, spec)}
+    found = {pitfall.id: finding for pitfall, finding in pitfalls.findings(campaign.root, spec)}
     assert found["hit"] == Finding("hit", "arithmetic 3")
     assert found["broken"] == Finding("unknown", "the probe broken failed (ZeroDivisionError: division by zero)")
     assert found["wrong"] == Finding("unknown", "the probe wrong gave no finding")
     assert found["missing"].status == "unknown"
     assert '"missing" is not installed in the registry sophron.probes' in found["missing"].evidence
-    assert hits(_probes.findings(campaign.root, spec)) == ["the pitfall hit was found: arithmetic 3"]
+    assert hits(pitfalls.findings(campaign.root, spec)) == ["the pitfall hit was found: arithmetic 3"]
     key = ["--key", str(campaign.key)]
     assert main(["approve", str(campaign.root), *key, "--digest", "0" * 12]) == 2
     assert "the pitfall hit was found: arithmetic 3" in capsys.readouterr().err
@@ -66,7 +67,7 @@ def test_each_probe_answers_or_is_unknown(tmp_path, monkeypatch, capsys):
 def reasons(root):
     """Why a viscosity campaign may not be signed, its plan and limits apart."""
     spec = load(root / "campaign.yaml")
-    return approve.closed(approve.Proposal(root, Plan(spec, ()), "", None, _probes.findings(root, spec)))
+    return approve.closed(approve.Proposal(root, Plan(spec, ()), "", None, pitfalls.findings(root, spec)))
 
 
 def with_fragments(root, *lines):

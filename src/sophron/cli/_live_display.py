@@ -13,7 +13,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from sophron.cli import _status, _status_page
+from sophron.cli import _campaign_status
 from sophron.cli._event_lines import Line
 from sophron.records import SPEC_NAME, events, sanitize
 
@@ -42,7 +42,7 @@ class Campaign:
         """Return the state with what is live of it."""
         key = self._times()
         if key != self._key:
-            self._seen = _status.view(self.root, whole=False)
+            self._seen = _campaign_status.view(self.root, whole=False)
             self._key = self._times()
         return self._seen
 
@@ -134,7 +134,9 @@ def _bar(seen: dict[str, Any], name: str, width: int) -> RenderableType:
     done = sum(len(stage["outputs"]) for stage in seen["stages"])
     total = sum(stage["steps"] for stage in seen["stages"])
     left = (
-        "done" if seen["workflow_status"] == "completed" else f"{_status_page.time_left_text(seen['live']['eta'])} left"
+        "done"
+        if seen["workflow_status"] == "completed"
+        else f"{_campaign_status.time_left_text(seen['live']['eta'])} left"
     )
     grid = Table.grid(padding=(0, 1))
     for _ in range(4):
@@ -150,6 +152,6 @@ def _state(step: dict[str, Any]) -> str:
         return "lost; run snakemake again"
     where = " elsewhere" if step["state"] == "elsewhere" else ""
     if step["progress"]:
-        return _status_page.how_far(step["progress"]) + where
+        return _campaign_status.how_far(step["progress"]) + where
     elapsed = (datetime.now().astimezone() - datetime.fromisoformat(step["started_at"])).total_seconds()
-    return f"running{where}, {_status_page.duration(max(0.0, elapsed))}"
+    return f"running{where}, {_campaign_status.duration(max(0.0, elapsed))}"

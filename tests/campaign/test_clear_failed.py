@@ -6,7 +6,7 @@ import pytest
 import toy
 
 from sophron.campaign.execution import campaign_lock
-from sophron.campaign.snakefile import onstart
+from sophron.campaign.planning import plan_documents
 from sophron.cli import main
 from sophron.records.file_lock import FileLock
 
@@ -17,7 +17,7 @@ def campaign(tmp_path, monkeypatch):
     campaign = toy.campaign(tmp_path, monkeypatch)
     campaign.edit("{factor: 2}", "{factor: 2, breaks_without: engine.txt}")
     campaign.sign()
-    onstart.tell(campaign.root)
+    plan_documents.record_in_force(campaign.root)
     campaign.run_here("a", "verify-a", "accept-a", "b-0", "b-1", "verify-b")
     return campaign
 

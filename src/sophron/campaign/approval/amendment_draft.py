@@ -3,22 +3,61 @@
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from sophron.campaign.approval import amendment_journal
-from sophron.campaign.planning import agent_rules
-from sophron.campaign.spec.amendment_draft import CANDIDATE_NAME, Draft, read
-from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
+from sophron.campaign.planning import campaign_agents
+from sophron.campaign.spec.spec import DRAFT_SPEC_NAME, SPEC_NAME, Spec, load, signed_spec
 from sophron.records import approvals, documents, old_names, typed_json
+from sophron.records.approvals import FOLDER
 from sophron.records.errors import UserError
-from sophron.records.files import read_text, write_text
+from sophron.records.files import read_text, write_json, write_text
 
+DRAFT_NAME = "draft.json"
+CANDIDATE_NAME = "candidate.campaign.yaml"
 AGENT = "agents: the agent behind "
 VERSION = re.compile(r"^version:[^\r\n]*", flags=re.MULTILINE)
 
 
-def draft(
+@dataclass(frozen=True)
+class Draft:
+    """An amendment that nobody has signed yet. base: hash of the approval it amends; text: the amended spec."""
+
+    base: str
+    version: int
+    changes: list[str]
+    rationale: str
+    invalidated_stages: list[str]
+    text: str
+
+    def write(self, root: Path) -> None:
+        """Put the draft into the approvals folder, in place of an older one."""
+        write_text(root / FOLDER / DRAFT_SPEC_NAME, self.text)
+        plain = asdict(self)
+        del plain["text"]
+        write_json(root / FOLDER / DRAFT_NAME, plain)
+
+
+def read_draft(root: Path) -> Draft | None:
+    """Return the draft of a campaign, if there is one."""
+    path = root / FOLDER / DRAFT_NAME
+    if not path.is_file():
+        return None
+    content = documents.load_json(path)
+    try:
+        return Draft(text=read_text(root / FOLDER / DRAFT_SPEC_NAME), **content)
+    except (TypeError, UserError):
+        raise UserError(f"{path}: is not a draft any more; remove it and draft again: sophron amend") from None
+
+
+def drop_draft(root: Path) -> None:
+    """Forget the draft (after it was signed, or when its author withdraws it)."""
+    for name in (DRAFT_NAME, DRAFT_SPEC_NAME):
+        (root / FOLDER / name).unlink(missing_ok=True)
+
+
+def draft_amendment(
     root: Path,
     rationale: str,
     settings: Sequence[str] = (),
@@ -38,8 +77,8 @@ def draft(
     if base is None:
         raise UserError("nothing is signed yet, so there is nothing to amend: edit campaign.yaml, then sophron approve")
     version = base.record.version
-    old = amendment_journal.signed_spec(root, base.hash)
-    before = waiting(root, base.hash)
+    old = signed_spec(root, base.hash)
+    before = waiting_draft(root, base.hash)
     why = _reasons(before, rationale)
     if before and withdraw is not None:
         raise UserError(
@@ -65,9 +104,9 @@ def draft(
     return drafted
 
 
-def waiting(root: Path, base: str) -> Draft | None:
+def waiting_draft(root: Path, base: str) -> Draft | None:
     """The draft that waits for a signature; None without one, or if it amends an approval no longer in force."""
-    drafted = read(root)
+    drafted = read_draft(root)
     return drafted if drafted and drafted.base == base else None
 
 
@@ -130,7 +169,7 @@ def agents_changed(root: Path, spec: Spec, agents: Mapping[str, Mapping[str, str
     agents: as an approval has them; one from before agents were signed has none.
     """
     signed = old_names.agents_now(agents)
-    now = {rule: agent_rules.digests_of(root, spec, rule) for rule in signed}
+    now = {rule: campaign_agents.digests_of(root, spec, rule) for rule in signed}
     return [rule for rule in sorted(signed) if now[rule] != signed[rule]]
 
 

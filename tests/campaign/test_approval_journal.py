@@ -7,9 +7,8 @@ import shutil
 import pytest
 import toy
 
-from sophron.campaign.approval import amend, amendment_journal, approve, known_signers
+from sophron.campaign.approval import amendment_draft, approval_journal, approve, known_signers
 from sophron.campaign.execution import campaign_lock
-from sophron.campaign.spec import amendment_draft
 from sophron.records import approvals, files
 from sophron.records.errors import UserError
 
@@ -29,7 +28,7 @@ def finished(tmp_path_factory):
         campaign.sign()
         campaign.finish_here()
         settings = ["stages.c.definition.replicas=1", "stages.e.criteria.total.statement=Said differently."]
-        amend.draft(campaign.root, "because", settings)
+        amendment_draft.draft_amendment(campaign.root, "because", settings)
         yield campaign
 
 
@@ -52,7 +51,7 @@ def die_at(monkeypatch, number):
                 raise Killed
             whole(*arguments)
 
-        monkeypatch.setattr(amendment_journal, name, write)
+        monkeypatch.setattr(approval_journal, name, write)
     return seen
 
 
@@ -89,11 +88,11 @@ def test_a_kill_before_any_write_is_finished_by_the_next_call(finished, tmp_path
             with pytest.raises(Killed):
                 campaign.sign()
         if number == 1:  # before the journal: nothing has happened
-            assert not amendment_journal.finish(campaign.root)
+            assert not approval_journal.finish(campaign.root)
             campaign.sign()
         else:
-            assert amendment_journal.finish(campaign.root)
-        assert not amendment_journal.finish(campaign.root)
+            assert approval_journal.finish(campaign.root)
+        assert not approval_journal.finish(campaign.root)
         assert state_of(campaign) == wanted, number
         assert len(campaign.events("amended")) == 1
         assert len(campaign.events("approved")) == 2
@@ -108,8 +107,8 @@ def test_a_second_kill_while_finishing_changes_nothing(finished, tmp_path, monke
         with pytest.MonkeyPatch.context() as killing:
             die_at(killing, number)
             with pytest.raises(Killed):
-                campaign.sign() if number == 8 else amendment_journal.finish(campaign.root)
-    assert amendment_journal.finish(campaign.root)
+                campaign.sign() if number == 8 else approval_journal.finish(campaign.root)
+    assert approval_journal.finish(campaign.root)
     assert campaign.shown() == {"c", "d", "f", "caveats", "report"} | {
         f"{rule}-{stage}" for rule in ("verify", "accept") for stage in "bcdef"
     }
@@ -164,7 +163,7 @@ def test_a_journal_that_is_none_is_one_sentence(finished, tmp_path, monkeypatch,
     campaign = copy_of(finished, tmp_path)
     (campaign.root / "approvals" / "journal.json").write_text(content)
     with pytest.raises(UserError, match=r"journal\.json: is not a signed journal any more|is not valid JSON") as caught:
-        amendment_journal.finish(campaign.root)
+        approval_journal.finish(campaign.root)
     assert "\n" not in str(caught.value)
 
 
@@ -176,7 +175,7 @@ def test_a_journal_waits_for_who_works_on_the_campaign(finished, tmp_path, monke
         with pytest.raises(Killed):
             campaign.sign()
     with campaign_lock.driver_lock(campaign.root):
-        assert not amendment_journal.finish(campaign.root)
-    assert amendment_journal.finish(campaign.root)
-    assert amendment_draft.read(campaign.root) is None
+        assert not approval_journal.finish(campaign.root)
+    assert approval_journal.finish(campaign.root)
+    assert amendment_draft.read_draft(campaign.root) is None
     assert json.loads(approve.propose(campaign.root).statement)["version"] == 2

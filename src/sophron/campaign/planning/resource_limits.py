@@ -97,7 +97,7 @@ def _check_names(who: str, names: Iterable[str], signed: Iterable[str]) -> None:
 
 def check_profile(spec: Spec, root: Path, name: str) -> None:
     """UserError, one sentence, where a try of some stage asks for what the profile cannot give one step."""
-    from sophron.campaign.spec.stage_resources import overlaid
+    from sophron.campaign.spec.resource_requests import overlaid
 
     document = limits(name)
     for stage in [*(one.name for one in spec.stages), *spec.parts]:
