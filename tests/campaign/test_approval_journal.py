@@ -7,7 +7,7 @@ import shutil
 import pytest
 import toy
 
-from sophron.campaign.approval import amendment_draft, approval_journal, approve, known_signers
+from sophron.campaign.approval import amendment_draft, approval_journal, approve, invalidation, known_signers
 from sophron.campaign.execution import campaign_lock
 from sophron.records import approvals, files
 from sophron.records.errors import UserError
@@ -51,7 +51,9 @@ def die_at(monkeypatch, number):
                 raise Killed
             whole(*arguments)
 
-        monkeypatch.setattr(approval_journal, name, write)
+        for module in (approval_journal, invalidation):
+            if hasattr(module, name):
+                monkeypatch.setattr(module, name, write)
     return seen
 
 
