@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal
 
-from sophron.agentbuild.rubric import Json
 from sophron.records.documents import Document, validate
 from sophron.records.errors import UserError
+from sophron.records.typed_json import from_json
 
 SCHEMA = "build/boundary"
 DEPTH = 2
@@ -80,7 +80,7 @@ def read(document: Document) -> Boundary:
     """Return the boundary that a document states; UserError with file and key if it cannot be one."""
     validate(document, SCHEMA)
     data = document.data
-    surfaces = tuple(_surface(one) for one in data["surfaces"])
+    surfaces = tuple(from_json(Surface, one) for one in data["surfaces"])
     opened = frozenset(data.get("opened", []))
     by_name = {one.name: one for one in surfaces}
     for name in sorted(opened):
@@ -94,12 +94,6 @@ def read(document: Document) -> Boundary:
         most_words=data["similarity"]["most_words"],
         **data["limits"],
     )
-
-
-def _surface(data: Json) -> Surface:
-    named = {key: data[key] for key in ("name", "owner", "envelope")}
-    how = {key: data[key] for key in ("part", "schema") if key in data}
-    return Surface(**named, paths=tuple(data.get("paths", [])), **how)
 
 
 def _check_apart(document: Document, surfaces: Sequence[Surface]) -> None:

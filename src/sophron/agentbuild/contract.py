@@ -15,7 +15,7 @@ from sophron.agentbuild import boundary, curriculum, rubric
 from sophron.agentbuild.rubric import Json
 from sophron.records import entry_points, templates
 from sophron.records.digests import digest, file_digest
-from sophron.records.documents import Document, load_yaml, validate
+from sophron.records.documents import load_yaml, validate
 from sophron.records.errors import UserError, shown
 from sophron.records.files import write_text
 from sophron.records.paths import resource
@@ -60,13 +60,13 @@ class Contract:
     @property
     def digest(self) -> str:
         """Digest of every file of the contract."""
-        return folder_digest(self.folder)
+        return digest(folder_files(self.folder))
 
 
-def folder_digest(folder: Path) -> str:
-    """Digest over names and content of all files below `folder`, whatever their times and modes."""
+def folder_files(folder: Path) -> dict[str, str]:
+    """Return relative path -> sha256 of all files below `folder`, whatever their times and modes."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-    return digest({path.relative_to(folder).as_posix(): file_digest(path) for path in files})
+    return {path.relative_to(folder).as_posix(): file_digest(path) for path in files}
 
 
 def find(name: str, root: Path) -> Path:
@@ -140,10 +140,6 @@ def _reference(folder: Path, graded: curriculum.Curriculum, case: curriculum.Cas
         validate(document, graded.reference_schema)
     elif not isinstance(document.data, Mapping):
         raise UserError(f"{document.path}: is no report; write keys and values")
-    return _mapping(document)
-
-
-def _mapping(document: Document) -> Json:
     data: Json = document.data
     return data
 

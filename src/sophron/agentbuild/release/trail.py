@@ -20,6 +20,7 @@ from functools import cached_property
 from pathlib import Path
 
 from sophron import __version__
+from sophron.agentbuild.contract import folder_files
 from sophron.agents.gateway.audit import NAME as AUDIT
 from sophron.agents.gateway.audit import PICTURES
 from sophron.interfaces import JsonObject
@@ -269,19 +270,13 @@ def add(folder: Path, source: Source) -> Trail:
 
 def check_same_contract(trail: Trail, folder: Path) -> None:
     """Raise UserError unless the contract in `folder` is that of the trail, but for its model handles."""
-    new, old = _named(_files(folder)), trail.contract.files
+    new, old = _named(folder_files(folder)), trail.contract.files
     if new != old:
         names = sorted(dict(new.items() ^ old.items()))
         raise UserError(
             f"{folder}: differs from the contract of {trail.folder / NAME} in {', '.join(names[:3])}; a "
             "retune keeps the contract, another contract is another build"
         )
-
-
-def _files(folder: Path) -> dict[str, str]:
-    """Path in a contract -> sha256."""
-    names = [path for path in sorted(folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts]
-    return {path.relative_to(folder).as_posix(): file_digest(path) for path in names}
 
 
 def _named(files: Mapping[str, str]) -> dict[str, str]:
@@ -302,7 +297,7 @@ def _write(folder: Path, content: Content) -> Trail:
 
 def _contract(source: Source) -> AuthoredContract:
     folder, about = source.contract, documents.load_json(source.build / BUILD)
-    files = _files(folder)
+    files = folder_files(folder)
     if digest(files) != about["digest"]:
         raise UserError(f"{folder}: is not the contract of {source.build / BUILD}; give the one that it was built from")
     rubric = documents.load_yaml(folder / "rubric.yaml").data

@@ -61,10 +61,12 @@ def _votes(ctx: StepContext, stem: str, turn: str) -> Iterator[tuple[str, Vote]]
 
 def _entries(ctx: StepContext) -> list[dict[str, reputation.Reputation]]:
     """Reputations before the first trial and after each that ended, folded from the trials so far."""
+    return _reputations(_trials(ctx.previous.get("close", [])))
+
+
+def _reputations(trials: Sequence[Trial]) -> list[dict[str, reputation.Reputation]]:
     outcomes = [
-        reputation.Outcome(trial.before, trial.label)
-        for trial in _trials(ctx.previous.get("close", []))
-        if trial.succeeded and trial.label is not None
+        reputation.Outcome(trial.before, trial.label) for trial in trials if trial.succeeded and trial.label is not None
     ]
     return list(reputation.trajectory(list(EXPERTS.values()), outcomes))
 
@@ -157,10 +159,7 @@ def trials(ctx: StepContext) -> StepResult:
     chosen = next((trial for trial in made if trial.number == now.deployed), None)
     path = ctx.workdir / PIPELINE_NAME
     files.write_text(path, _deployed(ctx, now))
-    entries = reputation.trajectory(
-        list(EXPERTS.values()),
-        [reputation.Outcome(each.before, each.label) for each in made if each.succeeded and each.label is not None],
-    )
+    entries = _reputations(made)
     told = ctx.workdir / "reputation.json"
     files.write_json(told, reputation.as_document(entries))
     plot = ctx.workdir / "trials.svg"

@@ -12,8 +12,8 @@ from sophron.interfaces.kind import AgentRule, Definition, Kind, Part, Question,
 from sophron.records.errors import UserError
 
 _GUEST, _WINDOW = ("trial", "guest"), ("trial", "guest", "window")
-_LEFT = {"left": "left.tar"}
-_EXECUTED = {**_LEFT, "executed": "executed.json"}
+LEFT = {"left": "left.tar"}
+EXECUTED = {**LEFT, "executed": "executed.json"}
 _PIPELINE = {"pipeline": "pipeline.txt"}
 
 
@@ -101,7 +101,7 @@ def _execution(name: str, wildcards: tuple[str, ...], *before: str) -> Part:
         ("tasks", "rehearse", *before),
         run="execute_stage_file:execute",
         schema="executed",
-        outputs=_EXECUTED,
+        outputs=EXECUTED,
         carried=(name,),
         engine="openmm",
     )
@@ -203,7 +203,7 @@ KIND = Kind(
             run="sophron.debate.trials.trial_setup:tasks",
             schema="host_guest/tasks",
             wildcards=("guest",),
-            outputs=_LEFT,
+            outputs=LEFT,
         ),
         StageKind(
             "references",

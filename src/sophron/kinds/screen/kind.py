@@ -8,10 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sophron.interfaces.kind import Definition, Kind, Question, StageKind
-from sophron.kinds.host_guest.kind import conditions
-
-_LEFT = {"left": "left.tar"}
-_EXECUTED = {**_LEFT, "executed": "executed.json"}
+from sophron.kinds.host_guest.kind import EXECUTED, LEFT, conditions
 
 
 def ranges(definitions: Mapping[str, Definition]) -> dict[str, Sequence[str]]:
@@ -35,7 +32,7 @@ def _execution(name: str, *before: str, wildcards: tuple[str, ...] = ("guest",))
         run="sophron.debate.trials.execute_stage_file:execute",
         schema="screen/execution",
         wildcards=wildcards,
-        outputs=_EXECUTED,
+        outputs=EXECUTED,
         engine="openmm",
     )
 
@@ -50,7 +47,7 @@ KIND = Kind(
             run="sophron.debate.trials.trial_setup:tasks",
             schema="host_guest/tasks",
             wildcards=("guest",),
-            outputs=_LEFT,
+            outputs=LEFT,
         ),
         _execution("prepare"),
         _execution("equilibrate", "prepare"),

@@ -13,6 +13,7 @@ from sophron.science.estimators.correlated_series import independent
 from sophron.science.estimators.mbar import Estimate, Run
 from sophron.science.estimators.restraints import Frame
 from sophron.science.host_guest.protocols.apr import Window
+from sophron.science.host_guest.sampling.openmm_system import described
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,9 +25,7 @@ MOVING = 3
 
 def engine(context: Any) -> str:
     """Program, version and platform."""
-    import openmm
-
-    return f"OpenMM {openmm.version.version} {context.getPlatform().getName()}"
+    return described(context)
 
 
 def temperature_k(context: Any) -> float:
