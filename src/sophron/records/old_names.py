@@ -125,8 +125,7 @@ _PARTS = {
     "potentials=lj_dimer seeding",
     "sampling": "arrays=npz block=replica_exchange_block openmm_system platform=openmm_system "
     "relax=equilibration samples",
-    "systems": "data exact=exact_reference library_molecules=library_system library_system sampl_campaigns "
-    "sampl_system tasks",
+    "systems": "data exact=exact_reference library_molecules=library_system library_system sampl_system tasks",
     "pipelines": "complex_pipeline=reference_pipelines dimer_pipeline=reference_pipelines drafts=reference_pipelines",
 }
 """Package of today -> the modules of host_guest in it, `before=now` if the name itself changed."""
