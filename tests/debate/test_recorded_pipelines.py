@@ -9,7 +9,7 @@ import toy
 
 from sophron.agents.tools import literature
 from sophron.debate.pipelines.pipeline import Pipeline
-from sophron.debate.pipelines.static_check import import_policy, layer1
+from sophron.debate.pipelines.static_check import import_policy, layer1, stage_source
 from sophron.records import old_names
 
 from . import dimers
@@ -56,6 +56,28 @@ def test_a_former_name_is_the_module_itself():
     assert before.__spec__.name == "sophron.science.host_guest.stage_file_api"
     with pytest.raises(ModuleNotFoundError):
         importlib.import_module("sophron.science.host_guest.nothing")
+
+
+@pytest.mark.parametrize(
+    ("line", "now"),
+    [
+        ("from sophron.science.host_guest.pipeline_api import reporting as found", "stage_file_api"),
+        ("from sophron.science.host_guest.sampling.platform import platform as found", "sampling.openmm_system"),
+        ("from sophron.science.host_guest.sampling.potentials import LennardJones as found", "protocols.lj_dimer"),
+        ("from sophron.science.host_guest.protocols.dimer_stages import residual as found", "protocols.lj_dimer"),
+        (
+            "from sophron.science.host_guest.preparation.parametrise import parametrise as found",
+            "preparation.ambertools",
+        ),
+    ],
+)
+def test_a_module_that_was_merged_into_another_is_found_by_code_and_by_layer1(line, now):
+    names = {}
+    exec(line, names)
+    assert names["found"].__module__ == f"sophron.science.host_guest.{now}"
+    (found,) = stage_source.imported(ast.parse(line).body[0])
+    assert found.module == f"sophron.science.host_guest.{now}"
+    assert import_policy.importable(found.module, found.name) is None
 
 
 def test_a_former_name_opens_no_module_that_pipelines_may_not_have():
