@@ -134,7 +134,7 @@ def passed(action: Callable[[], object]) -> int:
         action()
     finally:
         sys.setprofile(None)
-    return len({name for name in files if not name.endswith("__init__.py")})
+    return len({name for name in files if name.endswith(".py") and not name.endswith("__init__.py")})
 
 
 def actions() -> dict:
