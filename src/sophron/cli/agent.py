@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sophron.cli import _step
+from sophron.cli import _step_arguments
 from sophron.records import SPEC_NAME
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     step.add_argument(
         "--agents", metavar="BACKEND", help="let replay, mailbox or heuristic answer instead (or set SOPHRON_AGENTS)"
     )
-    _step.add_step_arguments(step)
+    _step_arguments.add_step_arguments(step)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -162,7 +162,7 @@ def _ask(args: argparse.Namespace) -> int:
     step_wiring.run_unapproved(
         root, args.name, inputs, step_name=step, answer=Path.cwd() / args.answer, override=override
     )
-    _step.finish_log(args, f"{step}: {args.answer}")
+    _step_arguments.finish_log(args, f"{step}: {args.answer}")
     return 0
 
 
@@ -177,10 +177,10 @@ def _run(args: argparse.Namespace) -> int:
     from sophron.records.digests import step_name
     from sophron.records.errors import Refused, UserError
 
-    wildcards = _step.wildcards(args.wildcard)
+    wildcards = _step_arguments.wildcards(args.wildcard)
     root, name = approvals.campaign_root(args.gate), step_name(args.rule, wildcards)
     try:
-        approval = approvals.require_approved(_step.claim(args, args.rule, args.rule, wildcards), root)
+        approval = approvals.require_approved(_step_arguments.claim(args, args.rule, args.rule, wildcards), root)
     except Refused as error:
         events.append(root, "sophron", "refused", step=name, reason=str(error))
         raise
@@ -205,7 +205,7 @@ def _run(args: argparse.Namespace) -> int:
         raise UserError(f"{name}: {failure.reason} ({failure.kind})") from None
     finally:
         project(root)
-    _step.finish_log(args, f"{name}: {work.answer}")
+    _step_arguments.finish_log(args, f"{name}: {work.answer}")
     if work.dispensable:
         _say_what_lacks(work)
     return 0

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sophron.cli import _step
+from sophron.cli import _step_arguments
 
 if TYPE_CHECKING:
     from sophron.campaign.execution.outcome_store import Finished
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
 
     root = args.campaign.absolute()
     spec = load(root / SPEC_NAME)
-    checks = rederive(root, spec, _step.function, lambda known: _page(root, spec, known))
+    checks = rederive(root, spec, _step_arguments.function, lambda known: _page(root, spec, known))
     if args.json:
         print(json.dumps(to_json(checks), indent=1))
     else:
@@ -63,7 +63,7 @@ def _page(root: Path, spec: "Spec", known: "Mapping[str, Finished]") -> str:
     answer = outcome_store.published(root, "caveats")
     if answer is None:
         raise UserError("caveats: there is no answer yet; run it first: snakemake")
-    sections = _step.function(spec.kind.report)(gathered) if spec.kind.report else ()
+    sections = _step_arguments.function(spec.kind.report)(gathered) if spec.kind.report else ()
     return report_page.render(gathered, documents.load_record(answer), sections, ledger.spent(root))
 
 

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from sophron.cli import _step
+from sophron.cli import _step_arguments
 
 HELP = "write the report and the RO-Crate (called by rule report)"
 FOR_RULES = True
@@ -15,7 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--caveats", type=Path, required=True, help="the report agent's answer")
     parser.add_argument("--html", type=Path, required=True, help="where the page belongs")
     parser.add_argument("--crate", type=Path, required=True, help="where the crate's metadata belong")
-    _step.add_step_arguments(parser)
+    _step_arguments.add_step_arguments(parser)
 
 
 def _caveats(path: Path, digest: str) -> dict[str, Any]:
@@ -39,14 +39,14 @@ def run(args: argparse.Namespace) -> int:
     from sophron.records.files import write_json, write_text
 
     root = approvals.campaign_root(args.gate)
-    approval = approvals.require_approved(_step.claim(args, "report", "report", {}), root)
+    approval = approvals.require_approved(_step_arguments.claim(args, "report", "report", {}), root)
     spec = load_signed(approval)
     if spec.report_digest() != args.digest:
         raise Refused("report: campaign.yaml has another question or method; use the rule as it is")
     gathered = report.collect(root, spec, approval)
     caveats = _caveats(args.caveats, str(approval.record.agents["caveats"]))
-    sections = _step.function(spec.kind.report)(gathered) if spec.kind.report else ()
+    sections = _step_arguments.function(spec.kind.report)(gathered) if spec.kind.report else ()
     write_text(args.html, report_page.render(gathered, caveats, sections, ledger.spent(root)))
     write_json(args.crate, crate.metadata(gathered, args.crate.absolute().parent, args.html.absolute()))
-    _step.finish_log(args, f"report of {spec.campaign}, version {spec.version}: {args.html}")
+    _step_arguments.finish_log(args, f"report of {spec.campaign}, version {spec.version}: {args.html}")
     return 0

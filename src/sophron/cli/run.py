@@ -4,7 +4,7 @@ import argparse
 import os
 from pathlib import Path
 
-from sophron.cli import _step
+from sophron.cli import _step_arguments
 
 HELP = "drive a campaign over many fresh Snakemake processes, debugging what fails"
 EXAMPLES = """\
@@ -26,12 +26,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("campaign", nargs="?", type=Path, default=Path(), help="campaign folder (default: here)")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--profile", help="Snakemake profile")
-    where.add_argument("--cores", type=_step.positive, help="cores of this machine (default: all)")
+    where.add_argument("--cores", type=_step_arguments.positive, help="cores of this machine (default: all)")
     parser.add_argument("--stagewise", action="store_true", help="a process of its own for every stage")
     parser.add_argument(
-        "--tries", type=_step.positive, help="debug tries a failed stage (default: 3 on this machine, 5 elsewhere)"
+        "--tries",
+        type=_step_arguments.positive,
+        help="debug tries a failed stage (default: 3 on this machine, 5 elsewhere)",
     )
-    parser.add_argument("--processes", type=_step.positive, default=200, help="most Snakemake processes (default: 200)")
+    parser.add_argument(
+        "--processes", type=_step_arguments.positive, default=200, help="most Snakemake processes (default: 200)"
+    )
     parser.add_argument("--agents", metavar="BACKEND", help="let replay, mailbox or heuristic answer for all agents")
     parser.add_argument("--option", action="append", default=[], dest="options", help="an option for Snakemake")
 

@@ -4,7 +4,7 @@ import argparse
 import os
 from pathlib import Path
 
-from sophron.cli import _step
+from sophron.cli import _step_arguments
 
 HELP = "compare trial loops; make one campaign for each method of the ladder, and run them"
 EXAMPLES = """\
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ladder.add_argument("--into", type=Path, required=True, metavar="DIR", help="folder for the campaigns")
     run_all = verbs.add_parser("run", help="run signed campaigns, then show them")
     run_all.add_argument("campaigns", nargs="+", type=Path, metavar="DIR", help="campaign folders")
-    run_all.add_argument("--cores", type=_step.positive, help="cores of this machine (default: all)")
+    run_all.add_argument("--cores", type=_step_arguments.positive, help="cores of this machine (default: all)")
     run_all.add_argument("--figure", type=Path, metavar="FILE", help="as of show")
 
 
