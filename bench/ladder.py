@@ -18,10 +18,10 @@ from ladder_sums import background_over_truth, draw, gathered, missed, rounded, 
 from record import record
 
 from sophron.interfaces.rietveld import Fit, Freed, Request
-from sophron.science.rietveld import counts_limited_recipe, expected_rwp, phase_significance, refinable_groups, weights
+from sophron.science.rietveld import expected_rwp, phase_significance, recipes, refinable_groups
 from sophron.science.rietveld.refinement import Refinement
 from sophron.science.rietveld.rietx_engine import VERSION, Rietx
-from sophron.science.rietveld.simulated import generate, series
+from sophron.science.rietveld.simulated import series
 
 LIMIT_S = 300.0
 FLOORED, FLOOR_S = ("ladder", "control"), 14400.0
@@ -39,24 +39,20 @@ def main_phase(of: series.Series) -> str:
     return series.phase(of.main).name
 
 
-def supported(of_first: Path) -> counts_limited_recipe.Recipe:
+def supported(of_first: Path) -> recipes.Recipe:
     """The rungs that the scan of the first seed freed: expected esds hang on the counts, not on their noise."""
     freed = json.loads(of_first.read_text())["freed"]
-    whole = counts_limited_recipe.recipe()
-    return counts_limited_recipe.Recipe(
-        tuple(counts_limited_recipe.Step(one.rung) for one in whole.steps if one.rung.name in freed), whole.main
-    )
+    whole = recipes.recipe()
+    return recipes.Recipe(tuple(recipes.Step(one.rung) for one in whole.steps if one.rung.name in freed), whole.main)
 
 
-def scanned(
-    engine: Rietx, truth: generate.Truth, time_s: int, seed: int, recipe: counts_limited_recipe.Recipe
-) -> dict[str, object]:
+def scanned(engine: Rietx, truth: series.Truth, time_s: int, seed: int, recipe: recipes.Recipe) -> dict[str, object]:
     """One scan, refined: what came out, by name."""
     of = truth.series
-    pattern = generate.scan(truth, time_s, seed)
+    pattern = series.scan(truth, time_s, seed)
     with tempfile.TemporaryDirectory() as folder:
         refinement = Refinement.begin(engine, series.setup(of, pattern), Path(folder) / "refinement")
-        climbed = counts_limited_recipe.climb(refinement, main_phase(of), recipe, limit_s=LIMIT_S)
+        climbed = recipes.climb(refinement, main_phase(of), recipe, limit_s=LIMIT_S)
     fit = climbed.last.fit
     found: dict[str, object] = {
         "ended": climbed.last.ended,
@@ -67,7 +63,7 @@ def scanned(
     return found | ({} if fit is None else numbers(truth, fit))
 
 
-def numbers(truth: generate.Truth, fit: Fit) -> dict[str, object]:
+def numbers(truth: series.Truth, fit: Fit) -> dict[str, object]:
     """What a fit says beside the truth."""
     cell = {one.name: one for one in fit.parameters}.get(f"cell/{main_phase(truth.series)}/a")
     candidate = series.phase(truth.series.candidate).name
@@ -86,16 +82,14 @@ def numbers(truth: generate.Truth, fit: Fit) -> dict[str, object]:
     }
 
 
-def floors(engine: Rietx, truth: generate.Truth) -> dict[str, object]:
+def floors(engine: Rietx, truth: series.Truth) -> dict[str, object]:
     """The model's floor: the same freedom, refined against the expected counts."""
     of = truth.series
-    pattern = generate.expected(truth, FLOOR_S)
+    pattern = series.expected(truth, FLOOR_S)
     with tempfile.TemporaryDirectory() as folder:
         refinement = Refinement.begin(engine, series.setup(of, pattern), Path(folder) / "refinement")
-        climbed = counts_limited_recipe.climb(
-            refinement, main_phase(of), counts_limited_recipe.recipe(), limit_s=LIMIT_S
-        )
-        settled = weights.settle(
+        climbed = recipes.climb(refinement, main_phase(of), recipes.recipe(), limit_s=LIMIT_S)
+        settled = recipes.settle(
             refinement, refinable_groups.request(refinement.current.state, climbed.free, LIMIT_S), "floor"
         )
     floor = expected_rwp.floor(settled.fit, FLOOR_S)
@@ -107,13 +101,13 @@ def floors(engine: Rietx, truth: generate.Truth) -> dict[str, object]:
     }
 
 
-def counts_needed(engine: Rietx, truth: generate.Truth) -> dict[str, float]:
+def counts_needed(engine: Rietx, truth: series.Truth) -> dict[str, float]:
     """Counts in a pattern from which each rung is supported, everything of the recipe being free."""
-    of, recipe = truth.series, counts_limited_recipe.recipe()
-    pattern = generate.expected(truth, FLOOR_S)
+    of, recipe = truth.series, recipes.recipe()
+    pattern = series.expected(truth, FLOOR_S)
     with tempfile.TemporaryDirectory() as folder:
         refinement = Refinement.begin(engine, series.setup(of, pattern), Path(folder) / "refinement")
-        climbed = counts_limited_recipe.climb(refinement, main_phase(of), recipe, limit_s=LIMIT_S)
+        climbed = recipes.climb(refinement, main_phase(of), recipe, limit_s=LIMIT_S)
         groups = [
             (group, main_phase(of) if group in recipe.main else None)
             for one in recipe.steps
@@ -130,10 +124,10 @@ def counts_needed(engine: Rietx, truth: generate.Truth) -> dict[str, float]:
 def measure(work: Path, seeds: range, wanted: list[str]) -> None:
     """Every scan that has no file yet, seed after seed."""
     work.mkdir(parents=True, exist_ok=True)
-    truths: dict[str, generate.Truth] = {}
+    truths: dict[str, series.Truth] = {}
     for seed in [0, *seeds]:  # 0: without noise, for the floor
         engine, made = Rietx(), 0
-        truths = truths or {name: generate.truth(engine, series.series(name)) for name in wanted}
+        truths = truths or {name: series.truth(engine, series.series(name)) for name in wanted}
         engine.close()
         before = spent_s()
         for name in wanted:
@@ -141,7 +135,7 @@ def measure(work: Path, seeds: range, wanted: list[str]) -> None:
                 path = work / f"{name}-{time_s}-{seed}.json"
                 if path.is_file():
                     continue
-                recipe = counts_limited_recipe.recipe() if seed <= 1 else supported(work / f"{name}-{time_s}-1.json")
+                recipe = recipes.recipe() if seed <= 1 else supported(work / f"{name}-{time_s}-1.json")
                 found = scanned(engine, truths[name], time_s, seed, recipe) if seed else floors(engine, truths[name])
                 path.write_text(json.dumps({"series": name, "time_s": time_s, "seed": seed} | found))
                 made += 1
@@ -158,15 +152,15 @@ def measure(work: Path, seeds: range, wanted: list[str]) -> None:
             engine.close()
 
 
-def biased(engine: Rietx, truth: generate.Truth, time_s: int, seed: int) -> dict[str, object]:
+def biased(engine: Rietx, truth: series.Truth, time_s: int, seed: int) -> dict[str, object]:
     """The same scan with weights of the counts themselves: how far its background is from the true one."""
     of = truth.series
     with tempfile.TemporaryDirectory() as folder:
-        setup = series.setup(of, generate.scan(truth, time_s, seed))
+        setup = series.setup(of, series.scan(truth, time_s, seed))
         refinement = Refinement.begin(engine, setup, Path(folder) / "refinement")
         free: tuple[Freed, ...] = ()
-        for step in counts_limited_recipe.recipe().steps[:3]:
-            main = counts_limited_recipe.recipe().main
+        for step in recipes.recipe().steps[:3]:
+            main = recipes.recipe().main
             free += tuple(Freed(one, main_phase(of) if one in main else None) for one in step.rung.groups)
             cycle = refinement.refine(Request(free, limit_s=LIMIT_S), step.rung.name)
     return {"ended": cycle.ended, "background_over_truth": background_over_truth(numbers(truth, cycle.fit), time_s)}

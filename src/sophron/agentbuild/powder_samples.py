@@ -45,11 +45,11 @@ def of_files(folder: Path, parameters: Json) -> Given:
 def of_series(folder: Path, parameters: Json) -> Given:
     """Return a simulated scan. parameters: `engine`, `series`, `count_time_s`, `seed`."""
     del folder
-    from sophron.science.rietveld.simulated import generate, series
+    from sophron.science.rietveld.simulated import series
 
     named = series.series(parameters["series"])
     with _engine(parameters["engine"]) as engine:
-        scan = generate.scan(generate.truth(engine, named), parameters["count_time_s"], parameters["seed"])
+        scan = series.scan(series.truth(engine, named), parameters["count_time_s"], parameters["seed"])
     phases = (_untold(series.phase(named.main), "main"), _untold(series.phase(named.candidate), "candidate"))
     untold = replace(scan, name=f"simulated scan, {parameters['count_time_s']:g} s, seed {parameters['seed']}")
     return _given(Sample(parameters["engine"], untold, phases, series.instrument(true=False)))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sophron.interfaces.rietveld import Background, Cycle, Instrument, Phase, Setup
-from sophron.science.rietveld import pattern, recipe
+from sophron.science.rietveld import pattern, recipes
 from sophron.science.rietveld.gsas2_engine import Gsas2
 from sophron.science.rietveld.refinement import Refinement
 from sophron.science.rietveld.rietx_engine import Rietx
@@ -66,4 +66,8 @@ def refined(engine: Rietx, fluorapatite: Setup, tmp_path_factory) -> Refined:
     """Fluorapatite after the whole recipe."""
     folder = tmp_path_factory.mktemp("fap") / "refinement"
     refinement = Refinement.begin(engine, fluorapatite, folder)
-    return Refined(folder, refinement, recipe.climb(refinement, recipe.LABORATORY, limit_s=LIMIT_S))
+    return Refined(
+        folder,
+        refinement,
+        recipes.climb_rungs(refinement, recipes.LABORATORY, limit_s=LIMIT_S),
+    )

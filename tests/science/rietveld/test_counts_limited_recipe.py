@@ -5,9 +5,8 @@ import pytest
 from crystals import CIF, SALT
 
 from sophron.interfaces.rietveld import Background, Instrument, Pattern, Phase, Setup
-from sophron.science.rietveld import counts_limited_recipe
-from sophron.science.rietveld.counts_limited_recipe import Recipe, Step
-from sophron.science.rietveld.recipe import Rung
+from sophron.science.rietveld import recipes
+from sophron.science.rietveld.recipes import Recipe, Rung, Step
 from sophron.science.rietveld.refinable_groups import RequiredEsd
 from sophron.science.rietveld.refinement import Refinement
 
@@ -38,7 +37,7 @@ def climbed(engine, tmp_path):
         mean = 5.0 + engine.calculate(engine.start(setup(order, 5.64, true_u_iso)), X.tolist(), limit_s=300)
         pattern = Pattern("simulated salt", X, np.random.default_rng(4).poisson(np.maximum(mean, 0.1)).astype(float))
         refinement = Refinement.begin(engine, setup(pattern, 5.641, 0.015), tmp_path / "refinement")
-        return refinement, counts_limited_recipe.climb(refinement, "salt", by, limit_s=300)
+        return refinement, recipes.climb(refinement, "salt", by, limit_s=300)
 
     return climb
 
@@ -72,9 +71,9 @@ def test_a_rung_that_ends_where_no_sample_is_is_taken_back(climbed):
 
 
 def test_the_recipe_begins_with_scale_and_background_and_ends_with_atoms():
-    steps = counts_limited_recipe.recipe().steps
+    steps = recipes.recipe().steps
     assert steps[0].rung.groups == ("scale", "background")
     assert not steps[0].needs
     assert all(set(step.needs) == set(step.rung.groups) for step in steps[1:])
     assert steps[-1].rung.name == "atoms"
-    assert set(counts_limited_recipe.recipe().main) == {"cell", "position", "u_iso"}
+    assert set(recipes.recipe().main) == {"cell", "position", "u_iso"}

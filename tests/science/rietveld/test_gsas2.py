@@ -14,7 +14,7 @@ import pytest
 from sophron.interfaces.rietveld import Background, Cycle, Freed, Request
 from sophron.records import entry_points
 from sophron.records.errors import UserError
-from sophron.science.rietveld import engine_messages, recipe
+from sophron.science.rietveld import engine_messages, recipes
 from sophron.science.rietveld.gsas2_engine import VARIABLE, Gsas2
 from sophron.science.rietveld.refinement import Refinement
 
@@ -38,7 +38,11 @@ def climbed(gsas2, fluorapatite, tmp_path_factory):
     folder = tmp_path_factory.mktemp("gsas2") / "refinement"
     setup = replace(fluorapatite, instrument=replace(fluorapatite.instrument, axial=0.0))
     refinement = Refinement.begin(gsas2, setup, folder)
-    return Climbed(folder, refinement, recipe.climb(refinement, recipe.LABORATORY, limit_s=LIMIT_S))
+    return Climbed(
+        folder,
+        refinement,
+        recipes.climb_rungs(refinement, recipes.LABORATORY, limit_s=LIMIT_S),
+    )
 
 
 def test_it_is_found_by_name_and_says_what_lacks(monkeypatch):
@@ -64,9 +68,9 @@ def test_the_recipe_reaches_the_cell_of_the_other_engine(climbed, engine, fluora
     assert rwp[-1] <= 9.5
     assert fit.variables == 35
     setup = replace(fluorapatite, instrument=replace(fluorapatite.instrument, axial=0.0))
-    other = recipe.climb(Refinement.begin(engine, setup, tmp_path / "rietx"), recipe.LABORATORY, limit_s=LIMIT_S)[
-        -1
-    ].fit
+    other = recipes.climb_rungs(
+        Refinement.begin(engine, setup, tmp_path / "rietx"), recipes.LABORATORY, limit_s=LIMIT_S
+    )[-1].fit
     assert other.rwp.percent <= 10.5
     for name in ("cell/FAP/a", "cell/FAP/c"):
         assert ppm(fit.parameter(name).value, other.parameter(name).value) < 40

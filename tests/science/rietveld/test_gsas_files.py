@@ -5,7 +5,7 @@ import pytest
 
 from sophron.records.errors import UserError
 from sophron.science.rietveld import pattern
-from sophron.science.rietveld.gsas_files import read_gsas
+from sophron.science.rietveld.pattern import read_gsas
 from sophron.science.rietveld.public_patterns import take
 from sophron.science.rietveld.rietx_engine import Rietx
 

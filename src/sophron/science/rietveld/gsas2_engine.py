@@ -7,9 +7,8 @@ import shutil
 import subprocess
 
 from sophron.interfaces.rietveld import Capabilities, Group
-from sophron.science.rietveld.engine_process import EngineProcess
 from sophron.science.rietveld.request_validation import GROUPS
-from sophron.science.rietveld.subprocess_engine import ExternalEngine
+from sophron.science.rietveld.subprocess_engine import EngineProcess, ExternalEngine
 
 VARIABLE = "SOPHRON_GSAS2_PYTHON"
 PATIENCE_S = 60.0

@@ -16,8 +16,7 @@ from sophron.science.rietveld.data import REGISTRY
 from sophron.science.rietveld.refinement import save_curves
 from sophron.science.rietveld.session import model_files, sample
 from sophron.science.rietveld.session.inspection_tools import worst_windows
-from sophron.science.rietveld.session.report import Report
-from sophron.science.rietveld.session.rounding import fit_numbers, significance
+from sophron.science.rietveld.session.report import Report, fit_numbers, significance
 from sophron.science.rietveld.session.trajectory import Calls
 
 RULE = "refinement"
@@ -90,7 +89,7 @@ def _files(workdir: Path, cycle: Cycle, given: sample.Sample, trajectory: Path) 
     fit = cycle.fit
     if fit is None:
         raise EngineFailure("there is no fit to keep")
-    names = {
+    outputs = {
         "model": "model.json",
         "structure": "structure.cif",
         "curves": "curves.npz",
@@ -99,15 +98,10 @@ def _files(workdir: Path, cycle: Cycle, given: sample.Sample, trajectory: Path) 
         "report": "report.json",
         "trajectory": "trajectory.json",
     }
-    files = {key: workdir / name for key, name in names.items()}
-    refined = {one.name: one for one in fit.parameters}
+    files = {key: workdir / name for key, name in outputs.items()}
     there = {one.name for one in fit.phases}
-    cifs = [
-        refined_cif.refined(one.phase.name, one.phase.cif, cycle.state.values, refined)
-        for one in given.phases
-        if one.phase.name in there
-    ]
-    write_text(files["structure"], "\n".join(cifs))
+    names = [name for name in given.cifs if name in there]
+    write_text(files["structure"], refined_cif.structures(names, given.cifs, cycle.state.values, fit))
     save_curves(files["curves"], fit.curves)
     plots.pattern_png(fit, files["pattern_plot"])
     worst = worst_windows(fit)[0]

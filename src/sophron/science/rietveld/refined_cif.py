@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from sophron.interfaces.rietveld import Parameter
+from sophron.interfaces.rietveld import Fit, Parameter
 from sophron.records.errors import UserError
 
 LENGTHS = ("a", "b", "c")
@@ -19,8 +19,17 @@ SITES = {
 }
 
 
+def structures(names: Iterable[str], cifs: Mapping[str, str], values: Mapping[str, float], fit: Fit) -> str:
+    """Return the CIF text of all phases `names` of a fit, one block each. cifs: what they began as, by name."""
+    parameters = {one.name: one for one in fit.parameters}
+    return "\n".join(refined(name, cifs[name], values, parameters) for name in names)
+
+
 def refined(name: str, cif: str, values: Mapping[str, float], parameters: Mapping[str, Parameter]) -> str:
-    """CIF text of phase `name`. values: all parameters of the model; parameters: the refined ones, for their esd."""
+    """Return the CIF text of phase `name`.
+
+    values: all parameters of the model; parameters: the refined ones, for their esd.
+    """
     from gemmi import cif as format_
 
     block = format_.read_string(cif).sole_block()

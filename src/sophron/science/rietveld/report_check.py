@@ -9,8 +9,7 @@ from sophron.interfaces.rietveld import Cycle, Fit, Group
 from sophron.records.errors import UserError
 from sophron.science.rietveld import request_validation
 from sophron.science.rietveld.session.model_files import Model
-from sophron.science.rietveld.session.report import FitNumbers, Report, ReportedPhase
-from sophron.science.rietveld.session.rounding import fit_numbers, phase_numbers
+from sophron.science.rietveld.session.report import FitNumbers, Report, ReportedPhase, fit_numbers, phase_numbers
 from sophron.science.rietveld.session.sample import Role, Sample
 from sophron.science.rietveld.session.trajectory import Calls
 

@@ -7,9 +7,8 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 
 from sophron.interfaces.rietveld import Capabilities, Group
-from sophron.science.rietveld.engine_process import EngineProcess
 from sophron.science.rietveld.request_validation import GROUPS
-from sophron.science.rietveld.subprocess_engine import ExternalEngine
+from sophron.science.rietveld.subprocess_engine import EngineProcess, ExternalEngine
 
 VERSION = "1.10.0"
 """As pinned in setup.cfg: another one may give other numbers."""

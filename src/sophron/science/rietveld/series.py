@@ -133,10 +133,8 @@ def _follow(engine: RietveldEngine, lead: Lead, start: State, path: Path, folder
     last = cycles[-1]
     if last.fit is not None:
         write_kept(folder, Kept(0, None, name, last.state, last.fit))
-        refined = {one.name: one for one in last.fit.parameters}
-        cifs = {one.phase.name: one.phase.cif for one in lead.given.phases}
-        texts = [refined_cif.refined(one.name, cifs[one.name], last.state.values, refined) for one in last.fit.phases]
-        write_text(folder / CIF, "\n".join(texts))
+        names = [one.name for one in last.fit.phases]
+        write_text(folder / CIF, refined_cif.structures(names, lead.given.cifs, last.state.values, last.fit))
     write_json(folder / ROW, asdict(_row(name, engine.name, last.ended, last.reason, cycles)))
 
 

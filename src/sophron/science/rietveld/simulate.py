@@ -18,20 +18,24 @@ def run(ctx: StepContext) -> StepResult:
     `sample.json` is what a refinement is given, `pattern.xy` the counts alone, `truth.json` what went in. UserError
     for a series, a scan or an engine that there is not.
     """
-    from sophron.science.rietveld.simulated import generate, sample, series
+    from sophron.science.rietveld.session import sample
+    from sophron.science.rietveld.simulated import series
 
     definition, scan = ctx.definition, ctx.wildcards["scan"]
     if scan not in definition["scans"]:
         raise UserError(f'simulate.definition.scans: there is no "{shown(scan)}"; add it with its seconds')
     engine: RietveldEngine = entry_points.load("sophron.rietveld_engines", definition["engine"])()
     try:
-        truth = generate.truth(engine, series.series(definition["series"]))
+        truth = series.truth(engine, series.series(definition["series"]))
     finally:
         engine.close()
     time_s = definition["scans"][scan]
-    pattern = generate.scan(truth, time_s, ctx.seed)
+    pattern = series.scan(truth, time_s, ctx.seed)
     files = {name: ctx.workdir / file for name, file in FILES.items()}
-    write_json(files["sample"], sample.data(truth.series, pattern, definition["engine"]))
+    roles: tuple[tuple[str, sample.Role], ...] = ((truth.series.main, "main"), (truth.series.candidate, "candidate"))
+    phases = tuple(sample.GivenPhase(series.phase(structure), role) for structure, role in roles)
+    given = sample.Sample(definition["engine"], pattern, phases, series.instrument(true=False))
+    write_json(files["sample"], sample.data(given))
     lines = (f"{x:.4f} {y:.0f}" for x, y in zip(pattern.two_theta_deg, pattern.intensity, strict=True))
     write_text(files["pattern"], "\n".join((f"# {pattern.name}", *lines)) + "\n")
     went_in = {"cell_angstrom": truth.cell_angstrom, "weight_fractions": truth.weight_fractions}

@@ -2,9 +2,9 @@
 
 import pytest
 
-from sophron.science.rietveld.simulated import generate, series
+from sophron.science.rietveld.simulated import series
 
 
 @pytest.fixture(scope="session")
 def ladder(engine):
-    return generate.truth(engine, series.series("ladder"))
+    return series.truth(engine, series.series("ladder"))

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from sophron.science.rietveld import counts_limited_recipe, expected_rwp, phase_significance
+from sophron.science.rietveld import expected_rwp, phase_significance, recipes
 from sophron.science.rietveld.refinement import Refinement
-from sophron.science.rietveld.simulated import generate, series
+from sophron.science.rietveld.simulated import series
 
 RESULTS = Path(__file__).parents[4] / "bench" / "results" / "ladder.json"
 SEED = 101
@@ -16,13 +16,13 @@ SEED = 101
 
 @pytest.fixture(scope="module")
 def refined(engine, ladder, tmp_path_factory):
-    control = generate.truth(engine, series.series("control"))
+    control = series.truth(engine, series.series("control"))
     found = {}
     for truth, time_s in ((ladder, 87), (ladder, 3600), (control, 3600)):
         folder = tmp_path_factory.mktemp("scan") / "refinement"
-        pattern = generate.scan(truth, time_s, SEED)
+        pattern = series.scan(truth, time_s, SEED)
         refinement = Refinement.begin(engine, series.setup(truth.series, pattern), folder)
-        climbed = counts_limited_recipe.climb(refinement, "LLZO", counts_limited_recipe.recipe(), limit_s=300)
+        climbed = recipes.climb(refinement, "LLZO", recipes.recipe(), limit_s=300)
         assert climbed.last.ended == "converged", climbed.last.reason
         found[truth.series.name, time_s] = climbed
     return found

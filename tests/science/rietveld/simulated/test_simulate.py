@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from sophron.interfaces.kind import StepContext
 from sophron.records.errors import UserError
 from sophron.science.rietveld import pattern, simulate
-from sophron.science.rietveld.simulated import generate
+from sophron.science.rietveld.simulated import series
 
 SCHEMA = Path(__file__).parents[4] / "schemas" / "rietveld" / "simulate.schema.yaml"
 DEFINITION = {"engine": "rietx", "series": "ladder", "scans": {"1min": 87, "4h": 14400}}
@@ -36,7 +36,7 @@ def test_definition_and_result_fit_their_schema(done):
 
 
 def test_the_counts_are_those_of_the_seed(done, ladder, engine):
-    wanted = generate.scan(ladder, 87, 5)
+    wanted = series.scan(ladder, 87, 5)
     read = pattern.read(done.files["pattern"], engine)
     assert np.array_equal(read.intensity, wanted.intensity)
     assert read.two_theta_deg == pytest.approx(wanted.two_theta_deg, abs=1e-4)

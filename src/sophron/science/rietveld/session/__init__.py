@@ -1,6 +1,6 @@
 """Refinement as a conversation: a session that holds the model, and the tools that act on it. No protocol here."""
 
 __all__ = [
-    "fit_diagnostics", "inspection_tools", "model_files", "model_tools", "peaks", "report", "report_tools", "rounding",
-    "sample", "session", "tools", "trajectory",
+    "fit_diagnostics", "inspection_tools", "model_files", "model_tools", "report", "report_tools", "sample", "session",
+    "tools", "trajectory",
 ]  # fmt: skip

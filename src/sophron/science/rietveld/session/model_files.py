@@ -42,12 +42,8 @@ def write(session: Session, state: Reached) -> None:
     kept = Model(state.number, state.weights, deviations, state.free, state.equal, state.phases, state.kept.state)
     write_json(session.folder / MODEL, to_json(kept))
     save_curves(session.folder / CURVES, fit.curves)
-    sources = {one.phase.name: one.phase.cif for one in session.sample.phases}
-    cifs = [
-        refined_cif.refined(name, sources[name], state.kept.state.values, {one.name: one for one in fit.parameters})
-        for name in state.phases
-    ]
-    write_text(session.folder / CIF, "\n".join(cifs))
+    cifs, values = session.sample.cifs, state.kept.state.values
+    write_text(session.folder / CIF, refined_cif.structures(state.phases, cifs, values, fit))
 
 
 def read(path: Path, pattern: Pattern) -> tuple[Pattern, Model]:

@@ -10,7 +10,7 @@ from sophron.interfaces.rietveld import Background, Cycle, Freed
 from sophron.records.errors import UserError, shown
 from sophron.records.typed_json import to_json
 from sophron.science.rietveld import request_validation
-from sophron.science.rietveld.session.rounding import fit_numbers, phase_numbers
+from sophron.science.rietveld.session.report import fit_numbers, phase_numbers
 from sophron.science.rietveld.session.session import Histogram, Session, Weights
 from sophron.science.rietveld.session.trajectory import Answer
 

@@ -8,8 +8,19 @@ from sophron.interfaces.rietveld import Fit, Parameter
 from sophron.records.errors import UserError
 from sophron.records.typed_json import from_json, to_json
 from sophron.science.rietveld.session import model_files
-from sophron.science.rietveld.session.report import FitNumbers, HeldGroup, Reading, Refined, Report, ReportedPhase
-from sophron.science.rietveld.session.rounding import DIGITS, cell, fit_numbers, phase_numbers, rounded
+from sophron.science.rietveld.session.report import (
+    DIGITS,
+    FitNumbers,
+    HeldGroup,
+    Reading,
+    Refined,
+    Report,
+    ReportedPhase,
+    cell,
+    fit_numbers,
+    phase_numbers,
+    rounded,
+)
 from sophron.science.rietveld.session.sample import GivenPhase
 from sophron.science.rietveld.session.session import Reached, Session
 from sophron.science.rietveld.session.trajectory import Answer

@@ -42,6 +42,11 @@ class Sample:
     start: Mapping[str, float] = field(default_factory=dict)
 
     @property
+    def cifs(self) -> dict[str, str]:
+        """The CIF that each phase is given as, by name."""
+        return {one.phase.name: one.phase.cif for one in self.phases}
+
+    @property
     def counts(self) -> float:
         """Information in the pattern as a number of counts: sum of (intensity / sigma)^2, for raw counts their sum."""
         y, sigma = self.pattern.intensity, self.pattern.sigma

@@ -1,3 +1,3 @@
 """Simulated powder patterns: what goes into them is known, and everything made of them is called simulated."""
 
-__all__ = ["generate", "sample", "series"]
+__all__ = ["series"]

@@ -14,9 +14,8 @@ from GSASII import GSASIIscriptable as G2sc
 from GSASII import GSASIIstrMain as G2main
 
 from sophron.science.rietveld.workers import gsas2_flags, gsas2_result
-from sophron.science.rietveld.workers.fork_per_request import apart
 from sophron.science.rietveld.workers.gsas2_model import Model
-from sophron.science.rietveld.workers.worker_loop import RequestError, first_sentence, serve
+from sophron.science.rietveld.workers.worker_loop import RequestError, apart, first_sentence, serve
 
 UNREAD = ("GSAS-II gpx", "MAXIV NeXus", "MIDAS zarr")
 """Readers that are not used: a project of theirs is a pickle, which runs what it holds; others want more packages."""
