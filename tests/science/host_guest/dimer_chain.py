@@ -25,11 +25,6 @@ def windows():
     return chain(FRAME, STRENGTHS, DISTANCES_A, lj_dimer.WALL)
 
 
-def residual(potential):
-    """The interaction left in the last window, in kcal/mol: the bound for what release neglects."""
-    return float(abs(potential(np.array([DISTANCES_A[-1] - 1.0]))[0]))
-
-
 def simulate(potential, temperature_k, sampling):
     """Every window run from its neighbour towards the host, then every window from the other: for the hysteresis."""
     all_windows = windows()

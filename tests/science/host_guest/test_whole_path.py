@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from sophron.science.estimators.binding_corrections import symmetry
+from sophron.science.estimators.binding_corrections import locked_symmetry
 from sophron.science.estimators.refusal import Refusal
 from sophron.science.estimators.restraints import rt
 from sophron.science.host_guest.protocols import analysis, decoupling, decoupling_legs, lambda_schedule, seeding
@@ -13,6 +13,7 @@ from sophron.science.host_guest.sampling import replica_exchange_block, samples,
 from sophron.science.host_guest.sampling.samples import Sampled
 from sophron.science.host_guest.systems import exact_reference
 
+from . import dimer_chain
 from .conftest import CHEM, T, ghost
 
 ATTACH = (0.0, 0.005, 0.02, 0.06, 0.15, 0.4)
@@ -42,9 +43,9 @@ def sampled(chain, folder, plan, seeded, seed=3):
 def answer(site):
     """Binding of a guest that feels its site alone, at one of two places."""
     return (
-        exact_reference.binding(exact_reference.ideal_gas, site.wall, T)
+        exact_reference.binding(dimer_chain.ideal_gas, site.wall, T)
         - rt(T) * math.log(locked_part(site.lock))
-        + symmetry([1, 0], T)
+        + locked_symmetry(2, T)
     )
 
 
@@ -67,7 +68,7 @@ def test_a_guest_without_interactions_gives_the_analytic_value(whole):
     assert abs(found.total.value - answer(experiment.site)) < 3 * found.total.statistical + found.total.systematic
     assert found.total.statistical < 0.25
     names = [leg.name for leg in found.legs]
-    assert names == ["attach and pull", "release", "symmetry"]
+    assert names == ["attach and pull", "release", "residual interaction", "symmetry"]
     assert found.total.value == pytest.approx(sum(leg.value for leg in found.legs))
 
 

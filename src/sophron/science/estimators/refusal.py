@@ -16,6 +16,7 @@ class Reason(StrEnum):
     BLOCKS_DIFFER = "blocks_differ"
     HYSTERESIS = "hysteresis"
     SITES_UNEQUAL = "sites_unequal"
+    STILL_INTERACTING = "still_interacting"
     CYCLE_OPEN = "cycle_open"
     NO_PREDICTION = "no_prediction"
 

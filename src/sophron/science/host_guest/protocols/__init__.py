@@ -2,5 +2,5 @@
 
 __all__ = [
     "analysis", "apr", "apr_setup", "complex_diagnostics", "decoupling", "decoupling_legs", "dimer_diagnostics",
-    "lambda_schedule", "lj_dimer", "restrained_system", "seeding",
+    "lambda_schedule", "lj_dimer", "residual_interaction", "restrained_system", "seeding",
 ]  # fmt: skip

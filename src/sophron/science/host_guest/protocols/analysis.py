@@ -15,6 +15,7 @@ from sophron.science.estimators.mbar import SHORTEST_RUN, Estimate, Run, estimat
 from sophron.science.estimators.refusal import Reason, Refusal
 from sophron.science.estimators.restraints import release, rt
 from sophron.science.estimators.thermodynamic_cycle import Term, total
+from sophron.science.host_guest.protocols import residual_interaction
 from sophron.science.host_guest.protocols.apr_setup import Experiment
 from sophron.science.host_guest.protocols.restrained_system import Site
 from sophron.science.host_guest.sampling.samples import Sampled
@@ -54,7 +55,9 @@ def runs(experiment: Experiment, sampled: Sequence[Sampled]) -> list[Run]:
 
 
 def binding(experiment: Experiment, sampled: Sequence[Sampled], task: Mapping[str, object]) -> Binding | Refusal:
-    """Attach, pull, release, equivalent sites and protonation, by a task's metadata, or why there is no number.
+    """Attach, pull, release, and what the last window still feels of the host; equivalent sites and protonation.
+
+    The last two by a task's metadata; or why there is no number.
 
     Statistical and systematic uncertainty stay apart; the force field's own error is in neither.
     """
@@ -68,6 +71,10 @@ def binding(experiment: Experiment, sampled: Sequence[Sampled], task: Mapping[st
         -Term("attach and pull", found.difference, found.error, found.systematic),
         -Term("release", release(experiment.frame, experiment.temperature_k)),
     ]
+    still = residual_interaction.of_experiment(experiment)
+    if isinstance(still, Refusal):
+        return still
+    legs.append(still)
     more = corrected(experiment, sampled, found, task)
     if isinstance(more, Refusal):
         return more
@@ -101,23 +108,23 @@ def corrected(
 def _symmetry(bound: Bound, sampled: Sequence[Sampled], found: Estimate, symmetry: Symmetry) -> Term | Refusal:
     """-RT ln n where a lock kept the guest to one of n equivalent sites; else by what the unrestrained window saw."""
     sites, locked = symmetry.equivalent_sites, symmetry.locked_by_restraint
+    if sites > 1 and locked:
+        if bound.site.lock is None:
+            raise UserError(
+                "task_metadata.json: symmetry.locked_by_restraint is true and no lock was simulated; prepare again."
+            )
+        return Term("symmetry", binding_corrections.locked_symmetry(sites, bound.temperature_k))
+    if sites > 2:
+        sentence = f"which of {sites} equivalent sites the guest was in is not known; lock it to one."
+        return Refusal(Reason.SITES_UNEQUAL, sentence)
     samples = [
         each.values[4][:: max(1, round(inefficiency))]
         for each, inefficiency in zip(sampled, found.inefficiencies, strict=True)
         if each.window == 0
     ]
     angles = np.concatenate(samples)
-    if sites > 1 and locked and bound.site.lock is None:
-        raise UserError(
-            "task_metadata.json: symmetry.locked_by_restraint is true and no lock was simulated; prepare again."
-        )
-    if sites > 2 and not locked:
-        sentence = f"which of {sites} equivalent sites the guest was in is not known; lock it to one."
-        return Refusal(Reason.SITES_UNEQUAL, sentence)
-    turned = int((angles < 90.0).sum()) if sites == 2 and not locked else 0
-    visits = [angles.size - turned, turned, *[0] * sites][:sites]
-    term = binding_corrections.symmetry(visits, bound.temperature_k)
-    return term if isinstance(term, Refusal) else Term("symmetry", term)
+    turned = int((angles < 90.0).sum())
+    return binding_corrections.symmetry([angles.size - turned, turned][:sites], bound.temperature_k)
 
 
 def prediction(experiment: Bound, found: F) -> F | Refusal:

@@ -82,18 +82,20 @@ def reduced(
 
 
 def binding(
-    runs: Sequence[Run], windows: Sequence[Window], temperature_k: float, residual: float = 0.0
+    runs: Sequence[Run], windows: Sequence[Window], temperature_k: float, residual: Term | None = None
 ) -> Term | Refusal:
     """Standard binding free energy in kcal/mol (1 mol/l), or why there is none.
 
-    residual: bound of what host and guest still feel of each other in the last window, in kcal/mol; it is systematic.
+    residual: what host and guest still feel of each other in the last window (`residual_interaction`), of which the
+    release knows nothing; None if they feel nothing.
     """
     found = estimate(runs, temperature_k)
     if isinstance(found, Refusal):
         return found
     legs = [
         Term("attach and pull", found.difference, found.error, found.systematic),
-        Term("release", release(windows[-1].frame, temperature_k), systematic=residual),
+        Term("release", release(windows[-1].frame, temperature_k)),
+        *([-residual] if residual else []),
     ]
     return -total("binding", legs)
 
