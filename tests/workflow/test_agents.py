@@ -149,10 +149,10 @@ def test_memory_that_the_retries_do_not_reach_is_chosen_from_the_signed_choices(
     log = (campaign.root / "progress.log").read_text()
     assert "mechanical choice memory_mb = 600" in log
     assert "debug-b-1" in log
-    told = debug_memory.told(campaign.root, "b", 1)
+    told = debug_memory.snapshot_inputs(campaign.root, "b", 1)
     assert told == {"memory": "(nothing yet)", "history": []}, "the snapshot is of the moment before the attempt"
     debug_memory.take(campaign.root, "b", 2)
-    told = debug_memory.told(campaign.root, "b", 2)
+    told = debug_memory.snapshot_inputs(campaign.root, "b", 2)
     assert [one["status"] for one in told["history"]] == ["started", "pass"]
     assert told["memory"].count("memory_mb = 600 cured b") == 2, "in this campaign, and for the user's others"
 

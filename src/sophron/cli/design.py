@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
             return 1
         if turn["status"] == "draft":
             faults = _tried(root, turn["draft"], args.agents)
-            if faults and design_dialogue.refused(root, faults):
+            if faults and design_dialogue.note_refusals(root, faults):
                 _say_faults("The draft cannot be signed; it goes back once:", faults)
                 back = True
                 continue
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
         if not said:
             print(f"The question waits: sophron design {args.campaign} --answer '...'")
             return 0
-        design_dialogue.answered(root, turn["question"], turn["text"], said)
+        design_dialogue.add_answer(root, turn["question"], turn["text"], said)
         reply = None
     print("Twenty turns gave no draft; write campaign.yaml by hand: sophron new")
     return 1
@@ -176,7 +176,7 @@ def _drafted(root: Path, turn: Mapping[str, Any], faults: Sequence[str], args: a
     if args.answer is None:
         said = _ask("Does this say what you mean? (it is kept beside the signature, and replaces it nowhere)")
     if said:
-        design_dialogue.spoken(root, said, turn["draft"])
+        design_dialogue.keep_spoken_approval(root, said, turn["draft"])
     first = "" if path.name == SPEC_NAME else f" beside {SPEC_NAME}, which was there; put it in its place"
     print(f"{path} is a draft{first}. Read it, resolve what is UNVERIFIED, then: sophron review, sophron approve")
     return 0

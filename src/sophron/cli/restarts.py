@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
 
     root = args.campaign.absolute()
     if args.apply is None:
-        for one in restart_files.listed(root):
+        for one in restart_files.list_restarts(root):
             whole = "whole" if one["valid"] else "torn"
             print(f"{one['step']}/{one['file']}  step {one['timestep']}  {one['bytes']} bytes  {whole}")
         return 0
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     documents.validate(documents.Document(document, args.apply), "agent-answer")
     # A running step may have written others since: the answer must still fit what is there.
     with campaign_lock.signing(root):
-        inputs = {"restarts": restart_files.listed(root)}
+        inputs = {"restarts": restart_files.list_restarts(root)}
         faults = conversation.guardrail_faults("checkpoint-management", inputs, document["answer"])
         if document["agent"] != "checkpoint-management" or faults:
             reason = faults[0] if faults else f"it is an answer of {document['agent']}"

@@ -90,7 +90,7 @@ def test_an_answer_and_what_was_sent_for_it(serve):
 )
 def test_the_bound_on_tokens_has_the_name_that_the_service_knows(url, name):
     """Not to be tried against the real service from here."""
-    assert backend._bounded(request(max_tokens=9), model(), Endpoint("OpenAI", url, KEY)) == {name: 9}
+    assert backend._token_bound(request(max_tokens=9), model(), Endpoint("OpenAI", url, KEY)) == {name: 9}
 
 
 def test_tools_and_pictures_go_there_and_back(serve):

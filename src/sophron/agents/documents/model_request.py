@@ -109,7 +109,7 @@ def by_digest(request: Request) -> tuple[JsonObject, dict[str, bytes]]:
     Each turn of a conversation repeats what was said before, pictures too; whoever keeps the turns keeps them once.
     """
     pictures: dict[str, bytes] = {}
-    return _request_data(request, partial(_part, image=partial(_named, pictures))), pictures
+    return _request_data(request, partial(_part, image=partial(_image_by_digest, pictures))), pictures
 
 
 def _request_data(request: Request, part_data: Callable[[Part], JsonObject]) -> JsonObject:
@@ -119,11 +119,10 @@ def _request_data(request: Request, part_data: Callable[[Part], JsonObject]) -> 
         "turn": request.turn,
         "system": request.system,
         "messages": [{"role": one.role, "parts": [part_data(part) for part in one.parts]} for one in request.messages],
-        "schema": _copied(request.schema),
-        "inputs": _copied(request.inputs),
+        "schema": _copy(request.schema),
+        "inputs": _copy(request.inputs),
         "tools": [
-            {"name": tool.name, "description": tool.description, "schema": _copied(tool.schema)}
-            for tool in request.tools
+            {"name": tool.name, "description": tool.description, "schema": _copy(tool.schema)} for tool in request.tools
         ],
         "max_tokens": request.max_tokens,
     }
@@ -145,13 +144,13 @@ def response_data(response: Response) -> JsonObject:
         "usage": asdict(response.usage),
         "backend": response.backend,
         "model": response.model,
-        "raw": _copied(response.raw),
+        "raw": _copy(response.raw),
     }
 
 
 def response_of(data: JsonObject) -> Response:
     """Return the response that `response_data` made plain. KeyError, TypeError if it did not."""
-    parts = tuple(_answered(part) for part in data["parts"])
+    parts = tuple(_response_part(part) for part in data["parts"])
     raw = data["raw"]
     return Response(parts, data["stop"], Usage(**data["usage"]), data["backend"], data["model"], raw)
 
@@ -163,7 +162,7 @@ def readable(data: JsonObject) -> Iterator[str]:
     for message in data["messages"]:
         yield from ("", f"## {message['role'].capitalize()}", "")
         for part in message["parts"]:
-            yield from _shown(part).split("\n")
+            yield from _readable_part(part).split("\n")
     yield from ("", "## The answer must fit this JSON Schema", "", "```json")
     yield from json.dumps(data["schema"], indent=2, sort_keys=True).split("\n")
     yield "```"
@@ -171,7 +170,7 @@ def readable(data: JsonObject) -> Iterator[str]:
         yield from ("", f"## Tools: {', '.join(tool['name'] for tool in data['tools'])}")
 
 
-def _shown(part: JsonObject) -> str:
+def _readable_part(part: JsonObject) -> str:
     kind = part["type"]
     if kind == "text":
         return str(part["text"])
@@ -180,19 +179,19 @@ def _shown(part: JsonObject) -> str:
         return f"({part['media_type']}, {size} bytes)"
     if kind == "tool_call":
         return f"(calls {part['name']}: {json.dumps(part['arguments'], sort_keys=True)})"
-    inner = "\n".join(_shown(one) for one in part["content"])
+    inner = "\n".join(_readable_part(one) for one in part["content"])
     return f"(the tool {'failed' if part['is_error'] else 'answered'})\n{inner}"
 
 
-def _whole(image: Image) -> JsonObject:
+def _image_data(image: Image) -> JsonObject:
     return {"data": image.data}
 
 
-def _named(pictures: dict[str, bytes], image: Image) -> JsonObject:
+def _image_by_digest(pictures: dict[str, bytes], image: Image) -> JsonObject:
     """Name a picture by its digest; what is not base64 is not a picture, and stays as it is."""
     content = _decoded(image.data)
     if content is None:
-        return _whole(image)
+        return _image_data(image)
     name = sha256(content).hexdigest()
     pictures[name] = content
     return {"sha256": name, "bytes": len(content)}
@@ -205,28 +204,28 @@ def _decoded(data: str) -> bytes | None:
         return None
 
 
-def _part(part: Part, image: Callable[[Image], JsonObject] = _whole) -> JsonObject:
+def _part(part: Part, image: Callable[[Image], JsonObject] = _image_data) -> JsonObject:
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
     if isinstance(part, Image):
         return {"type": "image", "media_type": part.media_type, **image(part)}
     if isinstance(part, ToolCall):
-        arguments = None if part.arguments is None else _copied(part.arguments)
+        arguments = None if part.arguments is None else _copy(part.arguments)
         return {"type": "tool_call", "id": part.id, "name": part.name, "arguments": arguments, "raw": part.raw}
     content = [_part(one, image) for one in part.content]
     return {"type": "tool_answer", "id": part.id, "content": content, "is_error": part.is_error}
 
 
-def _answered(data: JsonObject) -> Text | ToolCall:
+def _response_part(data: JsonObject) -> Text | ToolCall:
     if data["type"] == "text":
         return Text(data["text"])
     return ToolCall(data["id"], data["name"], data["arguments"], data["raw"])
 
 
-def _copied(value: Any) -> Any:
+def _copy(value: Any) -> Any:
     """Copy into plain dicts and lists, whichever mappings and sequences hold the values."""
     if isinstance(value, Mapping):
-        return {str(key): _copied(inner) for key, inner in value.items()}
+        return {str(key): _copy(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_copied(inner) for inner in value]
+        return [_copy(inner) for inner in value]
     return value

@@ -63,8 +63,8 @@ class Redactor:
             return text
         spans: list[tuple[int, int]] = []
         for decoded, places in _levels(text):
-            spans += [(places[start], places[end]) for start, end in self._found(decoded)]
-        for start, end in reversed(_merged(spans)):
+            spans += [(places[start], places[end]) for start, end in self._find_spans(decoded)]
+        for start, end in reversed(_merge(spans)):
             text = text[:start] + MARK + text[end:]
         return text
 
@@ -83,7 +83,7 @@ class Redactor:
     def _field(self, key: str, value: Any) -> Any:
         return MARK if key.lower() in SECRET_FIELDS and isinstance(value, str) else self.plain(value)
 
-    def _found(self, text: str) -> Iterator[tuple[int, int]]:
+    def _find_spans(self, text: str) -> Iterator[tuple[int, int]]:
         for value in self._values:
             start = text.find(value)
             while start >= 0:
@@ -125,10 +125,10 @@ def _levels(text: str) -> Iterator[tuple[str, list[int] | range]]:
         yield text, places
         if not ESCAPE.search(text):
             return
-        text, places = _unescaped(text, places)
+        text, places = _unescape(text, places)
 
 
-def _unescaped(text: str, places: list[int] | range) -> tuple[str, list[int]]:
+def _unescape(text: str, places: list[int] | range) -> tuple[str, list[int]]:
     parts: list[str] = []
     places_found: list[int] = []
     at = 0
@@ -144,7 +144,7 @@ def _unescaped(text: str, places: list[int] | range) -> tuple[str, list[int]]:
     return "".join(parts), places_found
 
 
-def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _merge(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if merged and start <= merged[-1][1]:

@@ -183,7 +183,7 @@ class Gateway:
                 close = self.ledger.release if failure.outcome == "none" else self.ledger.charge
                 close(reservation)
             raise
-        response = response if model.provider == "replay" else self._redacted(response)
+        response = response if model.provider == "replay" else self._redact(response)
         dollars = 0.0 if reservation is None else model.dollars(response.usage)
         self.audit.answered(request, model, response, time.monotonic() - begun, dollars)
         if reservation is not None:
@@ -215,7 +215,7 @@ class Gateway:
         else:
             self.ledger.charge(reservation)
 
-    def _redacted(self, response: Response) -> Response:
+    def _redact(self, response: Response) -> Response:
         """Redact: a step uses what the audit keeps, so that a replay gives the same bytes and no key leaves here."""
         clean = self.audit.redactor
         parts = tuple(

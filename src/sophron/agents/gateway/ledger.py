@@ -161,7 +161,7 @@ class Book:
     def sums(self) -> Sums:
         """Return the sums as of now. Refused if the file was cut or removed since this process read it."""
         if self._sums is None:
-            self._sums = self._stored()
+            self._sums = self._load_kept()
             self._kept = self._sums.offset
         elif self._size() < self._sums.offset:
             raise Refused(f"{self.path}: was cut or removed while a step reserved from it; restore it from your copy")
@@ -187,7 +187,7 @@ class Book:
     def _store(self, sums: Sums) -> None:
         write_json(self._file, {"prefix": self._prefix(sums.offset), "sums": asdict(sums)})
 
-    def _stored(self) -> Sums:
+    def _load_kept(self) -> Sums:
         """Return the kept sums if they belong to this very file, byte for byte; else none, and all lines are read."""
         try:
             kept = read_json(self._file)

@@ -45,7 +45,7 @@ def take(root: Path, stage: str, attempt: int) -> None:
         agent_memory.snapshot(_sources(root, stage), place)
 
 
-def told(root: Path, stage: str, attempt: int) -> JsonObject:
+def snapshot_inputs(root: Path, stage: str, attempt: int) -> JsonObject:
     """Return the snapshot as the agent gets it: `{memory: text, history: records}`, without times.
 
     A time says nothing about a cause, and would make the same failure a different request in a replay. Raises UserError
@@ -71,7 +71,7 @@ def _whole(path: Path, digest: str) -> Path:
     return path
 
 
-def decided(root: Path, stage: str, attempt: int, answer: DebugAnswer) -> None:
+def note_decision(root: Path, stage: str, attempt: int, answer: DebugAnswer) -> None:
     """Keep what the debug agent decided: the history gets the decision, the stage's memory what it wants remembered."""
     living = _sources(root, stage)
     status: Status = "stopped" if answer.action == "escalate" else "started"
@@ -83,7 +83,7 @@ def decided(root: Path, stage: str, attempt: int, answer: DebugAnswer) -> None:
         Memory(living["stage"], "task").add(text, by=f"debug-{stage}-{attempt}")
 
 
-def ended(root: Path, campaign: str, stage: str, attempt: int, answer: DebugAnswer, *, passed: bool) -> None:
+def note_end(root: Path, campaign: str, stage: str, attempt: int, answer: DebugAnswer, *, passed: bool) -> None:
     """Keep how an attempt ended. What cured a stage is worth knowing in the campaign and in the user's others."""
     living, by = _sources(root, stage), f"debug-{stage}-{attempt}"
     History(living["history"]).append("pass" if passed else "fail", by=by, iteration=attempt)

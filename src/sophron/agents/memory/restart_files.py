@@ -10,7 +10,7 @@ KEPT = 2
 """Whole restart files that a step keeps: an engine may be killed while it writes the newest."""
 
 
-def listed(root: Path) -> list[dict[str, object]]:
+def list_restarts(root: Path) -> list[dict[str, object]]:
     """List restart files below `scratch/`: step (its folder), file, bytes, timestep, order of writing, whole or not."""
     restarts = []
     for folder in sorted((root / "scratch").glob("*/*/")):

@@ -130,19 +130,19 @@ def answer(inputs: UncheckedObject) -> UncheckedObject:
     by no accelerator, or by the choice that holds the missing environment module, if that was signed; otherwise, and
     for everything unknown, a person decides. A machine's failure is repeated twice.
     """
-    answer: UncheckedObject = to_json(_diagnosed(inputs))
+    answer: UncheckedObject = to_json(_diagnose(inputs))
     return answer
 
 
-def _diagnosed(inputs: UncheckedObject) -> DebugAnswer:
+def _diagnose(inputs: UncheckedObject) -> DebugAnswer:
     failure = mapping(given(inputs, "failure"), "failure")
     table = table_of(inputs.get("failures"))
     reasons = _reasons(failure)
-    if _judged(failure):
-        return _missed(failure)
+    if _only_criteria_failed(failure):
+        return _missed_criteria(failure)
     hits = matches([*reasons, *text(given(inputs, "log"), "log").splitlines()], table)
     if hits:
-        return _known(hits, inputs)
+        return _diagnose_known(hits, inputs)
     unknown = "No message in the log is among the known ones."
     return DebugAnswer(kind="unknown", diagnosis=unknown, reason="What failed is not known here.", confidence="low")
 
@@ -160,13 +160,13 @@ def _reasons(failure: UncheckedObject) -> list[str]:
     return [line for reason in reasons if isinstance(reason, str) for line in reason.splitlines()]
 
 
-def _judged(failure: UncheckedObject) -> bool:
+def _only_criteria_failed(failure: UncheckedObject) -> bool:
     """Return whether every step was finished and the criteria alone said no."""
     verdict = mapping(failure.get("verdict") or {}, "failure.verdict")
     return failure["kind"] == "verdict" and bool(verdict) and not verdict.get("failed_steps")
 
 
-def _missed(failure: UncheckedObject) -> DebugAnswer:
+def _missed_criteria(failure: UncheckedObject) -> DebugAnswer:
     verdict = mapping(failure["verdict"], "failure.verdict")
     criteria = objects(verdict.get("criteria", []), "verdict.criteria")
     missed = [quoted(str(one.get("statement") or one.get("id"))) for one in criteria if not one.get("passed")]
@@ -175,7 +175,7 @@ def _missed(failure: UncheckedObject) -> DebugAnswer:
     return DebugAnswer(kind="definitional", diagnosis=quoted(diagnosis, 1000), reason=reason, confidence="high")
 
 
-def _known(hits: Sequence[Match], inputs: UncheckedObject) -> DebugAnswer:
+def _diagnose_known(hits: Sequence[Match], inputs: UncheckedObject) -> DebugAnswer:
     first = hits[0]
     evidence = list(dict.fromkeys(match.line for match in hits if match.known.kind == first.known.kind))
     evidence = [line for line in evidence if line][:MOST_EVIDENCE]

@@ -231,7 +231,7 @@ def _force_field(guest: UncheckedObject, windows: int) -> Iterator[Finding]:
 
 def _sampling(guest: UncheckedObject, windows: int) -> Iterator[Finding]:
     last = stages(guest)[3]
-    whole = last.diagnostics.get("window_count") == _placed(guest, windows)
+    whole = last.diagnostics.get("window_count") == _window_count(guest, windows)
     overlap = last.number("minimum_overlap")
     if whole and overlap is not None and overlap < LEAST_OVERLAP:
         yield Finding("high", "production", f"neighbours overlap by {overlap:.2g} only; put windows between them")
@@ -249,7 +249,7 @@ def _sampling(guest: UncheckedObject, windows: int) -> Iterator[Finding]:
 def _analysis(guest: UncheckedObject, windows: int) -> Iterator[Finding]:
     last = stages(guest)[3]
     used = last.diagnostics.get("window_count")
-    placed = _placed(guest, windows)
+    placed = _window_count(guest, windows)
     if isinstance(used, int) and used != placed:
         sentence = f"it used {used} of {placed} windows; use every one"
         yield Finding("high", "analysis", sentence, ANALYSIS)
@@ -264,7 +264,7 @@ def _analysis(guest: UncheckedObject, windows: int) -> Iterator[Finding]:
         yield Finding("medium", "analysis", f"a standard error of {error:.1g} kcal/mol is too good to be true")
 
 
-def _placed(guest: UncheckedObject, windows: int) -> int:
+def _window_count(guest: UncheckedObject, windows: int) -> int:
     """Count the windows: what seeding placed, if it says so, else all that the pipeline has slots for."""
     placed = stages(guest)[1].diagnostics.get("window_count")
     return placed if isinstance(placed, int) and not isinstance(placed, bool) else windows
@@ -273,7 +273,7 @@ def _placed(guest: UncheckedObject, windows: int) -> int:
 def _cycle(last: Stage) -> Iterator[Finding]:
     from sophron.science.estimators.restraints import Frame, Harmonic, release
 
-    wanted = _summed(last.terms)
+    wanted = _sum_terms(last.terms)
     if wanted is None or last.delta_g is None:
         return
     if abs(wanted - last.delta_g) > ROUNDING_KCAL_PER_MOL:
@@ -292,7 +292,7 @@ def _cycle(last: Stage) -> Iterator[Finding]:
             yield Finding("high", "analysis", sentence, ANALYSIS)
 
 
-def _summed(terms: Mapping[str, float | None]) -> float | None:
+def _sum_terms(terms: Mapping[str, float | None]) -> float | None:
     """Sum the terms that a stage names to binding; None if they make no known cycle, or one is unknown."""
     signs = next((cycle for cycle in CYCLES if set(cycle) <= set(terms) <= {*cycle, *CORRECTIONS}), None)
     values = [value for value in terms.values() if value is not None]

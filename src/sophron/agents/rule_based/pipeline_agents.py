@@ -27,11 +27,11 @@ def author(inputs: UncheckedObject) -> UncheckedObject:
     if not previous:
         return _first(mapping(given(inputs, "task"), "task"))
     critiques = mapping(inputs.get("critiques") or {}, "critiques")
-    edited = _edited(previous, critiques)
+    edited = _apply_edit(previous, critiques)
     if edited:
         return {"reply": edited, "summary": "The edit that the panel proposed, and nothing else."}
     if mapping(critiques.get("post") or {}, "the critique").get("focus") == "production":
-        return _widened(previous, mapping(given(inputs, "task"), "task"))
+        return _widen(previous, mapping(given(inputs, "task"), "task"))
     return {"reply": previous, "summary": "Nothing says what to change; the pipeline is the same."}
 
 
@@ -45,7 +45,7 @@ def _first(task: UncheckedObject) -> UncheckedObject:
     return {"reply": draft(), "summary": f"Our reference pipeline for {name}."}
 
 
-def _edited(previous: str, critiques: UncheckedObject) -> str | None:
+def _apply_edit(previous: str, critiques: UncheckedObject) -> str | None:
     """Make the first edit that can be made of those in the latest critique's last votes."""
     single = mapping(critiques.get("single") or {}, "critiques of single guests")
     for critique in (critiques.get("post"), *single.values(), critiques.get("pre")):
@@ -60,7 +60,7 @@ def _edited(previous: str, critiques: UncheckedObject) -> str | None:
     return None
 
 
-def _widened(previous: str, task: UncheckedObject) -> UncheckedObject:
+def _widen(previous: str, task: UncheckedObject) -> UncheckedObject:
     match = re.search(r"^03_production\.py windows=(\d+)$", previous, re.MULTILINE)
     windows = int(match[1]) if match else 0
     more = min(int(GROWTH * windows), whole(given(task, "most_windows"), "most_windows"))
@@ -120,7 +120,7 @@ def _import(source: str, message: str) -> tuple[str, str, str] | None:
 
 def _suggestion(source: str, message: str) -> tuple[str, str, str] | None:
     match = re.search(r"(?:name|attribute) '(\w+)'.*Did you mean: '(\w+)'", message)
-    return _respelt(source, match[1], match[2]) if match else None
+    return _respell(source, match[1], match[2]) if match else None
 
 
 def _nearest(source: str, message: str) -> tuple[str, str, str] | None:
@@ -129,10 +129,10 @@ def _nearest(source: str, message: str) -> tuple[str, str, str] | None:
         return None
     words = sorted(set(re.findall(r"\b[A-Za-z_]\w*\b", source)) - {match[1]})
     near = get_close_matches(match[1], words, n=1, cutoff=ALIKE_NAMES)
-    return _respelt(source, match[1], near[0]) if near else None
+    return _respell(source, match[1], near[0]) if near else None
 
 
-def _respelt(source: str, wrong: str, right: str) -> tuple[str, str, str] | None:
+def _respell(source: str, wrong: str, right: str) -> tuple[str, str, str] | None:
     lines = [line for line in source.splitlines() if re.search(rf"\b{wrong}\b", line)]
     if len(lines) != 1 or source.count(lines[0]) != 1:
         return None

@@ -127,7 +127,7 @@ def debug(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
         "spec_stage": spec.data["stages"][stage],
         "overlays": documents.load_yaml(overlays).data if overlays.is_file() else [],
         "tries": earlier(root, "debug", wildcards),
-        **debug_memory.told(root, stage, int(wildcards["attempt"])),
+        **debug_memory.snapshot_inputs(root, stage, int(wildcards["attempt"])),
     }
 
 
@@ -171,4 +171,4 @@ def checkpoint_management(root: Path, _: Spec, __: Wildcards) -> Inputs:
     """Gather the inputs of the checkpoint-management agent: the restart files, and how many are kept."""
     from sophron.agents.memory import restart_files as restarts
 
-    return {"restarts": restarts.listed(root), "policy": {"keep": restarts.KEPT}}
+    return {"restarts": restarts.list_restarts(root), "policy": {"keep": restarts.KEPT}}

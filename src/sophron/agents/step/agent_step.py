@@ -66,10 +66,10 @@ class AgentStep:
     @property
     def input_digests(self) -> dict[str, str]:
         """Role -> digest of what the agent was told."""
-        return {role: _told(role, value) for role, value in sorted(self.inputs.items())}
+        return {role: _input_digest(role, value) for role, value in sorted(self.inputs.items())}
 
 
-def _told(role: str, value: Any) -> str:
+def _input_digest(role: str, value: Any) -> str:
     """Return the digest of an input. A folder is granted, not told: what its agent reads there is in the audit."""
     if isinstance(value, Path):
         return digest(["folder", role]) if value.is_dir() else file_digest(value)
@@ -85,11 +85,11 @@ def run(work: AgentStep, ask: Ask, *, tools: Tools | None = None, again: bool = 
     with FileLock(work.folder / "answer.lock"):
         kept, key = work.folder / ANSWER_NAME, digest([work.digest, work.input_digests])
         if again or not _is_kept(work, key):
-            record = _asked(work, ask, tools)
+            record = _ask(work, ask, tools)
             documents.validate(documents.Document(to_json(record), work.answer), "agent-answer")
             write_json(kept, to_json(record))
             write_json(work.folder / KEY_NAME, {"key": key, "answer": file_digest(kept)})
-        for entry in (_read(kept).files or {}).values():
+        for entry in (_read_record(kept).files or {}).values():
             place(work.folder / LEFT / entry.file, work.answer.with_name(entry.file))
         place(kept, work.answer)
         outcome_store.publish(work.root, work.step, work.answer)
@@ -101,14 +101,14 @@ def _is_kept(work: AgentStep, key: str) -> bool:
     note, kept = folder / KEY_NAME, folder / ANSWER_NAME
     if not note.is_file() or not kept.is_file():
         return False
-    record = _read(kept)
+    record = _read_record(kept)
     if work.dispensable and record.failure is not None:
         return False
     whole = all(_is_whole(folder / LEFT / entry.file, entry.sha256) for entry in (record.files or {}).values())
     return whole and bool(documents.load_json(note) == {"key": key, "answer": file_digest(kept)})
 
 
-def _read(path: Path) -> AnswerRecord:
+def _read_record(path: Path) -> AnswerRecord:
     return from_json(AnswerRecord, documents.load_record(path))
 
 
@@ -116,7 +116,7 @@ def _is_whole(path: Path, sha256: str) -> bool:
     return path.is_file() and file_digest(path) == sha256
 
 
-def _asked(work: AgentStep, ask: Ask, tools: Tools | None) -> AnswerRecord:
+def _ask(work: AgentStep, ask: Ask, tools: Tools | None) -> AnswerRecord:
     """Ask; the answer with what its tools left, or, where that may be, how an agent that was reached failed."""
     reached: list[Response] = []
 
@@ -125,18 +125,18 @@ def _asked(work: AgentStep, ask: Ask, tools: Tools | None) -> AnswerRecord:
         return reached[0]
 
     try:
-        answer = _answered(work, remembered, tools)
+        answer = _converse(work, remembered, tools)
         record = _record(work, answer.backend, answer.model)
-        return replace(record, answer=dict(answer.answer), files=_kept_files(work) or None)
+        return replace(record, answer=dict(answer.answer), files=_keep_files(work) or None)
     except AgentError as failure:
         if not (work.dispensable or (work.may_fail and reached and failure.kind in OWN)):
             raise
         who = (reached[0].backend, reached[0].model) if reached else (NOBODY, NOBODY)
         note = AnswerFailure(failure.kind, failure.reason)
-        return replace(_record(work, *who), failure=note, files=_kept_files(work, whole=False) or None)
+        return replace(_record(work, *who), failure=note, files=_keep_files(work, whole=False) or None)
 
 
-def _kept_files(work: AgentStep, *, whole: bool = True) -> dict[str, OutputFile]:
+def _keep_files(work: AgentStep, *, whole: bool = True) -> dict[str, OutputFile]:
     """Return what the tools left, copied beside the answer's record: the next conversation begins in the same scratch.
 
     whole: whether all of it has to be there; of a failed agent a file that is not is empty, for its rule names it.
@@ -152,7 +152,7 @@ def _kept_files(work: AgentStep, *, whole: bool = True) -> dict[str, OutputFile]
             content = b""
         write_bytes(kept, content)
         entries[name] = OutputFile(kept.name, file_digest(kept))
-    return entries | _cited(work)
+    return entries | _cited_works(work)
 
 
 def read_artifact(scratch: Path, name: str, path: str) -> bytes:
@@ -175,7 +175,7 @@ def read_artifact(scratch: Path, name: str, path: str) -> bytes:
         raise AgentError("tool", f"the {name} that the tools left is refused: {refusal}") from None
 
 
-def _cited(work: AgentStep) -> dict[str, OutputFile]:
+def _cited_works(work: AgentStep) -> dict[str, OutputFile]:
     """Return the works that this agent was told of, and those that its own searches gave it."""
     works_given = work.inputs.get(CITED_ROLE, [])
     if not works_given and not (work.web and work.web.found):
@@ -188,7 +188,7 @@ def _cited(work: AgentStep) -> dict[str, OutputFile]:
     return {CITED_ROLE: OutputFile(kept.name, file_digest(kept))}
 
 
-def _answered(work: AgentStep, ask: Ask, tools: Tools | None) -> Answered:
+def _converse(work: AgentStep, ask: Ask, tools: Tools | None) -> Answered:
     first_request, begun = request(work.agent, work.step, work.inputs, tools.tools if tools else []), time.monotonic()
     events.append(work.root, "sophron", "agent_asked", step=work.step, agent=work.agent.name)
     try:

@@ -67,7 +67,7 @@ def converse(
         if response.tool_calls:
             if request.turn >= most_calls:
                 raise AgentError("tool", f"{request.agent} wanted tools beyond its limit of {most_calls} calls")
-            request = _further(request, response, tuple(_called(tools, call) for call in response.tool_calls))
+            request = _next_request(request, response, tuple(_call_tool(tools, call) for call in response.tool_calls))
             continue
         answer, against = parsed(response.text)
         against = against or faults(answer)
@@ -76,7 +76,7 @@ def converse(
         if repaired or request.turn >= most_calls:
             raise AgentError("invalid_answer", f"{request.agent} gave no valid answer: {'; '.join(against)[:600]}")
         repaired = True
-        request = _further(request, response, (Text(_repair(against)),))
+        request = _next_request(request, response, (Text(_repair(against)),))
 
 
 def _check_stop(response: Response) -> None:
@@ -86,7 +86,7 @@ def _check_stop(response: Response) -> None:
         raise AgentError("too_long", "the answer was cut at its token limit; raise limits.max_tokens of the agent")
 
 
-def _called(tools: Tools | None, call: ToolCall) -> ToolAnswer:
+def _call_tool(tools: Tools | None, call: ToolCall) -> ToolAnswer:
     if tools is None:
         return ToolAnswer(call.id, (Text("this agent has no tools; answer without"),), is_error=True)
     if halves := half_characters(call.arguments):
@@ -94,7 +94,7 @@ def _called(tools: Tools | None, call: ToolCall) -> ToolAnswer:
     return tools.call(call)
 
 
-def _further(request: Request, response: Response, parts: tuple[Part, ...]) -> Request:
+def _next_request(request: Request, response: Response, parts: tuple[Part, ...]) -> Request:
     reply = Message("assistant", response.parts or (Text("(nothing)"),))
     return replace(request, turn=request.turn + 1, messages=(*request.messages, reply, Message("user", parts)))
 

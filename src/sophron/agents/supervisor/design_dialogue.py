@@ -48,13 +48,13 @@ def turns(root: Path) -> list[Turn]:
     return [from_json(Turn, turn) for turn in documents.load_json(path)] if path.is_file() else []
 
 
-def answered(root: Path, question: int, asked: str, answer: str) -> None:
+def add_answer(root: Path, question: int, asked: str, answer: str) -> None:
     """Add the human's answer to the dialogue."""
     entry = Turn(question, asked, answer, clock.isoformat())
     files.write_json(root / FOLDER / TURNS_NAME, to_json([*turns(root), entry]))
 
 
-def refused(root: Path, refusals: Sequence[str]) -> bool:
+def note_refusals(root: Path, refusals: Sequence[str]) -> bool:
     """Keep why the draft of this turn could not be signed, for its agent; False if it was told before."""
     turn = len(turns(root)) + 1
     if _refusals(root):
@@ -98,7 +98,7 @@ def leader(root: Path) -> str | None:
     return None if path is None else str(documents.load_json(path)["backend"])
 
 
-def spoken(root: Path, words: str, draft: JsonObject) -> Path:
+def keep_spoken_approval(root: Path, words: str, draft: JsonObject) -> Path:
     """Keep what the human said to the draft, with the draft it was said to; where it is kept."""
     path = root / FOLDER / SPOKEN_NAME
     files.write_json(path, {"said": words, "time": clock.isoformat(), "draft": dict(draft)})

@@ -46,7 +46,7 @@ def first(root: Path, spec: Spec) -> Failure | None:
         known = state.get(name)
         if known is None or known["status"] == "completed":
             continue
-        failure = _judged(root, spec, name) if known["verdict"] and known["verdict"]["verdict"] == "fail" else None
+        failure = _judge(root, spec, name) if known["verdict"] and known["verdict"]["verdict"] == "fail" else None
         dead = {**known["errored_steps"], **known["failed_steps"]}
         if failure or dead:
             return failure or _dead(root, name, {step: str(reason) for step, reason in dead.items()})
@@ -65,7 +65,7 @@ def has_choice(spec: Spec, stage: str) -> bool:
     return not CURES_MACHINE.isdisjoint(spec.mechanical_block(stage).get("choices", {}))
 
 
-def _judged(root: Path, spec: Spec, stage: str) -> Failure | None:
+def _judge(root: Path, spec: Spec, stage: str) -> Failure | None:
     try:
         judged = verdict.judge(root, spec, stage)
     except UserError:  # its outcomes were set aside, and making them again is what failed

@@ -53,7 +53,7 @@ def offer(root: Path, ask: Callable[[Sequence[str]], AmendAnswer | None], probe:
         if answer is None or not answer.changes:
             best = best if best.draft or answer is None else Offer(None, why=answer.rationale)
             break
-        attempt = _tried(root, answer, probe, best.draft)
+        attempt = _try_draft(root, answer, probe, best.draft)
         best = attempt if attempt.draft or not best.draft else best
         if not best.faults:
             break
@@ -62,7 +62,7 @@ def offer(root: Path, ask: Callable[[Sequence[str]], AmendAnswer | None], probe:
     return best
 
 
-def _tried(root: Path, answer: AmendAnswer, probe: ProbeSpec, own: Draft | None) -> Offer:
+def _try_draft(root: Path, answer: AmendAnswer, probe: ProbeSpec, own: Draft | None) -> Offer:
     """Draft an answer, in the place of this agent's own earlier draft, and return it with its faults."""
     settings = [f"{one.path}={json.dumps(one.value)}" for one in answer.changes if one.value is not REMOVED]
     removed = [one.path for one in answer.changes if one.value is REMOVED]
@@ -277,7 +277,7 @@ class Loop:
         if answer is None:
             return self._mute("debug", "see what Snakemake said") or self._halted("the debug agent gave no answer")
         self._say(f"debug of {failure.stage}, try {attempt}: {answer.action}: {answer.diagnosis}")
-        debug_memory.decided(self._root, failure.stage, attempt, answer)
+        debug_memory.note_decision(self._root, failure.stage, attempt, answer)
         if answer.kind == "environment":
             return self._lacking(failure)
         if answer.action == "escalate":
@@ -326,7 +326,7 @@ class Loop:
         """Remember how the last attempt went. failed: the stage that failed now, None if none did."""
         if self._tried is not None:
             stage, attempt, answer = self._tried
-            debug_memory.ended(self._root, spec.campaign, stage, attempt, answer, passed=stage != failed)
+            debug_memory.note_end(self._root, spec.campaign, stage, attempt, answer, passed=stage != failed)
             self._tried = None
 
     def _explain(self, failure: failure_report.Failure) -> None:

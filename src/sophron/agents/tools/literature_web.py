@@ -104,12 +104,12 @@ def search_crossref(at: Service, query: str, sleep: Callable[[float], None] = ti
         return wait_s
 
     try:
-        return retry.call(lambda: _works(_asked(at, query)), _TransientError, pause, sleep)
+        return retry.call(lambda: _works(_fetch(at, query)), _TransientError, pause, sleep)
     except ValueError as fault:
         raise McpError(f"{at.host} gave no list of works ({shown(str(fault), 100)}); go on without it") from None
 
 
-def _asked(at: Service, query: str) -> bytes:
+def _fetch(at: Service, query: str) -> bytes:
     """Return the body of one answer. Raises _TransientError, McpError, and ValueError for one that is too long."""
     try:
         import httpx2
@@ -158,7 +158,7 @@ def _works(body: bytes) -> list[Work]:
 
 
 def _work(item: JsonObject) -> Work:
-    names = [_name(one) for one in _listed(item.get("author")) if isinstance(one, dict)]
+    names = [_name(one) for one in _as_list(item.get("author")) if isinstance(one, dict)]
     people = ", ".join(name for name in names[:NAMES] if name) + (" et al." if len(names) > NAMES else "")
     head = " ".join(part for part in (people, _year(item.get("issued"))) if part)
     parts = (head, _first(item.get("title")), _first(item.get("container-title")))
@@ -172,16 +172,16 @@ def _name(author: JsonObject) -> str:
 
 def _year(issued: Any) -> str:
     """Return `{"date-parts": [[2008, 9, 28]]}`; of an unknown date the year is null."""
-    parts = _listed(issued.get("date-parts")) if isinstance(issued, dict) else []
-    first = _listed(parts[0]) if parts else []
+    parts = _as_list(issued.get("date-parts")) if isinstance(issued, dict) else []
+    first = _as_list(parts[0]) if parts else []
     return str(first[0]) if first and isinstance(first[0], int) and 0 < first[0] < LATEST else ""
 
 
 def _first(value: Any) -> str:
-    return next((_text(one, TITLE) for one in _listed(value)), "")
+    return next((_text(one, TITLE) for one in _as_list(value)), "")
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 

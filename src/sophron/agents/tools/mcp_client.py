@@ -210,7 +210,7 @@ class Connection:
                 self._client = stack.enter_context(self._portal.wrap_async_context_manager(client))
                 self.tools = self._portal.call(self._listed)
             except _errors() as error:
-                reason = self._noise.sentence or (inside.reason if inside else "") or _said(error)
+                reason = self._noise.sentence or (inside.reason if inside else "") or _text_of(error)
                 raise UserError(f'the MCP server "{self.name}" does not answer: {shown(reason, 200)}') from None
             self._stack = stack.pop_all()
         return self
@@ -223,7 +223,7 @@ class Connection:
         try:
             result = self._portal.call(self._client.call_tool, tool, dict(arguments))
         except _errors() as error:
-            raise McpError(f'the MCP server "{self.name}" failed: {self._noise.sentence or _said(error)}') from None
+            raise McpError(f'the MCP server "{self.name}" failed: {self._noise.sentence or _text_of(error)}') from None
         return tuple(_content(block) for block in result.content) or (Text("[no content]"),), bool(result.is_error)
 
     async def _listed(self) -> list[Tool]:
@@ -265,7 +265,7 @@ def _errors() -> tuple[type[BaseException], ...]:
     )
 
 
-def _said(error: BaseException) -> str:
+def _text_of(error: BaseException) -> str:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return shown(str(error) or type(error).__name__, 200)

@@ -33,8 +33,8 @@ def folder(root: Path, parts: Sequence[str], *, make: bool = False) -> Iterator[
         for part in parts:
             _plain(part)
             if make:
-                _made(part, handle)
-            inner = _entered(part, handle)
+                _make_folder(part, handle)
+            inner = _enter(part, handle)
             os.close(handle)
             handle = inner
         yield handle
@@ -42,14 +42,14 @@ def folder(root: Path, parts: Sequence[str], *, make: bool = False) -> Iterator[
         os.close(handle)
 
 
-def _made(part: str, handle: int) -> None:
+def _make_folder(part: str, handle: int) -> None:
     try:
         os.mkdir(part, 0o755, dir_fd=handle)
     except FileExistsError:
         return
 
 
-def _entered(part: str, handle: int) -> int:
+def _enter(part: str, handle: int) -> int:
     try:
         return os.open(part, _FOLDER, dir_fd=handle)
     except FileNotFoundError:
@@ -147,7 +147,7 @@ class Places:
         if SCRATCH in inputs:
             raise UserError(f'an input is called "{SCRATCH}", which is the name of the work folder; rename the input')
         self._asked = {SCRATCH: scratch.absolute(), **{name: path.absolute() for name, path in inputs.items()}}
-        self.roots = {name: _resolved(path) for name, path in self._asked.items()}
+        self.roots = {name: _resolve(path) for name, path in self._asked.items()}
         home = self.roots[SCRATCH]
         for name, path in self.roots.items():
             if _within(self._asked[name], self._asked[SCRATCH], home) and home not in (path, *path.parents):
@@ -173,7 +173,7 @@ class Places:
         return Place(self.roots[name], tuple(part for part in parts if part != "."), name == SCRATCH)
 
 
-def _resolved(path: Path) -> Path:
+def _resolve(path: Path) -> Path:
     try:
         target = path.resolve(strict=True)
     except (OSError, RuntimeError):

@@ -130,7 +130,7 @@ class Toolbox:
     ) -> None:
         self._places = Places(scratch, inputs)
         self._sandbox = sandbox
-        self._grant = _closed(grant or Grant(scratch), scratch, list(inputs.values()))
+        self._grant = _fill_limits(grant or Grant(scratch), scratch, list(inputs.values()))
         self._servers = servers or {}
         self._web = web
         self._stack = ExitStack()
@@ -167,18 +167,18 @@ class Toolbox:
         Raises UserError if no sandbox can be made.
         """
         if call.name not in self._tools:
-            return _refused(call, f'there is no tool "{shown(call.name)}"; {did_you_mean(call.name, self._tools)}')
+            return _refusal(call, f'there is no tool "{shown(call.name)}"; {did_you_mean(call.name, self._tools)}')
         tool, function = self._tools[call.name]
         if call.arguments is None:
-            return _refused(call, f"the arguments of {call.name} are no JSON object")
+            return _refusal(call, f"the arguments of {call.name} are no JSON object")
         if fault := _fault(tool, call.arguments):
-            return _refused(call, fault)
+            return _refusal(call, fault)
         try:
             contents, failed = function(call.arguments)
         except (OutsideError, McpError) as refusal:
-            return _refused(call, str(refusal))
+            return _refusal(call, str(refusal))
         except OSError as error:
-            return _refused(call, f"{call.name}: {error.strerror or 'failed'}")
+            return _refusal(call, f"{call.name}: {error.strerror or 'failed'}")
         return ToolAnswer(call.id, contents, is_error=failed)
 
     def _built_in(self) -> dict[str, tuple[Tool, Function]]:
@@ -206,7 +206,7 @@ class Toolbox:
                 self._tools[tool.name] = (tool, _of_server(connection, name))
 
 
-def _closed(grant: Grant, scratch: Path, inputs: list[Path]) -> Grant:
+def _fill_limits(grant: Grant, scratch: Path, inputs: list[Path]) -> Grant:
     modest = grants.grant({}, scratch, root=scratch)
     home = {"HOME": str(scratch.absolute()), "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
     return replace(
@@ -242,5 +242,5 @@ def _fault(tool: Tool, arguments: JsonObject) -> str | None:
     return f"the arguments{shown(where)} of {tool.name} are wrong: {shown(error.message, 300)}"
 
 
-def _refused(call: ToolCall, sentence: str) -> ToolAnswer:
+def _refusal(call: ToolCall, sentence: str) -> ToolAnswer:
     return ToolAnswer(call.id, (Text(sentence),), is_error=True)

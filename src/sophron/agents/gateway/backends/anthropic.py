@@ -53,7 +53,7 @@ def request_body(request: Request, model: Model, sent: SentBlocks) -> JsonObject
     schema = structured_output.plain(request.schema)
     held = structured_output.closed(schema)
     if held:
-        body["output_config"] = {"format": {"type": "json_schema", "schema": _transformed(schema)}}
+        body["output_config"] = {"format": {"type": "json_schema", "schema": _transform(schema)}}
     if not held or structured_output.conditional(request.schema):
         system = f"{system}\n\n{structured_output.in_words(request.schema)}".strip()
     if system:
@@ -63,7 +63,7 @@ def request_body(request: Request, model: Model, sent: SentBlocks) -> JsonObject
     return body
 
 
-def _transformed(schema: JsonObject) -> object:
+def _transform(schema: JsonObject) -> object:
     """Move ranges and patterns into descriptions, as the service wants it; they are checked when answers arrive."""
     from anthropic import transform_schema
 
@@ -80,13 +80,13 @@ def _tools(tools: Sequence[Tool]) -> list[Block]:
 
 
 def _message_blocks(request: Request, sent: SentBlocks) -> list[Block]:
-    contents = [_resent(each, sent) or _content(each.parts) for each in request.messages]
+    contents = [_own_blocks(each, sent) or _content(each.parts) for each in request.messages]
     if request.tools and contents and contents[-1]:
         contents[-1][-1] |= _CACHED
     return [{"role": each.role, "content": content} for each, content in zip(request.messages, contents, strict=True)]
 
 
-def _resent(message: Message, sent: SentBlocks) -> list[Block]:
+def _own_blocks(message: Message, sent: SentBlocks) -> list[Block]:
     """Return the model's own blocks if it asked for tools: thoughts between them are signed and wanted back whole."""
     calls = [part.id for part in message.parts if isinstance(part, ToolCall)]
     return [dict(block) for block in sent.get(calls[0], ())] if calls else []

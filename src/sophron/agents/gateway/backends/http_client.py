@@ -57,16 +57,16 @@ def client(sdk: Any, timeout_s: float) -> Any:
     It is not kept for the next call: a kept connection that the service has closed meanwhile looks like a call that
     was cut, and would be charged. Redirects are not followed: they would carry prompt and key to another host.
     """
-    return _made(sdk.DefaultHttpxClient, timeout_s)
+    return _make_client(sdk.DefaultHttpxClient, timeout_s)
 
 
 def plain_client(timeout_s: float) -> httpx2.Client:
     """Return a client that belongs to no SDK, bounded likewise: neither kept, nor led elsewhere by a redirect."""
-    made: httpx2.Client = _made(partial(httpx2.Client, timeout=timeout(timeout_s)), timeout_s)
+    made: httpx2.Client = _make_client(partial(httpx2.Client, timeout=timeout(timeout_s)), timeout_s)
     return made
 
 
-def _made(make: Callable[..., Any], timeout_s: float) -> Any:
+def _make_client(make: Callable[..., Any], timeout_s: float) -> Any:
     end = time.monotonic() + timeout_s
 
     def bind(response: httpx2.Response) -> None:
@@ -126,7 +126,7 @@ def of_status(status: int, headers: Mapping[str, str], body: object, endpoint: E
         outcome=outcome,
         retry_after_s=retry_after_s(headers),
         status=status,
-        raw={"status": status, "body": _kept(endpoint.cleaned(body))},
+        raw={"status": status, "body": _shorten(endpoint.cleaned(body))},
     )
 
 
@@ -135,13 +135,13 @@ def of_event(error: object, endpoint: Endpoint) -> ModelError:
     kind = _EVENT.get(str(error.get("type")), "server") if isinstance(error, Mapping) else "server"
     sentence = shown(endpoint.cleaned(_message(error)), 300)
     reason = f"{endpoint.service} at {endpoint.host} gave up in the middle of its answer: {sentence}"
-    return ModelError(kind, reason, raw={"body": _kept(endpoint.cleaned(error))})
+    return ModelError(kind, reason, raw={"body": _shorten(endpoint.cleaned(error))})
 
 
 def wrong_shape(endpoint: Endpoint, detail: str, body: object) -> ModelError:
     """Return the failure behind JSON that this service does not answer. detail: what is wrong, in a few words."""
     reason = f"{endpoint.service} at {endpoint.host} answered in a wrong shape: {detail}"
-    return ModelError("wrong_shape", reason, raw={"body": _kept(endpoint.cleaned(body))})
+    return ModelError("wrong_shape", reason, raw={"body": _shorten(endpoint.cleaned(body))})
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
@@ -177,7 +177,7 @@ def _message(body: object) -> str:
     return sentence if isinstance(sentence, str) else ""
 
 
-def _kept(body: object) -> object:
+def _shorten(body: object) -> object:
     """Return a body as the audit keeps it: whole if it is short, else the beginning of its text."""
     text = body if isinstance(body, str) else json.dumps(body, default=str)
     return body if len(text) <= _LONGEST_BODY else text[:_LONGEST_BODY]

@@ -226,7 +226,7 @@ class OpenAI(ModelBackend):
         place = (endpoint.url, model.name)
         first = _forms.get(place, "json_schema")
         try:
-            return self._answered(request, model, endpoint, first)
+            return self._ask_once(request, model, endpoint, first)
         except ModelError as failure:
             if place in _proven:
                 raise
@@ -237,17 +237,17 @@ class OpenAI(ModelBackend):
                 raise
             refused = failure
         try:
-            return self._answered(request, model, endpoint, _other(first))
+            return self._ask_once(request, model, endpoint, _other(first))
         except ModelError as failure:
             raise refused if failure.status in _FORM_REFUSED else failure from None
 
     @staticmethod
-    def _answered(request: Request, model: Model, endpoint: Endpoint, form: Form) -> Response:
+    def _ask_once(request: Request, model: Model, endpoint: Endpoint, form: Form) -> Response:
         import openai
 
         from sophron.agents.gateway.backends import http_client
 
-        body = {**request_body(request, model, form), **_bounded(request, model, endpoint)}
+        body = {**request_body(request, model, form), **_token_bound(request, model, endpoint)}
         with http_client.typed_errors(openai, endpoint), _client(endpoint, model.timeout_s) as client:
             sent = client.chat.completions.with_raw_response.create(**body)
             answer = endpoint.cleaned(json.loads(sent.http_response.text))
@@ -265,7 +265,7 @@ def _other(form: Form) -> Form:
     return "json_object" if form == "json_schema" else "json_schema"
 
 
-def _bounded(request: Request, model: Model, endpoint: Endpoint) -> dict[str, int]:
+def _token_bound(request: Request, model: Model, endpoint: Endpoint) -> dict[str, int]:
     """Bound the answer. OpenAI's own reasoning models refuse `max_tokens`; older local servers know nothing else."""
     name = "max_completion_tokens" if endpoint.host == _OWN_HOST else "max_tokens"
     return {name: min(request.max_tokens, model.max_output)}

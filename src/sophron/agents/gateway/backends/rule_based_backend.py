@@ -47,14 +47,14 @@ class Heuristic(ModelBackend):
         del model
         rule = _rule(request.agent)
         try:
-            reply = _said(rule, request)
+            reply = _reply(rule, request)
         except (KeyError, ValueError) as error:
             reason = str(error) if isinstance(error, ValueError) else f"the key {error} is missing"
             if request.turn > 1:
-                return Response((Text(reason),), "refusal", Usage(), self.name, _named())
+                return Response((Text(reason),), "refusal", Usage(), self.name, _model_name())
             message = f'the rule of thumb of "{request.agent}" cannot use its inputs: {reason}'
             raise ModelError("rejected", message, outcome="none") from None
-        model_name = _named()
+        model_name = _model_name()
         if isinstance(reply, tuple):
             calls = tuple(
                 ToolCall(f"use-{request.turn}-{number}", use.tool, dict(use.arguments))
@@ -65,7 +65,7 @@ class Heuristic(ModelBackend):
         return Response((Text(text),), "end", Usage(), self.name, model_name, {"answer": reply})
 
 
-def _named() -> str:
+def _model_name() -> str:
     return f"rules of thumb {__version__}"
 
 
@@ -78,7 +78,7 @@ def _rule(agent: str) -> RuleOfThumb | ToolUser:
     return rule
 
 
-def _said(rule: RuleOfThumb | ToolUser, request: Request) -> tuple[Use, ...] | UncheckedObject:
+def _reply(rule: RuleOfThumb | ToolUser, request: Request) -> tuple[Use, ...] | UncheckedObject:
     """Return tools to use, or the answer."""
     if not isinstance(rule, ToolUser):
         return dict(rule(request.inputs))
