@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import integrate
 
-from sophron.science.estimators.plateau import LEAST_LAGS, Cutoff, Reason, Refusal, choose_cutoff, noise_rate
+from sophron.science.estimators.plateau import LEAST_LAGS, Cutoff, Reason, Refusal, choose_cutoff, noise_rate, slow_tail
 from sophron.science.estimators.statistics import t_quantile
 
 if TYPE_CHECKING:
@@ -57,8 +57,9 @@ class Estimate:
     """Plateau of the running integrals with its error; units are those of the integrals and lags.
 
     coefficient: the viscosity, or what else the integrals are of; standard_error: the largest of unit_error,
-    procedure_error and replica_error; degrees_of_freedom: of that one; low, high: ends of the 95 % t
-    interval; units: replicas x components; cutoff: where and why it was read.
+    procedure_error and replica_error; degrees_of_freedom: of that one; low, high: ends of the 95 % t interval, the
+    upper one with slow_tail, what a weak slow part may add beyond the cut-off; units: replicas x components; cutoff:
+    where and why it was read.
     """
 
     coefficient: float
@@ -69,6 +70,7 @@ class Estimate:
     unit_error: float
     procedure_error: float
     replica_error: float | None
+    slow_tail: float
     units: int
     cutoff: Cutoff
 
@@ -113,9 +115,19 @@ def estimate(times: NDArray[np.float64], integrals: NDArray[np.float64], run_len
         )
         return Refusal(Reason.NOISE, sentence, cutoff.longest_relaxation)
     half = t_quantile(dof) * largest
-    replica_error = errors[2][0] if replicas > 1 else None
+    tail = slow_tail(times, flat.mean(axis=0), rate / len(flat), cutoff)
     return Estimate(
-        mean, largest, dof, mean - half, mean + half, errors[0][0], errors[1][0], replica_error, values.size, cutoff
+        coefficient=mean,
+        standard_error=largest,
+        degrees_of_freedom=dof,
+        low=mean - half,
+        high=mean + half + tail,
+        unit_error=errors[0][0],
+        procedure_error=errors[1][0],
+        replica_error=errors[2][0] if replicas > 1 else None,
+        slow_tail=tail,
+        units=values.size,
+        cutoff=cutoff,
     )
 
 

@@ -14,7 +14,8 @@ The rule sees the mean over all components and replicas only, has no free settin
 3. *Longest relaxation time.* The smallest upper end of the grid whose chi-square lies within 4 of the best (two
    standard deviations): no longer time is claimed than the data ask for.
 4. *Cut-off.* The first lag of at least 3 longest relaxation times at which what the fit still expects is under a
-   tenth of the standard error there: a later cut adds noise, an earlier one bias. Nothing is added for the rest.
+   tenth of the standard error there: a later cut adds noise, an earlier one bias. Nothing is added for the rest;
+   the upper end of the interval carries what a slow part may add (`slow_tail`).
 5. *Refusal*, if there is no such fit, the longest time is shorter than two samples, the cut-off lies beyond the
    window, or the run is shorter than 30 longest relaxation times. A window shorter than the relaxation is
    recognised by the slope it still has, which asks for times beyond it. (That the result drowns in noise is judged
@@ -147,6 +148,28 @@ def choose_cutoff(
     index = int(np.flatnonzero(settled)[0])
     remainder = float(fit.remainder(times[index : index + 1])[0])
     return Cutoff(index, float(times[index]), longest, fit.start, remainder)
+
+
+def slow_tail(times: NDArray[np.float64], integral: NDArray[np.float64], rate: float, cutoff: Cutoff) -> float:
+    """Return what a weak slow part may add beyond the cut-off, in the unit of the integral.
+
+    Step 3 claims no longer time than the data ask for, so it leaves out a slow part that they allow. Each longer time
+    of the grid that the window could settle (a third of it) is added to the times of the fit in turn; the largest
+    remainder of those whose chi-square is within `CHI2_STEP` of the best counts. Arguments as for `choose_cutoff`.
+    """
+    edges = _edges(times.size)
+    lags = times[edges]
+    used = lags >= cutoff.fit_start * (1.0 - 1e-9)
+    lags, increments = lags[used], np.diff(integral[edges[used]])
+    grid = _grid(times)
+    taus = grid[grid >= lags[0] / LEAST_RATIO]
+    short = taus[taus <= cutoff.longest_relaxation * (1.0 + 1e-9)]
+    longer = taus[(taus > short[-1]) & (taus <= times[-1] / LEAST_RATIO)]
+    best = _fit_on(lags, increments, rate, taus)
+    fits = [_fit_on(lags, increments, rate, np.append(short, tau)) for tau in longer]
+    at = np.array([cutoff.time])
+    tails = [float(fit.remainder(at)[0]) for fit in fits if fit.chi2 <= best.chi2 + CHI2_STEP]
+    return max(cutoff.remainder, *tails) if tails else cutoff.remainder
 
 
 def _edges(lags: int) -> NDArray[np.intp]:

@@ -138,6 +138,7 @@ def _values(found: Estimate | Refusal) -> dict[str, object]:
         "component_error": given and given.unit_error,
         "procedure_error": given and given.procedure_error,
         "replica_error": given and given.replica_error,
+        "slow_tail": given and given.slow_tail,
         "cutoff_tau": cutoff and cutoff.time,
         "longest_relaxation_tau": longest,
         "cutoff_ratio": cutoff and cutoff.time / cutoff.longest_relaxation,
