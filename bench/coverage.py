@@ -18,12 +18,15 @@ from scipy import signal
 
 from sophron.science.estimators.autocorrelation import autocorrelation
 from sophron.science.estimators.correlated_series import block_mean, series_mean
+from sophron.science.estimators.finite_size import extrapolate as lengths
 from sophron.science.estimators.green_kubo import Estimate as GreenKubo
 from sophron.science.estimators.green_kubo import estimate as green_kubo
 from sophron.science.estimators.green_kubo import running_integral
 from sophron.science.estimators.mbar import Estimate, Run, estimate
 from sophron.science.estimators.restraints import rt
-from sophron.science.estimators.statistics import t_quantile
+from sophron.science.estimators.statistics import NORMAL, t_quantile
+from sophron.science.estimators.zero_shear import carreau
+from sophron.science.estimators.zero_shear import extrapolate as zero_shear
 
 Array = NDArray[np.float64]
 Row = dict[str, float | int | str | None]
@@ -174,7 +177,49 @@ def of_green_kubo(seed: int, sets: int) -> Iterator[Row]:
         yield row(f"Green-Kubo, {kind}", samples, LENGTH / slowest, held)
 
 
-PARTS = {"series": of_series, "blocks": of_blocks, "mbar": of_mbar, "green_kubo": of_green_kubo}
+RATES, ZERO = np.array([0.005, 0.01, 0.02, 0.05, 0.1]), 6.5
+THINNING = {
+    "Carreau": carreau(RATES, ZERO, 15.0, 0.5),
+    "Carreau-Yasuda, a = 1": carreau(RATES, ZERO, 15.0, 0.5, 1.0),
+    "Cross, m = 0.7, time 8": ZERO / (1 + (8 * RATES) ** 0.7),
+    "Cross, m = 0.7, time 30": ZERO / (1 + (30 * RATES) ** 0.7),
+}
+LENGTHS, BULK = np.array([100.0, 200.0, 400.0, 1600.0]), 10.0
+
+
+def of_zero_shear(seed: int, sets: int) -> Iterator[Row]:
+    """Five rates with errors of 3 %, extrapolated to zero; refused: not reliable."""
+    for kind, truth in THINNING.items():
+        rng, held = generator(seed, kind), []
+        for _ in range(sets):
+            found = zero_shear(RATES, truth * (1 + 0.03 * rng.normal(size=RATES.size)), 0.03 * truth)  # type: ignore[arg-type]
+            held.append(abs(found.viscosity - ZERO) <= NORMAL * found.error if found.reliable else None)
+        yield row(f"zero shear, {kind}", RATES.size, None, held)
+
+
+def of_lengths(seed: int, sets: int) -> Iterator[Row]:
+    """Four boxes whose inverse conductivity is a line in a power of the inverse length."""
+    for power in (1.0, 0.5):
+        for slope in (10.0, 40.0):
+            for relative in (0.01, 0.05):
+                kind = f"boxes, 1/length^{power:g}, shortest {1 + slope / 100:.1f} below bulk, errors {relative:g}"
+                rng, held = generator(seed, kind), []
+                truth = BULK / (1 + slope / 100 * (LENGTHS[0] / LENGTHS) ** power)
+                for _ in range(sets):
+                    drawn = truth * (1 + relative * rng.normal(size=LENGTHS.size))
+                    found = lengths(LENGTHS, drawn, relative * truth)  # type: ignore[arg-type]
+                    held.append(None if found.refusal else found.low <= BULK <= (found.high or math.inf))
+                yield row(kind, LENGTHS.size, None, held)
+
+
+PARTS = {
+    "series": of_series,
+    "blocks": of_blocks,
+    "mbar": of_mbar,
+    "green_kubo": of_green_kubo,
+    "zero_shear": of_zero_shear,
+    "lengths": of_lengths,
+}
 
 
 def acceptable(one: Row) -> bool:

@@ -103,8 +103,10 @@ def test_a_torn_profile_is_refused(tmp_path):
 
 
 def test_the_stage_extrapolates_and_refuses(tmp_path):
-    def boxes(intercept):
-        values = {length: 1 / (intercept + 20 / length) for length in (50.0, 100.0, 200.0)}
+    far, near = (50.0, 100.0, 200.0), (100.0, 400.0, 1600.0)
+
+    def boxes(intercept, lengths=far):
+        values = {length: 1 / (intercept + 20 / length) for length in lengths}
         return [
             UpstreamStep(
                 "mueller_plathe",
@@ -112,7 +114,7 @@ def test_the_stage_extrapolates_and_refuses(tmp_path):
                 {
                     "length": length,
                     "conductivity": value,
-                    "conductivity_error": 0.02 * value,
+                    "conductivity_error": 0.002 * value,
                     "model": {"units": "metal"},
                 },
                 {},
@@ -120,10 +122,16 @@ def test_the_stage_extrapolates_and_refuses(tmp_path):
             for length, value in values.items()
         ]
 
-    made = extrapolate_stage.run(context(tmp_path, "extrapolate", {"replicas": 1}, {"mueller_plathe": boxes(0.1)}))
+    made = extrapolate_stage.run(
+        context(tmp_path, "extrapolate", {"replicas": 1}, {"mueller_plathe": boxes(0.1, near)})
+    )
     valid("extrapolate", made.result)
     assert made.result["conductivity"] == pytest.approx(10.0)
-    assert made.result["extrapolation_ratio"] == pytest.approx(2.0)
+    assert made.result["extrapolation_ratio"] == pytest.approx(1.125)
+    refused = extrapolate_stage.run(context(tmp_path, "extrapolate", {"replicas": 1}, {"mueller_plathe": boxes(0.1)}))
+    valid("extrapolate", refused.result)
+    assert refused.result["refusal"].startswith("extrapolated_far: ")
+    assert refused.result["lower_bound"] == pytest.approx(5.0, rel=0.01)
     refused = extrapolate_stage.run(context(tmp_path, "extrapolate", {"replicas": 1}, {"mueller_plathe": boxes(0.001)}))
     valid("extrapolate", refused.result)
     assert refused.result["conductivity"] is None

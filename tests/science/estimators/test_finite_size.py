@@ -23,7 +23,29 @@ def test_exact_data_give_exact_numbers():
     assert found.curvature_z == pytest.approx(0.0, abs=1e-6)
     assert found.ratio == pytest.approx(10.0 / values[-1])
     assert found.degrees_of_freedom == 2
+    assert found.lower_bound == pytest.approx(values[-1] * (1 - 0.0196), rel=1e-3)
+    assert found.refusal.startswith("extrapolated_far: the straight line ends at 1.7 times the longest box")
+    assert f"The longest box is a lower bound: {found.lower_bound:.3g}" in found.refusal
+
+
+def test_long_boxes_that_tell_the_forms_apart_give_a_conductivity():
+    lengths = [100.0, 200.0, 400.0, 1600.0]
+    values = np.array([1 / (0.1 + 20.0 / length) for length in lengths])
+    found = extrapolate(lengths, values, 0.01 * values)
     assert found.refusal is None
+    assert found.low < 10.0 < found.high
+    loose = extrapolate(lengths, values, 0.25 * values)
+    assert loose.refusal.startswith(("forms_differ: ", "no_intercept: "))
+
+
+def test_phonons_of_many_paths_are_never_read_too_low():
+    """Boxes of 52 to 157 Angstrom of a crystal whose bulk is 507 W/(m K): 10 to 45 by the Boltzmann equation."""
+    lengths, values = [52.0, 78.0, 104.0, 157.0], np.array([19.0, 26.6, 34.0, 46.0])
+    rng = np.random.default_rng(8)
+    for relative in (0.02, 0.05, 0.2):
+        for _ in range(50):
+            drawn = values * (1 + relative * rng.normal(size=4))
+            assert extrapolate(lengths, np.abs(drawn), relative * values).refusal
 
 
 def test_errors_are_those_of_repeated_measurements():

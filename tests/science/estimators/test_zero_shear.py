@@ -13,7 +13,8 @@ RATES = [0.005, 0.01, 0.02, 0.05, 0.1]
 def test_exact_data_give_the_exact_limit(time, exponent):
     values = carreau(np.array(RATES), 6.5, time, exponent)
     found = extrapolate(RATES, values, 5e-3 * values)
-    assert found.viscosity == pytest.approx(6.5, rel=5e-3)
+    assert found.viscosity == pytest.approx(6.5, rel=0.03)
+    assert abs(found.viscosity - 6.5) < 2 * found.error
     assert found.chi2 < 1.0
     assert found.dof == 2
     assert found.reliable
@@ -28,7 +29,7 @@ def test_errors_are_honest(time, exponent):
         found = extrapolate(RATES, truth + 0.03 * truth * rng.normal(size=5), 0.03 * truth)
         scores.append((found.viscosity - 6.5) / found.error)
     assert 0.88 <= np.mean(np.abs(scores) < 2) <= 1.0
-    assert abs(np.mean(scores)) < 0.5
+    assert abs(np.mean(scores)) < 1.0  # forms that change slowly are allowed too, and lie higher
     assert np.std(scores) > 0.5
 
 
@@ -61,3 +62,10 @@ def test_few_rates_are_never_reliable():
 def test_unusable_input(rates, errors):
     with pytest.raises(ValueError):
         extrapolate(rates, [1.0] * len(rates), errors)
+
+
+@pytest.mark.parametrize(("time", "power"), [(30.0, 0.7), (8.0, 0.7)])
+def test_a_melt_that_thins_as_cross_says_is_within_the_error(time, power):
+    rng, truth = np.random.default_rng(5), 6.5 / (1 + (time * np.array(RATES)) ** power)
+    found = [extrapolate(RATES, truth * (1 + 0.03 * rng.normal(size=5)), 0.03 * truth) for _ in range(60)]
+    assert np.mean([abs(one.viscosity - 6.5) < 1.96 * one.error for one in found]) > 0.88

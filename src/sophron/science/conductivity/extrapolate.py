@@ -50,6 +50,8 @@ def run(ctx: StepContext) -> StepResult:
         "p_value": found.p_value,
         "curvature_z": found.curvature_z,
         "extrapolation_ratio": found.ratio,
+        "other_form": found.other_conductivity,
+        "lower_bound": found.lower_bound,
         "lengths": to_json(lengths),
         "refused": not given,
         "refusal": found.refusal,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sophron.science.estimators.statistics import chi2_p_value, t_quantile
+from sophron.science.estimators.statistics import NORMAL, chi2_p_value, t_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LEAST_LENGTHS = 3
+LARGEST_RATIO = 1.3
+"""Largest conductivity of an infinite box, in units of that of the longest box, that is still given."""
+LEAST_P_VALUE = 0.01
+"""Least p-value at which the data allow a form."""
+MANY_PATHS = 0.5
+"""Power of 1/length by which boxes approach the bulk if mean free paths are spread over decades."""
 LEAST_SIGNIFICANCE = 2.0
 """Least intercept, in its standard errors, that gives a conductivity."""
 
@@ -28,7 +34,9 @@ class Extrapolation:
     more than their errors say. conductivity, standard_error: 1/intercept and its error to first order; low, high: the
     95 % t interval of the intercept, inverted; high None if that interval holds 0. ratio: conductivity over that
     of the longest box. curvature_z: coefficient of 1/length**2, when it is fitted too, in its standard errors.
-    refusal: why there is no conductivity, else None.
+    other_conductivity: 1/intercept of the other form, None if the data reject that or its intercept is not positive;
+    low and high hold its interval too. lower_bound: conductivity of the longest box less 1.96 errors: as boxes approach
+    the bulk from below, it stands whatever the form. refusal: why there is no conductivity, else None.
     """
 
     intercept: float
@@ -45,6 +53,8 @@ class Extrapolation:
     low: float
     high: float | None
     ratio: float
+    other_conductivity: float | None
+    lower_bound: float
     refusal: str | None
 
 
@@ -54,8 +64,10 @@ def extrapolate(lengths: Sequence[float], conductivities: Sequence[float], error
     At least three ascending lengths, with positive conductivities and errors. The form (Schelling, Phillpot and
     Keblinski 2002, 10.1103/PhysRevB.65.144306) is Matthiessen's rule for one mean free path. Phonons have many, the
     true curve bends, and boxes that are all shorter than the long ones extrapolate too low (Sellan et al. 2010,
-    10.1103/PhysRevB.81.214305): look at curvature_z and ratio before you believe the intercept. It is refused if
-    it is not twice its error.
+    10.1103/PhysRevB.81.214305). With mean free paths spread over decades, as the Boltzmann equation has them in
+    crystals, 1/conductivity approaches the bulk as length^-1/2; few lengths cannot tell this from a straight line. So
+    the conductivity is refused if the intercept is not twice its error, if a form that the data allow lies more than
+    `LARGEST_RATIO` times above the longest box, or if the lengths scatter about the line.
     """
     length, value, error = (np.asarray(numbers, dtype=np.float64) for numbers in (lengths, conductivities, errors))
     if not (length.shape == value.shape == error.shape and length.size >= LEAST_LENGTHS):
@@ -69,8 +81,19 @@ def extrapolate(lengths: Sequence[float], conductivities: Sequence[float], error
     wider = math.sqrt(max(1.0, chi2 / dof))
     intercept_error = wider * math.sqrt(covariance[0, 0])
     low, high = (intercept + side * t_quantile(dof) * intercept_error for side in (-1, 1))
-    lost = intercept <= LEAST_SIGNIFICANCE * intercept_error
-    sentence = f"no_intercept: the intercept {intercept:.3g} +- {intercept_error:.3g} may be 0; take longer boxes"
+    other = _other(x, y, width)
+    ratio = 1 / (intercept * float(value[-1]))
+    p_value = chi2_p_value(chi2, dof)
+    bound = float(value[-1] - NORMAL * error[-1])
+    reason: str | None
+    if intercept <= LEAST_SIGNIFICANCE * intercept_error:
+        reason = f"no_intercept: the intercept {intercept:.3g} +- {intercept_error:.3g} may be 0"
+    else:
+        reason = _unreliable(p_value, ratio, 1 / (other[0] * float(value[-1])) if other else None)
+    refusal = reason and f"{reason}; take longer boxes. The longest box is a lower bound: {bound:.3g}, less its error"
+    if other is not None and other[0] > 0:
+        reach = t_quantile(dof) * other[1]
+        low, high = min(low, other[0] - reach), max(high, other[0] + reach)
     return Extrapolation(
         intercept=intercept,
         intercept_error=intercept_error,
@@ -79,15 +102,40 @@ def extrapolate(lengths: Sequence[float], conductivities: Sequence[float], error
         r_squared=_r_squared(y, intercept + slope * x, width),
         chi2=chi2,
         degrees_of_freedom=dof,
-        p_value=chi2_p_value(chi2, dof),
+        p_value=p_value,
         curvature_z=bend / math.sqrt(bent_covariance[2, 2]),
         conductivity=1 / intercept,
         standard_error=intercept_error / intercept**2,
         low=1 / high,
         high=1 / low if low > 0 else None,
-        ratio=1 / (intercept * float(value[-1])),
-        refusal=sentence if lost else None,
+        ratio=ratio,
+        other_conductivity=1 / other[0] if other and other[0] > 0 else None,
+        lower_bound=bound,
+        refusal=refusal,
     )
+
+
+def _unreliable(p_value: float, ratio: float, other_ratio: float | None) -> str | None:
+    """Reason why an intercept gives no conductivity, None if it does; ratios: to the longest box, of both forms."""
+    if p_value < LEAST_P_VALUE:
+        return f"no_line: the lengths scatter about the straight line by more than their errors, p = {p_value:.2g}"
+    if not 0 < ratio <= LARGEST_RATIO:
+        return f"extrapolated_far: the straight line ends at {ratio:.2g} times the longest box"
+    if other_ratio is not None and not 0 < other_ratio <= LARGEST_RATIO:
+        return (
+            "forms_differ: the lengths allow 1/length and 1/length^(1/2) alike, and the second ends more than "
+            f"{LARGEST_RATIO:g} times above the longest box"
+        )
+    return None
+
+
+def _other(x: NDArray[np.float64], y: NDArray[np.float64], width: NDArray[np.float64]) -> tuple[float, float] | None:
+    """Return the intercept in x^(1/2) and its standard error, widened as that of the line; None if it is rejected."""
+    (intercept, _), covariance, chi2 = _fit(x**MANY_PATHS, y, width, 1)
+    dof = x.size - 2
+    if chi2_p_value(chi2, dof) < LEAST_P_VALUE:
+        return None
+    return intercept, math.sqrt(covariance[0, 0] * max(1.0, chi2 / dof))
 
 
 def _fit(

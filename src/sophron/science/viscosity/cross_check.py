@@ -33,7 +33,7 @@ def run(ctx: StepContext) -> StepResult:
     result = {
         "viscosity_zero_rate": zero.viscosity,
         "viscosity_zero_rate_error": zero.error,
-        "fit_form": "carreau",
+        "fit_form": "carreau_yasuda",
         "chi2": zero.chi2,
         "dof": zero.dof,
         "p_value": zero.p_value,
@@ -89,7 +89,7 @@ def _comparison(zero: ZeroShear, value: float | None, error: float | None) -> di
 
 
 def _draw(path: Path, rates: Sequence[Rate], zero: ZeroShear, green_kubo: Mapping[str, float]) -> None:
-    """Viscosity against rate, the mean Carreau form, and Green-Kubo as a band."""
+    """Viscosity against rate, the mean form, and Green-Kubo as a band."""
     rate, viscosity, error = (
         np.array([getattr(one, name) for one in rates]) for name in ("rate", "viscosity", "viscosity_error")
     )
@@ -99,7 +99,8 @@ def _draw(path: Path, rates: Sequence[Rate], zero: ZeroShear, green_kubo: Mappin
         if green_kubo["viscosity"] is not None:
             axes.axhspan(green_kubo["interval_low"], green_kubo["interval_high"], color=GREEN, alpha=0.2, linewidth=0)
             axes.axhline(green_kubo["viscosity"], color=GREEN, linestyle="--", label="Green-Kubo, 95 % interval")
-        axes.plot(fine, carreau(fine, zero.viscosity, zero.time, zero.exponent), color=BLUE, label="Carreau form, mean")
+        form = carreau(fine, zero.viscosity, zero.time, zero.exponent, zero.sharpness)
+        axes.plot(fine, form, color=BLUE, label="mean form")
         axes.errorbar(rate, viscosity, yerr=2 * error, color=BLUE, fmt="o", capsize=3, label="shear ± 2 s.e.")
         label = "zero rate ± 2 s.e." if zero.reliable else "zero rate ± 2 s.e. (not reliable)"
         axes.errorbar(fine[:1], [zero.viscosity], yerr=2 * zero.error, color=VERMILION, fmt="s", capsize=4, label=label)
