@@ -1,5 +1,7 @@
 """Double decoupling: lambdas, six restraints, and the sum of the cycle."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -18,6 +20,7 @@ from sophron.science.host_guest.protocols import (
 )
 from sophron.science.host_guest.protocols.decoupling import BoreschAnchors
 from sophron.science.host_guest.protocols.lambda_schedule import Stage
+from sophron.science.host_guest.protocols.residual_interaction import Charges
 from sophron.science.host_guest.sampling import equilibration
 from sophron.science.host_guest.sampling.samples import Sampled
 
@@ -223,3 +226,28 @@ def test_atoms_in_a_line_cannot_be_held():
     line = np.array([[0.0, 0.0, each] for each in range(6)])
     with pytest.raises(UserError, match="take attach-pull-release"):
         decoupling.choose_anchors(line, (0, 1, 2), [(3, 4, 5)])
+
+
+def charged(host, guest):
+    """Charges of a pair in water with a screening length of 20 Angstrom."""
+    place = np.zeros((1, 3))
+    along = np.array([0.0, 0.0, 1.0])
+    return Charges(np.array([host]), np.array([guest]), place, place, along, 0.0, 78.4, 20.0)
+
+
+class TestIonWall:
+    """What keeping the ions away costs in each leg, by a mean field."""
+
+    def test_an_ion_that_feels_nothing_loses_the_volume_within(self):
+        volume, end = 60.0**3, (3 * 60.0**3 / (4 * math.pi)) ** (1 / 3)
+        found = decoupling.wall_cost(np.zeros_like, volume, T)
+        within = (decoupling.ION_AWAY_A**3 - decoupling.ION_CONTACT_A**3) / (end**3 - decoupling.ION_CONTACT_A**3)
+        assert found == pytest.approx(-rt(T) * math.log(1 - within), rel=0.1)
+
+    def test_it_cancels_in_equal_boxes_without_a_charge_of_the_host(self):
+        assert decoupling.ion_wall(charged(0.0, 1.0), (60.0**3, 60.0**3), T).value == pytest.approx(0, abs=1e-12)
+
+    def test_it_counts_beside_a_charged_host_and_its_size_is_its_error(self):
+        found = decoupling.ion_wall(charged(-8.0, -1.0), (60.0**3, 40.0**3), T)
+        assert found.value < -0.1
+        assert found.systematic == -found.value

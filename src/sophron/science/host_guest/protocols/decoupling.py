@@ -6,13 +6,14 @@ feels nothing is released by an integral, and is turned on again in solvent alon
 
 In a periodic box the charge of the guest must not vanish by itself: the box would be charged, and its energy would
 depend on its size (Rocklin et al. 2013, 10.1063/1.4826261). As many ions of the opposite charge lose theirs with it,
-alike in both legs and far from the guest, so that what they cost cancels.
+alike in both legs and far from the guest. A wall keeps them there; what it costs is another thing beside a charged host
+(`ion_wall`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
@@ -21,9 +22,10 @@ import numpy as np
 
 from sophron.records.errors import UserError
 from sophron.science.estimators.mbar import Estimate
-from sophron.science.estimators.restraints import Frame, Harmonic, release
+from sophron.science.estimators.restraints import Frame, Harmonic, release, rt
 from sophron.science.estimators.thermodynamic_cycle import Term, total
 from sophron.science.host_guest.preparation import geometry
+from sophron.science.host_guest.protocols.residual_interaction import Charges
 from sophron.science.host_guest.protocols.restrained_system import GUEST_GROUP
 from sophron.science.host_guest.sampling.openmm_system import KJ_PER_KCAL, NM_PER_A, openmm
 
@@ -34,6 +36,8 @@ K_DISTANCE, K_ANGLE = 5.0, 50.0
 """kcal/mol/Angstrom^2 and kcal/mol/rad^2, without 1/2"""
 ION_AWAY_A, ION_K = 12.0, 5.0
 """How near to the guest an ion that goes with it may come, and the wall there in kcal/mol/Angstrom^2."""
+ION_CONTACT_A = 5.0
+"""How near to the middle of a solute an ion could come without the wall."""
 SURFACE_TERM = "28.3919551*(radius+0.14)^2"
 
 
@@ -152,6 +156,40 @@ def add_boresch_restraints(system: Any, anchors: BoreschAnchors, frame: Frame) -
     for force in (distance, angle, torsion):
         force.setForceGroup(GUEST_GROUP)
         system.addForce(force)
+
+
+def wall_cost(
+    interaction: Callable[[NDArray[np.float64]], NDArray[np.float64]], volume_a3: float, temperature_k: float
+) -> float:
+    """Free energy in kcal/mol of keeping one ion behind its wall: -RT ln of the part of the box that is left to it.
+
+    interaction: energy in kcal/mol of the ion at each distance in Angstrom from the middle of the solute.
+    """
+    unit = rt(temperature_k)
+    end_a = (3 * volume_a3 / (4 * math.pi)) ** (1 / 3)
+    distances = np.linspace(ION_CONTACT_A, end_a, 4001)
+    weights = distances**2 * np.exp(-interaction(distances) / unit)
+    wall = ION_K * np.maximum(ION_AWAY_A - distances, 0.0) ** 2
+    return -unit * math.log(float((weights * np.exp(-wall / unit)).sum() / weights.sum()))
+
+
+def ion_wall(charges: Charges, volumes_a3: tuple[float, float], temperature_k: float) -> Term:
+    """Return what the walls of the coupled ions add to binding, as it is to be taken off, by a mean field.
+
+    volumes_a3: of the boxes with and without a host. The wall stands in all four end states: beside the charged
+    complex, beside the charged guest alone, and twice beside nothing, the ion uncharged. Debye and Hueckel's mean field
+    is rough near a host of many charges, so the term's own size is its systematic error.
+    """
+    host, guest = (float(round(each.sum())) for each in (charges.host, charges.guest))
+    ion, (complex_a3, alone_a3) = -math.copysign(1.0, guest), volumes_a3
+
+    def cost(charge: float, volume_a3: float) -> float:
+        return wall_cost(lambda apart: ion * charge * charges.between(apart), volume_a3, temperature_k)
+
+    beside = cost(host + guest, complex_a3) - cost(0.0, complex_a3)
+    alone = cost(guest, alone_a3) - cost(0.0, alone_a3)
+    value = -abs(guest) * (beside - alone)
+    return Term("ion wall", value, systematic=abs(value))
 
 
 @dataclass(frozen=True)

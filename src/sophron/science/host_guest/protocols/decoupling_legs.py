@@ -6,6 +6,7 @@ lock keep a guest that is hardly restrained in its site. Windows of both legs ar
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import permutations
@@ -20,8 +21,9 @@ from sophron.records.files import write_json, write_text
 from sophron.science.estimators.mbar import Estimate, Run, estimate
 from sophron.science.estimators.refusal import Refusal
 from sophron.science.estimators.restraints import Frame, Harmonic, rt
+from sophron.science.estimators.thermodynamic_cycle import Term
 from sophron.science.host_guest.preparation.complex_builder import Built, Complex
-from sophron.science.host_guest.protocols import analysis, apr_setup, decoupling
+from sophron.science.host_guest.protocols import analysis, apr_setup, decoupling, residual_interaction
 from sophron.science.host_guest.protocols.apr_setup import Experiment
 from sophron.science.host_guest.protocols.decoupling import Decoupled
 from sophron.science.host_guest.protocols.lambda_schedule import Lambdas, Stage
@@ -204,7 +206,17 @@ def binding(legs: Legs, sampled: Sequence[Sampled], task: Mapping[str, object]) 
     more = analysis.corrected(bound, parts[0], found[0], task)
     if isinstance(more, Refusal):
         return more
-    return decoupling.binding(found[0], found[1], legs.host.frame, legs.host.temperature_k, more)
+    walls = _ion_walls(legs, bound)
+    return decoupling.binding(found[0], found[1], legs.host.frame, legs.host.temperature_k, [*walls, *more])
+
+
+def _ion_walls(legs: Legs, bound: Experiment) -> list[Term]:
+    """The term of the ions that lose their charge with the guest; none without a box or for a guest without charge."""
+    charges = residual_interaction.charges_of(bound)
+    if legs.host.box_a is None or legs.alone.box_a is None or not round(float(charges.guest.sum())):
+        return []
+    volumes = (math.prod(legs.host.box_a), math.prod(legs.alone.box_a))
+    return [decoupling.ion_wall(charges, volumes, legs.host.temperature_k)]
 
 
 def _decoupling(system: Any, built: Built, guest: range, relaxed: Relaxed) -> Any:

@@ -102,7 +102,7 @@ class Charges:
 
 def of_experiment(experiment: Experiment) -> Term | Refusal:
     """Return the term as it is added to binding, or its refusal if it is uncertain by more than `MOST_UNCERTAIN`."""
-    charges = _charges(experiment)
+    charges = charges_of(experiment)
     last = experiment.frame.distance
     value = residual(charges, last, experiment.temperature_k)
     systematic = _uncertainty(charges, value, last.target, experiment.box_a)
@@ -139,7 +139,7 @@ def _centre(charges: NDArray[np.float64], places_a: NDArray[np.float64]) -> NDAr
     return np.asarray(np.average(places_a, axis=0, weights=weights))
 
 
-def _charges(experiment: Experiment) -> Charges:
+def charges_of(experiment: Experiment) -> Charges:
     """Charges and places of both, the ions' screening, and the direction of the pull."""
     charges, molecules = _particle_charges(experiment.system), _molecules(experiment.system)
     held, places = experiment.held, experiment.positions_a
