@@ -20,7 +20,7 @@ from sophron.science.host_guest.protocols import (
 )
 from sophron.science.host_guest.protocols.decoupling import BoreschAnchors
 from sophron.science.host_guest.protocols.lambda_schedule import Stage
-from sophron.science.host_guest.protocols.residual_interaction import Charges
+from sophron.science.host_guest.protocols.residual_interaction import Charges, charges_of
 from sophron.science.host_guest.sampling import equilibration
 from sophron.science.host_guest.sampling.samples import Sampled
 
@@ -130,6 +130,15 @@ class TestBox:
         apart = positions[ion] - positions[built.host_atoms]
         edges = np.array(made.host.box_a)
         assert np.linalg.norm(apart - edges * np.round(apart / edges)) > decoupling.ION_AWAY_A
+
+    def test_charges_and_ions_are_those_of_the_box(self, boxed):
+        built, made = boxed
+        found = charges_of(made.host.complex)
+        assert (len(found.host), len(found.guest)) == (built.host_atoms, built.atoms - built.host_atoms)
+        assert (found.host.sum(), found.guest.sum()) == pytest.approx((0.0, 1.0), abs=1e-3)
+        assert 5.0 < found.debye_length_a < 60.0
+        (walls,) = decoupling_legs._ion_walls(made, made.host.complex)
+        assert 0 <= walls.systematic < 0.1
 
     def test_a_box_without_such_ions_is_refused(self, boxed):
         built, _ = boxed

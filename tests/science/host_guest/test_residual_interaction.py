@@ -74,3 +74,15 @@ def test_a_correction_is_refused_for_its_uncertainty_and_not_for_its_size():
     farther = residual_interaction.of_experiment(charged(-8.0, 1.0))
     assert farther.value < -2
     assert farther.systematic < 0.3
+
+
+def test_water_and_virtual_sites_are_no_ions():
+    openmm = pytest.importorskip("openmm", reason=f"OpenMM {CHEM}")
+    made = charged(-1.0, 1.0, ions=(0.5, 0.5, 0.0), box_a=(60.0,) * 3)
+    first = made.system.getNumParticles() - 3
+    made.system.addConstraint(first, first + 1, 0.1)  # two of them are one molecule now, the third has no charge
+    assert residual_interaction.charges_of(made).debye_length_a == math.inf
+    assert residual_interaction.charges_of(made).permittivity == residual_interaction.THREE_SITES
+    made.system.setParticleMass(first + 2, 0.0)
+    made.system.setVirtualSite(first + 2, openmm.TwoParticleAverageSite(first, first + 1, 0.5, 0.5))
+    assert residual_interaction.charges_of(made).permittivity == residual_interaction.FOUR_SITES
