@@ -132,7 +132,9 @@ def test_the_stage_extrapolates_and_refuses(tmp_path):
     valid("extrapolate", refused.result)
     assert refused.result["refusal"].startswith("extrapolated_far: ")
     assert refused.result["lower_bound"] == pytest.approx(5.0, rel=0.01)
-    refused = extrapolate_stage.run(context(tmp_path, "extrapolate", {"replicas": 1}, {"mueller_plathe": boxes(0.001)}))
+    refused = extrapolate_stage.run(
+        context(tmp_path, "extrapolate", {"replicas": 1}, {"mueller_plathe": boxes(0.00001)})
+    )
     valid("extrapolate", refused.result)
     assert refused.result["conductivity"] is None
     assert refused.result["refusal"].startswith("no_intercept: ")

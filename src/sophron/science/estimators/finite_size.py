@@ -90,7 +90,10 @@ def extrapolate(lengths: Sequence[float], conductivities: Sequence[float], error
         reason = f"no_intercept: the intercept {intercept:.3g} +- {intercept_error:.3g} may be 0"
     else:
         reason = _unreliable(p_value, ratio, 1 / (other[0] * float(value[-1])) if other else None)
-    refusal = reason and f"{reason}; take longer boxes. The longest box is a lower bound: {bound:.3g}, less its error"
+    refusal = (
+        reason
+        and f"{reason}; take longer boxes. The longest box is a lower bound: {bound:.3g}, its value less 1.96 errors"
+    )
     if other is not None and other[0] > 0:
         reach = t_quantile(dof) * other[1]
         low, high = min(low, other[0] - reach), max(high, other[0] + reach)
