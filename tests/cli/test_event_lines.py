@@ -9,7 +9,8 @@ from sophron.cli._event_lines import EventLines, decisive_line
 JOB = {"step": "produce-0", "stage": "produce", "rule": "produce", "wildcards": {"replica": "0"}, "jobid": 4}
 
 
-def test_a_failure_has_cause_decisive_line_log_and_next_command(tmp_path):
+def test_a_failure_has_cause_decisive_line_log_and_next_command(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     tell(tmp_path, "spec_loaded", **SPEC)
     tell(tmp_path, "approved", version=1, approver="ann", record="r")
     lines = EventLines(tmp_path)
