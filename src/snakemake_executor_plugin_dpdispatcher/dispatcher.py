@@ -11,10 +11,15 @@ from typing import Any
 from snakemake_interface_common.exceptions import WorkflowError
 from snakemake_interface_executor_plugins.settings import SharedFSUsage
 
-from snakemake_executor_plugin_dpdispatcher import job_status, requests, scheduler_directives, submission_record
-from snakemake_executor_plugin_dpdispatcher.identity import steps
+from snakemake_executor_plugin_dpdispatcher import (
+    job_status,
+    resource_requests,
+    scheduler_directives,
+    submission_record,
+)
+from snakemake_executor_plugin_dpdispatcher.job_identity import steps
 from snakemake_executor_plugin_dpdispatcher.job_status import cancel, is_alive
-from snakemake_executor_plugin_dpdispatcher.requests import Request
+from snakemake_executor_plugin_dpdispatcher.resource_requests import Request
 from snakemake_executor_plugin_dpdispatcher.resumed_submissions import ResumedSubmissions
 from snakemake_executor_plugin_dpdispatcher.site import Site, configuration, load
 from snakemake_executor_plugin_dpdispatcher.submission_record import MARKER, Batch, Task
@@ -81,7 +86,7 @@ class Dispatcher:
         self = cls(site, folder, settings.group_size, logger, patience_s=workflow.execution_settings.latency_wait)
         self._exports = _harmless(declared)
         for job in workflow.dag.needrun_jobs():
-            if not job.is_local and requests.is_resolved(job):
+            if not job.is_local and resource_requests.is_resolved(job):
                 self._request(job)
         with site.lock:
             for batch in self._old.open(folder):
@@ -160,7 +165,7 @@ class Dispatcher:
         return Handed(task, batch, ident or None, log, (faults or {}).get(job.job_hash))
 
     def _request(self, job: Any) -> Request:
-        return requests.of_job(job, self.site.batch_type)
+        return resource_requests.of_job(job, self.site.batch_type)
 
     # Watching
 

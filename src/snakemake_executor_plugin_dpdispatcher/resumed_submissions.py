@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from snakemake_executor_plugin_dpdispatcher import job_status, submission_record
-from snakemake_executor_plugin_dpdispatcher.identity import members, newest_input, steps, target
+from snakemake_executor_plugin_dpdispatcher.job_identity import members, newest_input, steps, target
 from snakemake_executor_plugin_dpdispatcher.job_status import cancel
 from snakemake_executor_plugin_dpdispatcher.site import Site
 from snakemake_executor_plugin_dpdispatcher.submission_record import Batch, Task

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from snakemake_executor_plugin_dpdispatcher.requests import Request
+from snakemake_executor_plugin_dpdispatcher.resource_requests import Request
 
 # Snakemake's own process is a part of every job, and schedulers count it: it alone takes about 150 MB.
 LEAST_MB = 300

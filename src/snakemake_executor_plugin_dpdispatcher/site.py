@@ -13,7 +13,7 @@ from typing import Any
 
 from snakemake_interface_common.exceptions import WorkflowError
 
-from snakemake_executor_plugin_dpdispatcher.requests import KNOWN
+from snakemake_executor_plugin_dpdispatcher.resource_requests import KNOWN
 from sophron.records.secret_keys import is_secret
 
 SUBMITS = re.compile(r"\b(sbatch|qsub|bsub|nohup)\b")

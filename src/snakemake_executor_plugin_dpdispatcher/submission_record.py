@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from snakemake_executor_plugin_dpdispatcher.identity import Step
+from snakemake_executor_plugin_dpdispatcher.job_identity import Step
 from snakemake_executor_plugin_dpdispatcher.site import Site, load
 from sophron.records import clock, files
 

@@ -11,7 +11,7 @@ from sophron.interfaces.model_backend import ToolCall
 from sophron.records.files import write_json
 from sophron.records.paths import resource
 from sophron.sandbox import mounts
-from sophron.sandbox.choose import choose
+from sophron.sandbox.select_backend import choose
 
 TOTAL = 'def run(arguments):\n    print("aside")\n    return {"total": sum(arguments["counts"])}\n'
 OUTSIDE = "import pathlib\ndef run(arguments):\n    return pathlib.Path(arguments['path']).read_text()\n"

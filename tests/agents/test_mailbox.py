@@ -12,7 +12,7 @@ import pytest
 from stub_models import model, request
 
 from sophron.agents.documents.redact import Redactor
-from sophron.agents.gateway import mailbox
+from sophron.agents.gateway import mailbox_folder
 from sophron.agents.gateway.backends.mailbox import Mailbox
 from sophron.cli import main
 from sophron.interfaces.model_backend import ModelError
@@ -28,7 +28,7 @@ def backend(root):
 
 
 def post(root, asked=None):
-    return mailbox.post(root, asked or request(), Redactor())
+    return mailbox_folder.post(root, asked or request(), Redactor())
 
 
 def test_an_answer_given_while_the_step_waits_is_its_response(tmp_path):
@@ -37,11 +37,11 @@ def test_an_answer_given_while_the_step_waits_is_its_response(tmp_path):
         target=lambda: answered.append(backend(tmp_path).complete(request(), model("m", timeout_s=30)))
     )
     waiting.start()
-    while not mailbox.entries(tmp_path):
+    while not mailbox_folder.entries(tmp_path):
         time.sleep(0.01)
-    (entry,) = mailbox.entries(tmp_path)
+    (entry,) = mailbox_folder.entries(tmp_path)
     assert "Is it done?" in (entry.folder / "request.md").read_text()
-    mailbox.answer(entry, json.dumps(GOOD))
+    mailbox_folder.answer(entry, json.dumps(GOOD))
     waiting.join()
     assert json.loads(answered[0].text) == GOOD
     assert (answered[0].backend, answered[0].stop) == ("mailbox", "end")
@@ -51,9 +51,9 @@ def test_a_time_out_says_the_next_command_and_the_next_try_finds_the_later_answe
     with pytest.raises(ModelError, match=r"sophron mailbox answer caveats-1-\w{12} FILE") as failed:
         backend(tmp_path).complete(request(), model("m", timeout_s=0.2))
     assert (failed.value.kind, failed.value.outcome) == ("timeout", "none")
-    mailbox.answer(mailbox.find(tmp_path, "caveats"), json.dumps(GOOD))
+    mailbox_folder.answer(mailbox_folder.find(tmp_path, "caveats"), json.dumps(GOOD))
     assert json.loads(backend(tmp_path).complete(request(), model("m", timeout_s=5)).text) == GOOD
-    assert mailbox.withdraw(tmp_path, "caveats") == 1
+    assert mailbox_folder.withdraw(tmp_path, "caveats") == 1
     with pytest.raises(ModelError):
         backend(tmp_path).complete(request(), model("m", timeout_s=0.1))
 
@@ -97,7 +97,7 @@ def test_a_half_written_answer_is_left_to_its_writer(tmp_path):
 def test_an_answer_that_does_not_fit_is_refused_and_nothing_is_written(tmp_path, text, fault):
     entry = post(tmp_path)
     with pytest.raises(UserError, match=fault):
-        mailbox.answer(entry, text)
+        mailbox_folder.answer(entry, text)
     assert not entry.answered
 
 
@@ -134,7 +134,7 @@ def test_the_command_lists_shows_and_answers(tmp_path, capsys, monkeypatch):
 
 def test_the_parts_around_models_import_no_client(tmp_path):
     code = (
-        "import sys, sophron.agents.gateway.gateway, sophron.agents.gateway.mailbox, sophron.agents.gateway.backends.replay, "
+        "import sys, sophron.agents.gateway.gateway, sophron.agents.gateway.mailbox_folder, sophron.agents.gateway.backends.replay, "
         "sophron.agents.gateway.backends.mailbox, sophron.cli.mailbox\n"
         "print(sorted({'anthropic', 'openai', 'mcp', 'numpy', 'jsonschema', 'yaml', 'httpx2'} & set(sys.modules)))"
     )

@@ -4,7 +4,7 @@ import re
 
 from sophron.debate.pipelines.pipeline import PRODUCTION, STAGES, Pipeline
 from sophron.debate.trials.stage_sandbox import Work, run
-from sophron.sandbox.choose import choose
+from sophron.sandbox.select_backend import choose
 from sophron.science.host_guest.pipelines.reference_pipelines import DimerShape, files
 
 RATIONALE = "Attach-pull-release fits a guest with one way out (10.1021/acs.jctc.5b00405); MBAR (10.1063/1.2978177)."

@@ -15,7 +15,7 @@ from sophron.debate.pipelines.pipeline import Pipeline
 from sophron.debate.trials import execute_stage_file
 from sophron.interfaces.kind import EngineFailure, StepContext, UpstreamStep
 from sophron.records.documents import Document, validate
-from sophron.sandbox.choose import choose
+from sophron.sandbox.select_backend import choose
 from sophron.science.host_guest.pipelines import reference_pipelines
 
 from . import dimers

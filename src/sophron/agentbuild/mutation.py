@@ -23,7 +23,7 @@ from sophron.agentbuild.contract import Contract
 from sophron.interfaces.sandbox import Grant
 from sophron.records.digests import file_digest
 from sophron.records.errors import UserError, shown
-from sophron.sandbox.choose import choose
+from sophron.sandbox.select_backend import choose
 
 
 @dataclass(frozen=True)

@@ -28,25 +28,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """List, show or answer."""
-    from sophron.agents.gateway import mailbox
+    from sophron.agents.gateway import mailbox_folder
 
     root = args.campaign.absolute()
     if args.action == "list":
         return _list(root)
-    entry = mailbox.find(root, args.id)
+    entry = mailbox_folder.find(root, args.id)
     if args.action == "show":
-        return _show(entry.folder / mailbox.READABLE)
-    mailbox.answer(entry, _read(args.file))
+        return _show(entry.folder / mailbox_folder.READABLE)
+    mailbox_folder.answer(entry, _read(args.file))
     print(
-        f"{entry.folder / mailbox.ANSWER}. The step that waits goes on; one that gave up takes it when it runs again."
+        f"{entry.folder / mailbox_folder.ANSWER}. "
+        "The step that waits goes on; one that gave up takes it when it runs again."
     )
     return 0
 
 
 def _list(root: Path) -> int:
-    from sophron.agents.gateway import mailbox
+    from sophron.agents.gateway import mailbox_folder
 
-    entries = mailbox.entries(root)
+    entries = mailbox_folder.entries(root)
     for entry in entries:
         print(f"{'answered' if entry.answered else 'waits':<9} {entry.id}")
     if not entries:

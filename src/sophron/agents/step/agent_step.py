@@ -223,7 +223,7 @@ def _record(work: AgentStep, backend: str, model: str) -> AnswerRecord:
 
 def reask(root: Path, step: str) -> int:
     """Set the answer of a step aside, so that the next run asks again; the number under which it is kept."""
-    from sophron.agents.gateway import mailbox
+    from sophron.agents.gateway import mailbox_folder
 
     folder = outcome_store.record_folder(root, step)
     if not (folder / ANSWER_NAME).is_file():
@@ -235,7 +235,7 @@ def reask(root: Path, step: str) -> int:
         names = (*outcome_store.REPORT_NAMES, *outcome_store.beside(root, step))
         for path in (folder / ANSWER_NAME, folder / KEY_NAME):
             move(path, kept / path.name)
-        mailbox.withdraw(root, step)
+        mailbox_folder.withdraw(root, step)
         published = outcome_store.published(root, step)
         for path in [] if published is None else [published, *map(published.with_name, names)]:
             if path.exists():  # the report quotes it: without it, Snakemake would find nothing to do

@@ -92,7 +92,7 @@ def toolbox(work: AgentStep) -> "Iterator[Toolbox | None]":
         return
     from sophron.agents.tools.toolbox import Toolbox
     from sophron.sandbox import grants
-    from sophron.sandbox.choose import choose
+    from sophron.sandbox.select_backend import choose
 
     scratch = work.scratch
     scratch.mkdir(parents=True, exist_ok=True)

@@ -19,7 +19,7 @@ from sophron.interfaces.kind import EngineFailure, StepContext, StepResult, Upst
 from sophron.records.digests import digest
 from sophron.records.errors import UserError
 from sophron.records.files import write_json
-from sophron.sandbox.choose import choose
+from sophron.sandbox.select_backend import choose
 
 EXECUTED_NAME = "executed.json"
 PARTS = ("prepare", "equilibrate", "produce", "analyse")

@@ -23,7 +23,7 @@ from sophron.debate.trials.methods import METHODS
 from sophron.interfaces.kind import StepContext, StepResult, UpstreamStep
 from sophron.records import documents, files
 from sophron.records.typed_json import from_json
-from sophron.sandbox.choose import choose
+from sophron.sandbox.select_backend import choose
 from sophron.science.host_guest.systems import systems
 
 PIPELINE_NAME = "pipeline.txt"

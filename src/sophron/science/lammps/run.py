@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from sophron.interfaces.kind import EngineFailure, EnvironmentFailure, StepContext, engine_s
 from sophron.interfaces.sandbox import Ended, Grant
 from sophron.records.files import write_text
-from sophron.sandbox.choose import DEFAULT
+from sophron.sandbox.select_backend import DEFAULT
 from sophron.science.lammps import input_checker, logfile
 from sophron.science.lammps.engine import LAMMPS
 from sophron.science.lammps.executable import Lammps

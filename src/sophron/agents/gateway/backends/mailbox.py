@@ -5,7 +5,7 @@ import os
 import time
 
 from sophron.agents.documents.redact import Redactor
-from sophron.agents.gateway import mailbox
+from sophron.agents.gateway import mailbox_folder
 from sophron.agents.gateway.backends.token_estimate import tokens_at_most
 from sophron.interfaces.model_backend import CampaignBackend, Model, ModelError, Request, Response, Text, Usage
 from sophron.records import files
@@ -32,15 +32,15 @@ class Mailbox(CampaignBackend):
 
     def complete(self, request: Request, model: Model) -> Response:
         """Return the answer; ModelError `timeout` says how to give it."""
-        entry = mailbox.post(self.root, request, Redactor())
+        entry = mailbox_folder.post(self.root, request, Redactor())
         until = time.monotonic() + model.timeout_s
         look = FIRST_LOOK_S
         while (text := self._answer(entry, request)) is None:
             if time.monotonic() >= until:
                 raise ModelError(
                     "timeout",
-                    f"nobody answered within {model.timeout_s:.0f} s; read {entry.folder / mailbox.READABLE}, answer "
-                    f"with: sophron mailbox answer {entry.id} FILE {self.root}, and run again",
+                    f"nobody answered within {model.timeout_s:.0f} s; read {entry.folder / mailbox_folder.READABLE}, "
+                    f"answer with: sophron mailbox answer {entry.id} FILE {self.root}, and run again",
                     outcome="none",
                 )
             time.sleep(min(look, max(0.0, until - time.monotonic())))
@@ -48,17 +48,17 @@ class Mailbox(CampaignBackend):
         usage = Usage(self.count(request, model), len(text.encode("utf-8", "replace")))
         return Response((Text(text),), "end", usage, self.name, model.name)
 
-    def _answer(self, entry: mailbox.Entry, request: Request) -> str | None:
+    def _answer(self, entry: mailbox_folder.Entry, request: Request) -> str | None:
         """Return the answer as text, or None if there is none that fits; one that does not is moved aside."""
-        path = entry.folder / mailbox.ANSWER
+        path = entry.folder / mailbox_folder.ANSWER
         if not entry.answered:
             return None
         with files.opened(path) as stream:  # never waits, whatever lies there by now
             modified = os.fstat(stream.fileno()).st_mtime
             text = stream.read().decode(errors="replace")
-        value, fault = mailbox.checked(request.schema, text)
+        value, fault = mailbox_folder.checked(request.schema, text)
         if fault is None:
             return json.dumps(value, ensure_ascii=False, sort_keys=True)
         if value is not None or abs(time.time() - modified) > SETTLED_S:
-            mailbox.set_aside(entry, fault)
+            mailbox_folder.set_aside(entry, fault)
         return None

@@ -1,8 +1,8 @@
 import pytest
 from snakemake_interface_common.exceptions import WorkflowError
 
-from snakemake_executor_plugin_dpdispatcher import requests, scheduler_directives
-from snakemake_executor_plugin_dpdispatcher.requests import Request
+from snakemake_executor_plugin_dpdispatcher import resource_requests, scheduler_directives
+from snakemake_executor_plugin_dpdispatcher.resource_requests import Request
 
 
 class StandInJob:
@@ -14,10 +14,10 @@ class StandInJob:
 
 def test_ranks_threads_and_memory_are_counted_by_node():
     job = StandInJob(2, nodes=2, tasks=8, mem_mb=4000, runtime=90, gpu=1, gpu_model="a100", queue="long")
-    found = requests.of_job(job, "Slurm")
+    found = resource_requests.of_job(job, "Slurm")
     assert found == Request(2, 4, 2, 1, "a100", 4000, 90, "long")
     assert found.cores == 8
-    assert requests.of_job(StandInJob(4, mem_mb_per_cpu=100), "PBS").memory_mb == 400
+    assert resource_requests.of_job(StandInJob(4, mem_mb_per_cpu=100), "PBS").memory_mb == 400
 
 
 @pytest.mark.parametrize(
@@ -32,14 +32,14 @@ def test_ranks_threads_and_memory_are_counted_by_node():
 )
 def test_what_cannot_be_asked_for_is_one_sentence(batch_type, resources, said):
     with pytest.raises(WorkflowError) as caught:
-        requests.of_job(StandInJob(**resources), batch_type)
+        resource_requests.of_job(StandInJob(**resources), batch_type)
     assert str(caught.value).startswith("rule heat: ")
     assert said in str(caught.value)
 
 
 def test_what_is_not_known_yet_is_looked_at_later():
-    assert not requests.is_resolved(StandInJob(mem_mb="<TBD>"))
-    assert requests.is_resolved(StandInJob(mem_mb=100, tmpdir="<TBD>"))
+    assert not resource_requests.is_resolved(StandInJob(mem_mb="<TBD>"))
+    assert resource_requests.is_resolved(StandInJob(mem_mb=100, tmpdir="<TBD>"))
 
 
 # The forms are those of the schedulers' manuals; only Slurm's were given to a real scheduler.

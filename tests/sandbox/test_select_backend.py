@@ -11,9 +11,9 @@ from sophron.interfaces.sandbox import Ended, Grant
 from sophron.records import entry_points
 from sophron.records.documents import Document
 from sophron.records.errors import UserError
-from sophron.sandbox import apptainer, bubblewrap, choose, grants, mounts, seccomp
+from sophron.sandbox import apptainer, bubblewrap, grants, mounts, seccomp, select_backend
 from sophron.sandbox.apptainer import IMAGE, Apptainer
-from sophron.sandbox.choose import Unconfined
+from sophron.sandbox.select_backend import Unconfined
 
 
 @pytest.fixture
@@ -31,24 +31,26 @@ def plainly(work, script, **limits):
 def test_bubblewrap_is_the_default():
     if lack := bubblewrap.Bubblewrap().missing():
         pytest.skip(lack)
-    assert choose.choose().name == "bubblewrap"
-    assert choose.choose("bubblewrap", allow_none=True).name == "bubblewrap"
+    assert select_backend.choose().name == "bubblewrap"
+    assert select_backend.choose("bubblewrap", allow_none=True).name == "bubblewrap"
 
 
 def test_nothing_is_chosen_in_its_place(monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     for allow in (False, True):
         with pytest.raises(UserError, match=r'the sandbox "bubblewrap" does not work here: .*install bubblewrap'):
-            choose.choose(allow_none=allow)
+            select_backend.choose(allow_none=allow)
 
 
 def test_none_only_with_a_flag():
     with pytest.raises(UserError, match="explicit flag"):
-        choose.choose("none")
-    assert isinstance(choose.choose("none", allow_none=True), Unconfined)
-    assert "none" not in entry_points.names(choose.GROUP)  # who looks through the registry must not come upon it
+        select_backend.choose("none")
+    assert isinstance(select_backend.choose("none", allow_none=True), Unconfined)
+    assert "none" not in entry_points.names(
+        select_backend.GROUP
+    )  # who looks through the registry must not come upon it
     with pytest.raises(UserError, match="is not installed in the registry"):
-        choose.choose("non", allow_none=True)
+        select_backend.choose("non", allow_none=True)
 
 
 def test_none_warns_each_time(work, capfd):
