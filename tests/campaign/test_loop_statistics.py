@@ -26,7 +26,14 @@ def tried(root, step, number, begun, *, ended, status="done", cores=1):
     """The record of a try, and its event."""
     folder = root / "records" / step / str(number)
     folder.mkdir(parents=True)
-    note = {"started": at(begun), "ended": at(ended), "status": status, "core_seconds": cores * (ended - begun)}
+    note = {
+        "step": step,
+        "cores": cores,
+        "started": at(begun),
+        "ended": at(ended),
+        "status": status,
+        "core_seconds": cores * (ended - begun),
+    }
     (folder / "try.json").write_text(json.dumps(note))
     rule, *values = step.split("-")
     where = dict(zip(("round", "item"), values, strict=False))

@@ -14,6 +14,7 @@ from sophron.campaign.execution import environment_faults, outcome_store, run_st
 from sophron.campaign.spec import resource_requests, spec
 from sophron.records import approvals, core_hours
 from sophron.records.digests import file_digest
+from sophron.records.errors import UserError
 
 
 @pytest.fixture
@@ -246,6 +247,14 @@ def test_a_try_that_was_cut_off_after_its_result_is_closed_and_charged(campaign)
     assert core_hours.core_hours(campaign.root) - used < 200 / 3600, "charged once"
 
 
+def test_a_damaged_record_of_a_try_is_named_with_its_field(campaign):
+    folder = outcome_store.record_folder(campaign.root, "a") / "1"
+    folder.mkdir(parents=True)
+    (folder / "try.json").write_text('{"step": "a", "cores": 1}')
+    with pytest.raises(UserError, match=r"a/1/try\.json: is damaged, not a record \(started is missing\)"):
+        run_step.tries.tries_of(campaign.root, "a")
+
+
 def test_a_hole_of_a_terabyte_is_no_result_and_is_not_read(campaign, capsys):
     campaign.sign()
     campaign.run_here("a")
@@ -414,6 +423,6 @@ def test_a_dangling_link_in_the_scratch_of_a_killed_try_is_no_obstacle(campaign)
     scratch.mkdir(parents=True)
     (scratch / "dangling").symlink_to("nowhere")
     folder.mkdir(parents=True)
-    (folder / "try.json").write_text('{"step": "a", "cores": 1}')
+    (folder / "try.json").write_text('{"step": "a", "started": "2026-11-22T20:00:00+00:00", "cores": 1}')
     assert campaign.run_here("a") == 0
     assert [note["status"] for note in tries(campaign, "a")] == ["killed", "done"]

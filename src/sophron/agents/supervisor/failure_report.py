@@ -6,7 +6,8 @@ from pathlib import Path
 
 from sophron.agents.memory import debug_memory
 from sophron.agents.step.agent_inputs import failure_path
-from sophron.campaign.execution import clear_failed, history, outcome_store, verdict
+from sophron.campaign.execution import clear_failed, outcome_store, verdict
+from sophron.campaign.execution.tries import tries_of
 from sophron.campaign.execution.verdict import Verdict
 from sophron.campaign.spec.spec import Spec
 from sophron.campaign.state.projector import project
@@ -55,7 +56,7 @@ def first(root: Path, spec: Spec) -> Failure | None:
 
 def _dead(root: Path, stage: str, reasons: dict[str, str]) -> Failure:
     """Report steps that died. Those that say what the machine lacks speak for all."""
-    last = {step: history.tries(root, step)[-1:] for step in reasons}
+    last = {step: tries_of(root, step)[-1:] for step in reasons}
     lacking = {step: reasons[step] for step, tries in last.items() if tries and tries[0].status == "environment"}
     return Failure(stage, "environment", lacking) if lacking else Failure(stage, "dead", reasons)
 
@@ -88,7 +89,7 @@ def note(root: Path, spec: Spec, failure: Failure) -> int:
                     files.move(old, path.parent / f"v{version}" / old.name)
         else:
             attempt += 1
-    tries = [vars(one) for step in failure.steps for one in history.tries(root, step)]
+    tries = [one for step in failure.steps for one in tries_of(root, step)]
     content = {
         "version": spec.version,
         "kind": failure.kind,
@@ -96,7 +97,7 @@ def note(root: Path, spec: Spec, failure: Failure) -> int:
         "verdict": to_json(failure.verdict),
         "outcome": {"result": {"refusal": _refusal(root, failure)}},
         # Times and costs say nothing about a cause, and would make equal failures look different.
-        "tries": [{key: one[key] for key in ("step", "number", "status", "reason")} for one in tries],
+        "tries": [{key: getattr(one, key) for key in ("step", "number", "status", "reason")} for one in tries],
         "log": "\n".join(_logs(root, failure)),
     }
     files.write_json(failure_path(root, failure.stage, str(attempt)), content)

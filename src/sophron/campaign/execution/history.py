@@ -1,27 +1,12 @@
-"""What the records say of a campaign's past: tries and their cost, approvals and amendments, what went wrong."""
+"""What the records say of a campaign's past: approvals and amendments, what went wrong."""
 
 import hashlib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from sophron.campaign.execution.outcome_store import record_folder
-from sophron.records import approvals, documents, events
+from sophron.records import approvals, events
 from sophron.records.errors import Refused
 from sophron.records.files import read_bytes
-
-
-@dataclass(frozen=True)
-class Try:
-    """One execution of a step. Times are ISO 8601 with offset; core_seconds: reserved cores x elapsed time."""
-
-    step: str
-    number: int
-    status: str
-    reason: str | None
-    started: str
-    ended: str | None
-    core_seconds: float
 
 
 @dataclass(frozen=True)
@@ -44,31 +29,6 @@ class Trouble:
     time: str
     what: str
     reason: str
-
-
-def tries(root: Path, step: str) -> list[Try]:
-    """Return the tries of a step, first to last."""
-    folder = record_folder(root, step)
-    found = []
-    for path in folder.glob("[0-9]*/try.json"):
-        note = documents.load_record(path)
-        found.append(
-            Try(
-                step=step,
-                number=int(path.parent.name),
-                status=str(note.get("status", "running")),
-                reason=note.get("reason"),
-                started=str(note["started"]),
-                ended=note.get("ended"),
-                core_seconds=float(note.get("core_seconds") or 0.0),
-            )
-        )
-    return sorted(found, key=lambda one: one.number)
-
-
-def core_hours(found: Iterable[Try]) -> float:
-    """Return the core-hours of tries together."""
-    return sum(one.core_seconds for one in found) / 3600
 
 
 def approval_chain(in_force: approvals.Approval) -> list[Signed]:

@@ -203,10 +203,17 @@ def _try(work: _Work, function: Callable[[str], StageFunction]) -> int:
     me = process_identity.identity()
     marker = os.environ.get("DPDISP_DONE")  # set by the dpdispatcher executor for what it dispatches
     dispatched = {} if marker is None else {"marker": os.path.relpath(marker, work.root)}
-    reserved = {"cores": claim.cores, "runtime_min": claim.runtime_min}
-    note = {"step": work.step, "digest": claim.digest, **reserved, "started": clock.isoformat(), **me}
-    note["engine"] = work.spec.engine(work.stage.name)
-    write_json(folder / tries.NAME, note | {"placement": process_identity.placement()})
+    opened = tries.Try(
+        step=work.step,
+        started=clock.isoformat(),
+        cores=claim.cores,
+        runtime_min=claim.runtime_min,
+        digest=claim.digest,
+        engine=work.spec.engine(work.stage.name),
+        placement=process_identity.placement(),
+        **me,
+    )
+    write_json(folder / tries.NAME, to_json(opened))
     log = os.path.relpath(folder, work.root)
     about = work.about
     details = {"rule": claim.rule, "try": int(folder.name), "digest": claim.digest}

@@ -3,17 +3,56 @@
 import contextlib
 import resource
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from sophron.campaign.execution.outcome_store import record_folder
 from sophron.campaign.spec.engines import TRY_NAME
 from sophron.campaign.state.projector import project
-from sophron.records import clock, core_hours, documents, events, files
+from sophron.records import clock, documents, events, files, typed_json
+from sophron.records.core_hours import charge
+from sophron.records.typed_json import left_out
 
 NAME = TRY_NAME
+
+
+@dataclass(frozen=True, kw_only=True)
+class Try:
+    """One execution of a step, as its `try.json` has it. Times are ISO 8601 with offset; number: name of its folder.
+
+    core_seconds: reserved cores x elapsed time. What ends it is written when it has ended, see `end`.
+    """
+
+    step: str
+    started: str
+    cores: int
+    runtime_min: int = 0
+    digest: str = ""
+    engine: str | None = None
+    pid: int = 0
+    pid_start: str | None = None
+    host: str = ""
+    placement: Mapping[str, str | None] = field(default_factory=dict)
+    number: int = left_out(0)
+    status: str = left_out("running")
+    reason: str | None = left_out()
+    ended: str | None = left_out()
+    core_seconds: float = left_out(0.0)
+
+
+def tries_of(root: Path, step: str) -> list[Try]:
+    """Return the tries of a step, first to last; UserError if the record of one is damaged."""
+    paths = record_folder(root, step).glob(f"[0-9]*/{NAME}")
+    # A record from before its rule was renamed names the old step.
+    found = (replace(typed_json.load(path, Try), step=step, number=int(path.parent.name)) for path in paths)
+    return sorted(found, key=lambda one: one.number)
+
+
+def core_hours(found: Iterable[Try]) -> float:
+    """Return the core-hours of tries together."""
+    return sum(one.core_seconds for one in found) / 3600
 
 
 def new(root: Path, step: str) -> Path:
@@ -40,7 +79,7 @@ def end(root: Path, folder: Path, about: Mapping[str, Any], core_seconds: float,
     about: what every event of the step says.
     """
     status, reason, measured = ending.status, ending.reason, ending.measured
-    core_hours.charge(root, core_seconds)
+    charge(root, core_seconds)
     ended = {"status": status, "reason": reason, "ended": clock.isoformat(), "core_seconds": round(core_seconds, 3)}
     files.write_json(folder / NAME, {**documents.load_record(folder / NAME), **ended, **measured})
     told = "failed" if status == "crashed" else status
@@ -60,14 +99,14 @@ def close_open(root: Path, scratch: Path, about: Mapping[str, Any], ending: Endi
     Times of files are anybody's to set: no try is charged for more than it reserved, or beyond now.
     """
     for path in record_folder(root, about["step"]).glob(f"[0-9]*/{NAME}"):
-        note = documents.load_record(path, "cores")
-        if "ended" in note:
+        opened = typed_json.load(path, Try)
+        if opened.ended:
             continue
         started = path.stat().st_mtime
         last = max(_changes(scratch), default=started)
-        reserved = 60.0 * note.get("runtime_min", 0) or float("inf")
+        reserved = 60.0 * opened.runtime_min or float("inf")
         elapsed = max(0.0, min(last - started, reserved, time.time() - started))
-        end(root, path.parent, about, note["cores"] * elapsed, ending)
+        end(root, path.parent, about, opened.cores * elapsed, ending)
 
 
 def _changes(folder: Path) -> Iterator[float]:

@@ -9,9 +9,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 from sophron import __version__
-from sophron.campaign.execution import history, outcome_store
-from sophron.campaign.execution.history import Try
+from sophron.campaign.execution import outcome_store
 from sophron.campaign.execution.outcome_store import Finished
+from sophron.campaign.execution.tries import Try, tries_of
 from sophron.campaign.rendering.formatting import number, with_error
 from sophron.campaign.report.crate_graph import Graph, ref, single
 from sophron.campaign.report.report import Report, StageReport
@@ -39,7 +39,7 @@ def metadata(report: Report, folder: Path, page: Path) -> Mapping[str, object]:
     ids = {step.step: graph.identifier(step.path) for step in steps}
     for stage in report.stages:
         for step in (*looped[stage.name], *stage.steps):
-            tries = stage.tries.get(step.step) or history.tries(report.root, step.step)
+            tries = stage.tries.get(step.step) or tries_of(report.root, step.step)
             _step(graph, f"stage {stage.name}", step, tries, _Used(spec_file, ids))
         _verdict(graph, stage, ids)
     outcomes = [ref(identifier) for identifier in ids.values()]

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from sophron.campaign.execution import history
-from sophron.campaign.execution.history import Try
+from sophron.campaign.execution.tries import Try, tries_of
 from sophron.campaign.spec.spec import Spec
 from sophron.interfaces.kind import AgentRule, StageKind
 from sophron.records import old_names
@@ -127,7 +126,7 @@ def _computed(
             if counter in event.wildcards:  # not in a record of a kind that counted otherwise
                 begun[event.step] = (event.wildcards[counter], event.rule)
     for step, (number, part) in begun.items():
-        tries = history.tries(root, step)
+        tries = tries_of(root, step)
         ended = Counter(one.status for one in tries)
         spans = [span for one in tries if (span := _span(one)) is not None]
         yield number, part, Ran(1, ended, sum(one.core_seconds for one in tries), spans)

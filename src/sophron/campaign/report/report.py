@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from sophron.campaign.execution import history, outcome_store, verdict
-from sophron.campaign.execution.history import Signed, Trouble, Try
+from sophron.campaign.execution.history import Signed, Trouble
 from sophron.campaign.execution.outcome_store import Finished
+from sophron.campaign.execution.tries import Try, core_hours, tries_of
 from sophron.campaign.execution.verdict import Verdict
 from sophron.campaign.report import loop_statistics
 from sophron.campaign.spec import question
@@ -96,7 +97,7 @@ class StageReport:
     def core_hours(self) -> float:
         """What its tries used, those of its loop included."""
         looped = self.loop.whole.core_seconds / 3600 if self.loop else 0.0
-        return history.core_hours(self.all_tries) + looped
+        return core_hours(self.all_tries) + looped
 
     @cached_property
     def schema(self) -> JsonObject:
@@ -180,7 +181,7 @@ def collect(root: Path, spec: Spec, in_force: approvals.Approval) -> Report:
 
 def _stage(root: Path, spec: Spec, stage: StageKind, loop: loop_statistics.Loop | None) -> StageReport:
     steps = outcome_store.all_finished(root, spec, stage.name)
-    tries = {step.step: history.tries(root, step.step) for step in steps}
+    tries = {step.step: tries_of(root, step.step) for step in steps}
     return StageReport(stage, steps, verdict.judge(root, spec, stage.name), tries, loop)
 
 

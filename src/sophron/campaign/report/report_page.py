@@ -4,7 +4,7 @@ import base64
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sophron.campaign.execution.history import core_hours
+from sophron.campaign.execution.tries import core_hours
 from sophron.campaign.execution.verdict import JudgedCriterion
 from sophron.campaign.rendering import html, stage_graph_svg
 from sophron.campaign.rendering.formatting import duration, hours, interval, number, plain, short, with_error
