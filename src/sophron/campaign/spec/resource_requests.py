@@ -16,6 +16,7 @@ from sophron.interfaces.kind import engine_s
 from sophron.records import documents
 from sophron.records.errors import UserError
 from sophron.records.file_lock import FileLock
+from sophron.records.typed_json import from_json, left_out, to_json
 
 OVERLAYS_NAME = "mechanical.yaml"
 
@@ -116,19 +117,18 @@ def add_overlay(root: Path, stage: str, key: str, value: Any, *, by: str, reason
     """Append one overlay to `mechanical.yaml`. The caller has checked that it is among the signed choices."""
     from sophron.records import clock
 
-    _append(root, stage=stage, key=key, value=value, by=by, timestamp=clock.isoformat(), reason=reason)
+    _append(root, Overlay(stage, key, value, by, clock.isoformat(), reason))
 
 
-def _append(root: Path, **entry: Any) -> None:
+def _append(root: Path, entry: "Overlay") -> None:
     from sophron.records import files
 
     path = root / OVERLAYS_NAME
     with FileLock(root / "records" / "mechanical.lock"):
         log = documents.load_yaml(path).data if path.is_file() else []
-        log.append(entry)
-        document = documents.Document(log, path)
-        documents.validate(document, "mechanical")
-        files.write_text(path, "".join(f"- {json.dumps(entry, ensure_ascii=False)}\n" for entry in log))
+        log.append(to_json(entry))
+        documents.validate(documents.Document(log, path), "mechanical")
+        files.write_text(path, "".join(f"- {json.dumps(line, ensure_ascii=False)}\n" for line in log))
 
 
 Blocks = Mapping[str, Mapping[str, Any]]
@@ -137,14 +137,16 @@ Blocks = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Overlay:
-    """The last overlay of one key. signed: the value that it stands in place of; where: its line in the log."""
+    """An entry of `mechanical.yaml`. signed: the value that it stands in place of; where: its line, if it was read."""
 
     stage: str
     key: str
     value: Any
     by: str
-    signed: Any
-    where: str
+    timestamp: str
+    reason: str
+    signed: Any = left_out()  # noqa: RUF009
+    where: str = left_out("")
 
     def allowed(self, block: Mapping[str, Any]) -> bool:
         """Return whether it is the signed value itself or among the signed choices."""
@@ -159,11 +161,10 @@ def overlays(root: Path, blocks: Blocks) -> list[Overlay]:
     document = documents.load_yaml(path)
     documents.validate(document, "mechanical")
     last = {}
-    for index, one in enumerate(document.data):
-        if one["stage"] in blocks:
-            stage, key = one["stage"], one["key"]
-            where = document.where([index, "value"])
-            last[stage, key] = Overlay(stage, key, one["value"], one["by"], signed_value(blocks[stage], key), where)
+    for index, one in enumerate(from_json(Overlay, line) for line in document.data):
+        if one.stage in blocks:
+            signed, where = signed_value(blocks[one.stage], one.key), document.where([index, "value"])
+            last[one.stage, one.key] = replace(one, signed=signed, where=where)
     return list(last.values())
 
 
@@ -192,7 +193,7 @@ def end_overlays(root: Path, old: Blocks, new: Blocks, *, by: str, timestamp: st
     """Let newly signed values count: an entry with the signed value follows each overlay that is ended."""
     for one in ended(overlays(root, new), old, new):
         reason = f"signed as {one.signed}, which ends the overlay {one.value} by {one.by}"
-        _append(root, stage=one.stage, key=one.key, value=one.signed, by=by, timestamp=timestamp, reason=reason)
+        _append(root, Overlay(one.stage, one.key, one.signed, by, timestamp, reason))
 
 
 def overlaid(block: Mapping[str, Any], stage: str, root: Path) -> Mechanical:
