@@ -7,8 +7,63 @@ import pytest
 from scipy import stats
 
 from sophron.science.estimators.correlated_series import series_mean
-from sophron.science.estimators.statistical_power import detectable_shift, power
+from sophron.science.estimators.statistical_power import (
+    CHANCE,
+    Agreement,
+    Estimated,
+    compare_two,
+    detectable_shift,
+    power,
+)
 from sophron.science.estimators.statistics import homogeneity
+
+
+def test_errors_that_are_known_make_a_z_test():
+    test = compare_two(Estimated(10.0, 0.3), Estimated(11.0, 0.4))
+    assert (test.difference, test.combined_error, test.degrees_of_freedom) == (-1.0, pytest.approx(0.5), None)
+    assert test.z == pytest.approx(-2.0)
+    assert test.p_value == pytest.approx(2 * stats.norm.sf(2))
+    # The share of the other tail in the power is 1e-6.
+    assert test.detectable_difference == pytest.approx((1.959964 + 0.841621) * 0.5 / 10.5, rel=1e-5)
+
+
+def test_errors_of_few_values_make_welchs_test():
+    one, other = np.array([9.1, 10.2, 10.9, 9.7]), np.array([10.5, 11.9, 11.1])
+    both = [Estimated(each.mean(), each.std(ddof=1) / math.sqrt(each.size), each.size - 1) for each in (one, other)]
+    test, exact = compare_two(*both), stats.ttest_ind(one, other, equal_var=False)
+    assert test.p_value == pytest.approx(exact.pvalue)
+    assert test.degrees_of_freedom == pytest.approx(exact.df)
+    assert stats.norm.sf(abs(test.z)) == pytest.approx(exact.pvalue / 2)
+    critical = stats.t.isf(0.025, exact.df)
+    shift = test.detectable_difference * (one.mean() + other.mean()) / 2 / test.combined_error
+    assert stats.nct.sf(critical, exact.df, shift) == pytest.approx(CHANCE, abs=1e-6)
+
+
+def test_agreement_needs_power():
+    assert compare_two(Estimated(10.0, 0.1), Estimated(10.1, 0.1)).agreement() is Agreement.AGREE
+    assert compare_two(Estimated(10.0, 0.1), Estimated(12.0, 0.1)).agreement() is Agreement.DIFFER
+    recorded = compare_two(Estimated(13.805, 0.470, 2), Estimated(19.211, 3.099, 2))
+    assert recorded.agreement() is Agreement.CANNOT_TELL
+    assert recorded.detectable_difference == pytest.approx(1.03, abs=0.01)
+    assert recorded.agreement(1.1) is Agreement.AGREE
+    assert math.isfinite(compare_two(Estimated(1.0, 1e-4), Estimated(2.0, 1e-4)).z)
+    with pytest.raises(ValueError, match="positive"):
+        compare_two(Estimated(1.0, 0.0), Estimated(1.0, 0.1))
+
+
+def test_a_difference_is_found_as_often_as_stated():
+    """Means of 10 values against a known one: 5 % without a difference, 80 % at the detectable one."""
+    rng = np.random.default_rng(5)
+    shift = compare_two(Estimated(1.0, 0.1 / math.sqrt(10), 9), Estimated(1.0, 0.02)).detectable_difference
+    for truth, share in ((1.0, 0.05), (1.0 + shift, CHANCE)):
+        means = truth + 0.1 * rng.normal(size=(2000, 10))
+        known = 1.0 + 0.02 * rng.normal(size=2000)
+        found = [
+            compare_two(Estimated(each.mean(), each.std(ddof=1) / math.sqrt(10), 9), Estimated(other, 0.02)).p_value
+            < 0.05
+            for each, other in zip(means, known, strict=True)
+        ]
+        assert np.mean(found) == pytest.approx(share, abs=0.03)
 
 
 def test_two_values_are_a_z_test():

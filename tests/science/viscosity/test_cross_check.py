@@ -22,11 +22,12 @@ def shear(seed, *, zero=6.5, time=20.0, relative=0.02, replicas=2):
     return steps
 
 
-def green_kubo(value):
+def green_kubo(value, error=0.2):
     given = value is not None
     result = {
         "viscosity": value,
-        "viscosity_standard_error": 0.2 if given else None,
+        "viscosity_standard_error": error if given else None,
+        "degrees_of_freedom": 9 if given else None,
         "interval_low": value - 0.45 if given else None,
         "interval_high": value + 0.45 if given else None,
     }
@@ -39,7 +40,8 @@ def test_agreement(tmp_path):
     result = checked(finished.result, "cross_check")
     assert abs(result["viscosity_zero_rate"] - 6.5) < 3 * result["viscosity_zero_rate_error"]
     assert abs(result["z"]) < 3
-    assert result["z"] == pytest.approx(result["difference"] / result["combined_error"])
+    assert result["agreement"] == "agree"
+    assert result["detectable_difference"] < 0.2
     assert result["extrapolation_reliable"]
     assert result["lower_bound"] < 6.5
     assert [rate["replicas"] for rate in result["rates"]] == [2, 2, 2, 2]
@@ -53,12 +55,31 @@ def test_truncated_green_kubo_is_found_out(tmp_path):
     result = checked(run(context(tmp_path, "cross_check", {}, upstream)).result, "cross_check")
     assert result["z"] > 3
     assert result["lower_bound"] > 4.0
+    assert result["agreement"] == "differ"
+
+
+def test_a_value_lost_in_noise_agrees_with_nothing(tmp_path):
+    upstream = {"shear": shear(1), "green_kubo": green_kubo(6.4, 1.0)}
+    result = checked(run(context(tmp_path / "a", "cross_check", {}, upstream)).result, "cross_check")
+    assert abs(result["z"]) < 1
+    assert result["detectable_difference"] > 0.4
+    assert result["agreement"] == "cannot tell"
+    wide = context(tmp_path / "b", "cross_check", {"largest_difference": 0.6}, upstream)
+    assert run(wide).result["agreement"] == "agree"
+
+
+def test_an_extrapolation_that_is_not_reliable_agrees_with_nothing(tmp_path):
+    upstream = {"shear": shear(1)[:4], "green_kubo": green_kubo(6.4, 0.1)}
+    result = checked(run(context(tmp_path, "cross_check", {}, upstream)).result, "cross_check")
+    assert not result["extrapolation_reliable"]
+    assert result["agreement"] == "cannot tell"
 
 
 def test_refused_green_kubo_leaves_the_bound(tmp_path):
     upstream = {"shear": shear(3, zero=50.0, time=3500.0), "green_kubo": green_kubo(None)}
     result = checked(run(context(tmp_path, "cross_check", {}, upstream)).result, "cross_check")
     assert result["z"] is None
+    assert result["agreement"] is None
     assert not result["extrapolation_reliable"]
     assert 0 < result["lower_bound"] < 50.0
 

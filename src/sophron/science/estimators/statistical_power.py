@@ -1,12 +1,16 @@
-"""Statistical power of a chi-square test of homogeneity: against one shifted value, and the shift that it detects.
+"""Statistical power: of the test that two values agree, and of a chi-square test of homogeneity of several.
 
-With weights w = 1 / error^2 and W their sum, values of which value i is shifted by d follow a noncentral chi-square
-with d^2 w_i (1 - w_i / W) (Cochran 1954, 10.2307/3001666, for the test; noncentrality by direct expansion).
+Two values whose errors have few degrees of freedom: Welch's t (1947, 10.1093/biomet/34.1-2.28). Several, with errors
+that are known: with weights w = 1 / error^2 and W their sum, values of which value i is shifted by d follow a
+noncentral chi-square with d^2 w_i (1 - w_i / W) (Cochran 1954, 10.2307/3001666, for the test; noncentrality by direct
+expansion).
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +18,80 @@ from scipy import special
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+SIGNIFICANCE = 0.05
+"""Chance that two values with one truth are said to differ."""
+CHANCE = 0.8
+"""Chance with which the detectable difference is found."""
+LARGEST_DIFFERENCE = 0.2
+"""Largest detectable difference, relative, of two values that agree, unless another is signed."""
+
+
+class Agreement(StrEnum):
+    """What a comparison of two values says."""
+
+    AGREE = "agree"
+    DIFFER = "differ"
+    CANNOT_TELL = "cannot tell"
+
+
+@dataclass(frozen=True)
+class Estimated:
+    """A value and its standard error; degrees_of_freedom: of the error, None if it is known."""
+
+    value: float
+    error: float
+    degrees_of_freedom: float | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Test of the hypothesis that two estimates have one truth.
+
+    difference: first less second, combined_error: its standard error, both in the unit of the values;
+    degrees_of_freedom: of combined_error by Welch and Satterthwaite, None if it is known; p_value: chance of a larger
+    difference, by Student's t; z: normal deviate of that p-value, with the sign of the difference.
+    detectable_difference: smallest true difference that the test finds with a chance of `CHANCE`, over the mean of both
+    magnitudes.
+    """
+
+    difference: float
+    combined_error: float
+    degrees_of_freedom: float | None
+    z: float
+    p_value: float
+    detectable_difference: float
+
+    def agreement(self, largest_difference: float = LARGEST_DIFFERENCE) -> Agreement:
+        """Return agree only if they do not differ, and a relative difference of that size would have been found."""
+        if self.p_value < SIGNIFICANCE:
+            return Agreement.DIFFER
+        return Agreement.AGREE if self.detectable_difference <= largest_difference else Agreement.CANNOT_TELL
+
+
+def compare_two(first: Estimated, second: Estimated) -> Comparison:
+    """Test by Welch's t whether two independent estimates have one truth, and how small a difference would be found.
+
+    ValueError unless both errors are positive.
+    """
+    if not (first.error > 0 and second.error > 0):
+        raise ValueError("errors must be positive")
+    difference, combined = first.value - second.value, math.hypot(first.error, second.error)
+    spread = sum(one.error**4 / one.degrees_of_freedom for one in (first, second) if one.degrees_of_freedom)
+    freedom = combined**4 / spread if spread else math.inf
+    t = difference / combined
+    # below 1e-300 the normal deviate would be infinite
+    p_value = max(2 * float(special.stdtr(freedom, -abs(t))), 1e-300)
+    critical = float(special.stdtrit(freedom, 1 - SIGNIFICANCE / 2))
+    noncentrality = float(special.nctdtrinc(freedom, 1 - CHANCE, critical))
+    return Comparison(
+        difference=difference,
+        combined_error=combined,
+        degrees_of_freedom=freedom if spread else None,
+        z=math.copysign(float(special.ndtri(p_value / 2)), t),
+        p_value=p_value,
+        detectable_difference=2 * noncentrality * combined / (abs(first.value) + abs(second.value)),
+    )
 
 
 def power(errors: Sequence[float], shift: float, significance: float) -> float:

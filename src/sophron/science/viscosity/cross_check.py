@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
 from sophron.records.typed_json import to_json
+from sophron.science.estimators.statistical_power import LARGEST_DIFFERENCE, Agreement, Estimated, compare_two
 from sophron.science.estimators.statistics import normal_error, replica_mean
 from sophron.science.estimators.zero_shear import ZeroShear, carreau, extrapolate
 from sophron.science.figures import BLUE, GREEN, VERMILION, VISCOSITY_UNIT, saved_figure
@@ -29,7 +29,6 @@ def run(ctx: StepContext) -> StepResult:
     errors = [normal_error(one.viscosity_error, one.degrees_of_freedom) for one in rates]
     zero = extrapolate([one.rate for one in rates], [one.viscosity for one in rates], errors)
     green_kubo = ctx.one("green_kubo").result
-    value, error = green_kubo["viscosity"], green_kubo["viscosity_standard_error"]
     result = {
         "viscosity_zero_rate": zero.viscosity,
         "viscosity_zero_rate_error": zero.error,
@@ -42,9 +41,9 @@ def run(ctx: StepContext) -> StepResult:
         "extrapolation_ratio": zero.ratio,
         "extrapolation_reliable": zero.reliable,
         "lower_bound": zero.lower_bound,
-        "viscosity_green_kubo": value,
-        "viscosity_green_kubo_error": error,
-        **_comparison(zero, value, error),
+        "viscosity_green_kubo": green_kubo["viscosity"],
+        "viscosity_green_kubo_error": green_kubo["viscosity_standard_error"],
+        **_comparison(zero, green_kubo, ctx.definition.get("largest_difference", LARGEST_DIFFERENCE)),
         "rates": to_json(rates),
     }
     path = ctx.workdir / "rates.svg"
@@ -80,12 +79,24 @@ def by_rate(results: Sequence[Mapping[str, Any]]) -> list[Rate]:
     return rates
 
 
-def _comparison(zero: ZeroShear, value: float | None, error: float | None) -> dict[str, float | None]:
-    """Difference to Green-Kubo in combined standard errors."""
-    if value is None or error is None:
-        return {"difference": None, "combined_error": None, "z": None}
-    difference, combined = zero.viscosity - value, math.hypot(zero.error, error)
-    return {"difference": difference, "combined_error": combined, "z": difference / combined}
+def _comparison(
+    zero: ZeroShear, green_kubo: Mapping[str, Any], largest_difference: float
+) -> dict[str, float | str | None]:
+    """Test against Green-Kubo; what is not reliably extrapolated agrees with nothing. All None if it refused."""
+    names = ("difference", "combined_error", "comparison_degrees_of_freedom", "z", "p_difference")
+    if green_kubo["viscosity"] is None:
+        return dict.fromkeys([*names, "detectable_difference", "agreement"])
+    other = (green_kubo[name] for name in ("viscosity", "viscosity_standard_error", "degrees_of_freedom"))
+    test = compare_two(Estimated(zero.viscosity, zero.error), Estimated(*other))
+    return {
+        "difference": test.difference,
+        "combined_error": test.combined_error,
+        "comparison_degrees_of_freedom": test.degrees_of_freedom,
+        "z": test.z,
+        "p_difference": test.p_value,
+        "detectable_difference": test.detectable_difference,
+        "agreement": test.agreement(largest_difference) if zero.reliable else Agreement.CANNOT_TELL,
+    }
 
 
 def _draw(path: Path, rates: Sequence[Rate], zero: ZeroShear, green_kubo: Mapping[str, float]) -> None:
