@@ -14,7 +14,7 @@ from sophron.agents.documents import model_request
 from sophron.agents.documents.answers import AgentError
 from sophron.agents.step import agent_step, step_wiring
 from sophron.agents.step.agent_step import AgentStep
-from sophron.campaign.approval import approval_journal
+from sophron.campaign.approval import invalidation
 from sophron.campaign.planning import campaign_agents
 from sophron.interfaces.rietveld import Background, Instrument, Pattern, Phase, Setup
 from sophron.records import documents, events
@@ -96,7 +96,7 @@ def test_the_rule_of_thumb_refines_in_the_sandbox_and_a_replay_gives_the_same_by
     assert work.answer.read_bytes() == first
     assert len(list((work.root / "scratch" / "agents" / "refinement-salt").glob("session.*"))) >= 1
     left = {work.answer.with_name(name) for name in ("answer.json", "trajectory.json", "model.json", "model.cif")}
-    assert set(approval_journal._answers_of(work.root, ["refinement"])) == left
+    assert set(invalidation._answers_of(work.root, ["refinement"])) == left
     agent_step.reask(work.root, work.step)
     assert not any(path.exists() for path in left)
     aside = work.folder / "set-aside" / "1"

@@ -86,6 +86,7 @@ def test_a_debate_of_before_is_renewed_and_nothing_runs_again(opened, capsys):
     said = capsys.readouterr().out
     assert "The same as in version 1, signed by alex:" in said
     assert "Agents, their rules and the modules were renamed since" in said
+    assert "A new plan would be refused for what is known since:\n  the pitfall windows-too-short was found" in said
     assert "Nothing to be done" in campaign.complete("-n", "--", "results/trials/screen/0/outcome.json").stdout
     loaded = spec.load(campaign.spec)
     votes = outcome_store.of_loop(campaign.root, loaded, "vote_pre", {"trial": "0"})

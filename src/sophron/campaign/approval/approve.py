@@ -102,8 +102,11 @@ def _check_draft(drafted: amendment_draft.Draft, old: Spec, new: Spec, agents: l
 def closed(proposal: Proposal) -> list[str]:
     """Return why the gate must stay closed, one sentence each.
 
-    Empty if it may be signed. This is the gate's condition.
+    Empty if it may be signed. This is the gate's condition. A renewal signs a spec that was signed already, and whose
+    results may be there: what is known against it since is shown to the person who renews, and closes nothing.
     """
+    if is_renewal(proposal):
+        return proposal.plan.excess()
     spec = proposal.plan.spec
     reasons = [
         f"the assumption {name} is UNVERIFIED; verify it and say so in {SPEC_NAME}" for name in spec.unverified()
@@ -255,6 +258,8 @@ def renewal_summary(proposal: Proposal) -> str:
         raise UserError(f"--renew: more than the harness changed ({', '.join(other)}); {RENEWAL_REMEDY}")
     head = f"The same as in version {in_force.record.version}, signed by {in_force.record.approver}:"
     said = "\n  ".join([head, *SAME_IN_RENEWAL.values()]) + "\n"
+    if known := faults(proposal):
+        said += "\n  ".join(["A new plan would be refused for what is known since:", *known]) + "\n"
     if renamed:
         counts = ", ".join(f"{len(names)} in {part}" for part, names in changed.items())
         return f"{said}Agents, their rules and the modules were renamed since, with the files of the code: {counts}."
