@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from sophron.campaign.execution import outcome_store
-from sophron.campaign.spec import criteria_review, mutation, spec
+from sophron.campaign.spec import criteria, criteria_review, mutation, spec
 from sophron.cli import main
 from sophron.records import documents, entry_points
 from sophron.records.atomic import write_json
@@ -17,6 +17,7 @@ from sophron.records.paths import resource
 from sophron.records.typed_json import to_json
 
 SHIPPED = sorted(resource("campaigns").glob("*/campaign.yaml"))
+HOST_GUEST = [path for path in SHIPPED if "kind: host_guest" in path.read_text()]
 KINDS = ["agent_build", "chain_conformation", "conductivity", "host_guest", "rietveld", "viscosity"]
 LIQUID = resource("campaigns", "lj-liquid-viscosity", "campaign.yaml")
 BY_CONSTRUCTION = {
@@ -59,6 +60,25 @@ def test_each_criterion_of_a_shipped_campaign_can_fail_or_is_listed_here(path):
     guests = {"references.guests"} | ({"trials.deployed"} if "trials.deployed" in held else set())
     assert held == BY_CONSTRUCTION.get(path.parent.name, guests)
     assert criteria_review.unverified(spec.load(path)) == []
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.parent.name)
+def test_a_shipped_campaign_has_a_criterion_for_each_planted_fault(path):
+    made = spec.load(path)
+    judged = mutation.judge_all(made)
+    assert mutation.uncaught(made, judged) == []
+    assert any(one.status == mutation.FAILS for one in judged)
+
+
+@pytest.mark.parametrize("path", HOST_GUEST, ids=lambda path: path.parent.name)
+def test_sound_trials_pass_what_faults_of_them_fail(path):
+    made = spec.load(path)
+    result = mutation.plausible(made, "trials")
+    passed = [
+        criteria.evaluate(one.expression, {**made.constants("trials"), **result}).passed
+        for one in made.criteria("trials")
+    ]
+    assert passed == [True] * len(passed)
 
 
 @pytest.mark.parametrize("kind_name", KINDS)

@@ -219,8 +219,7 @@ def test_the_end_of_the_loop_judges_the_held_out_guests(context, tmp_path):
     reply = tmp_path / "kept.txt"
     reply.write_text(dimers.pipeline().reply)
     ready = upstream("rehearse", {"state": "ready", "windows": 12}, {"pipeline": reply}, trial=0, attempt=0)
-    analysis = upstream("analyse", {"status": "completed", "delta_g_kcal_per_mol": -1.4}, trial=0, guest="between")
-    made = panel_stages.trials(context([done, ready, analysis, kept(tmp_path)]))
+    made = panel_stages.trials(context([done, ready, analysed(tmp_path, "between"), kept(tmp_path)]))
     result = fits(made, "trials")
     assert (result["deployed"], result["predicted"], result["failures"]) == (0, {"between": -1.4}, {"clean": 1})
     assert result["held_out"]["mae_kcal_per_mol"] == result["held_out_error_kcal_per_mol"] == pytest.approx(0.1)
@@ -229,12 +228,78 @@ def test_the_end_of_the_loop_judges_the_held_out_guests(context, tmp_path):
     assert made.files["trials_plot"].read_text().startswith("<?xml")
 
 
+STATED = {
+    "minimum_overlap": 0.1,
+    "effective_samples": [900.0, 80.0, 300.0],
+    "block_difference_kcal_per_mol": -0.2,
+    "hysteresis_kcal_per_mol": 0.1,
+}
+HANDED_ON = {
+    "least_overlap": 0.1,
+    "fewest_effective_samples": 80.0,
+    "largest_statistical_error_kcal_per_mol": 0.05,
+    "largest_block_difference_kcal_per_mol": 0.2,
+    "largest_hysteresis_kcal_per_mol": 0.1,
+}
+
+
+def analysed(folder, guest, value=-1.4, trial=0, **diagnostics):
+    """The analysis of a guest: what it states is in its file."""
+    said = {"diagnostics": {**STATED, **diagnostics}, "statistical_error_kcal_per_mol": 0.05}
+    path = folder / f"{guest}-{trial}.json"
+    path.write_text(json.dumps({"result": said}))
+    about = {"status": "refused" if value is None else "completed", "delta_g_kcal_per_mol": value, "failure": None}
+    return upstream("analyse", about, {"executed": path}, trial=trial, guest=guest)
+
+
+@pytest.fixture
+def ended(context, tmp_path):
+    """Return a function: the result of a loop whose deployed pipeline left these analyses of two held-out guests."""
+    pytest.importorskip("matplotlib")
+    done = closed(context, tmp_path)
+    reply = tmp_path / "kept.txt"
+    reply.write_text(dimers.pipeline().reply)
+    ready = upstream("rehearse", {"state": "ready", "windows": 12}, {"pipeline": reply}, trial=0, attempt=0)
+
+    def result(*analyses):
+        told = context([done, ready, kept(tmp_path), *analyses])
+        both = replace(told, definition={**DEFINITION, "training": ["weak"], "held_out": ["between", "strong"]})
+        return fits(panel_stages.trials(both), "trials")
+
+    return result
+
+
+def test_the_worst_of_what_held_out_analyses_state_is_handed_on(ended, tmp_path):
+    worse = analysed(tmp_path, "strong", minimum_overlap=0.02, hysteresis_kcal_per_mol=-0.7)
+    others = analysed(tmp_path, "weak", minimum_overlap=0.001), analysed(tmp_path, "strong", -9.0, 1, minimum_overlap=0)
+    result = ended(analysed(tmp_path, "between"), worse, *others)
+    expected = {**HANDED_ON, "least_overlap": 0.02, "largest_hysteresis_kcal_per_mol": 0.7, "unanswered": 0}
+    assert {name: result[name] for name in expected} == pytest.approx(expected)
+
+
+def test_a_refused_guest_is_counted_and_its_diagnostics_are_not(ended, tmp_path):
+    refused = analysed(tmp_path, "strong", None, minimum_overlap=0.001)
+    result = ended(analysed(tmp_path, "between"), refused)
+    assert {name: result[name] for name in HANDED_ON} == pytest.approx(HANDED_ON)
+    assert result["unanswered"] == 1
+
+
+@pytest.mark.parametrize(
+    "missing", [{"effective_samples": []}, {"effective_samples": [60.0, None]}, {"effective_samples": None}]
+)
+def test_what_one_analysis_does_not_state_is_not_handed_on(ended, tmp_path, missing):
+    result = ended(analysed(tmp_path, "between"), analysed(tmp_path, "strong", **missing))
+    expected = {**HANDED_ON, "fewest_effective_samples": None}
+    assert {name: result[name] for name in expected} == expected
+
+
 def test_a_loop_without_a_deployable_trial_says_so(context, tmp_path):
     pytest.importorskip("matplotlib")
     failed = upstream("close", panel_stages.close(context([rehearsed("rejected")], trial=0)).result, trial=0)
     result = fits(panel_stages.trials(context([failed, kept(tmp_path)])), "trials")
     assert (result["deployed"], result["held_out"], result["training"], result["predicted"]) == (None, None, None, {})
     assert (result["predictions"], result["refusal"]) == (0, "no pipeline ran to its end")
+    assert {result[name] for name in (*HANDED_ON, "unanswered")} == {None}
 
 
 def test_a_loop_of_refusals_says_why_there_is_no_number(context, tmp_path):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +16,15 @@ from sophron.debate.trials.trial_setup import PIPELINE_NAME
 from sophron.interfaces.kind import StepContext, StepResult, UpstreamStep
 from sophron.records import documents, files
 from sophron.records.typed_json import from_json, to_json
+
+WORST: Mapping[str, tuple[str, Callable[[Iterable[float]], float]]] = {
+    "least_overlap": ("minimum_overlap", min),
+    "fewest_effective_samples": ("effective_samples", min),
+    "largest_statistical_error_kcal_per_mol": ("statistical_error_kcal_per_mol", max),
+    "largest_block_difference_kcal_per_mol": ("block_difference_kcal_per_mol", max),
+    "largest_hysteresis_kcal_per_mol": ("hysteresis_kcal_per_mol", max),
+}
+"""Name in the result of `trials` -> its name in that of an analysis (`debate/stage_result`), and which is the worst."""
 
 
 def discussion(ctx: StepContext) -> StepResult:
@@ -181,6 +190,8 @@ def trials(ctx: StepContext) -> StepResult:
         held_out_standard_error_kcal_per_mol=held_out.mae_standard_error_kcal_per_mol if held_out else None,
         refusal=_why_no_number(ctx) if error is None else None,
         predicted=predicted,
+        unanswered=held_out.unanswered if held_out else None,
+        **_worst(ctx, now),
     )
     return StepResult(to_json(result), {"pipeline": path, "reputation": told, "trials_plot": plot})
 
@@ -213,10 +224,32 @@ def _held_out(ctx: StepContext, now: Standing) -> tuple[Scores | None, dict[str,
         return None, {}
     (kept,) = ctx.upstream["references"]
     values = documents.load_json(kept.files["references"])
-    mine = {
-        one.wildcards["guest"]: one.result["delta_g_kcal_per_mol"]
-        for one in ctx.upstream["analyse"]
-        if one.wildcards["trial"] == str(now.deployed)
-    }
+    mine = {one.wildcards["guest"]: one.result["delta_g_kcal_per_mol"] for one in _analyses(ctx, now)}
     predicted = {name: mine.get(name) for name in names}
     return compare(predicted, {name: values[name] for name in names}), predicted
+
+
+def _analyses(ctx: StepContext, now: Standing) -> list[UpstreamStep]:
+    """The analyses of the deployed pipeline on held-out guests."""
+    held_out, trial = ctx.definition["held_out"], str(now.deployed)
+    return [
+        one for one in ctx.upstream["analyse"] if one.wildcards["trial"] == trial and one.wildcards["guest"] in held_out
+    ]
+
+
+def _worst(ctx: StepContext, now: Standing) -> dict[str, float | None]:
+    """The worst of what the analyses of held-out guests with a number state, under the names of `WORST`."""
+    said = [
+        documents.load_json(one.files["executed"])["result"]
+        for one in _analyses(ctx, now)
+        if one.result["delta_g_kcal_per_mol"] is not None
+    ]
+    stated = [{**each["diagnostics"], **each} for each in said]
+    return {name: _worst_of([each.get(called) for each in stated], choose) for name, (called, choose) in WORST.items()}
+
+
+def _worst_of(stated: Sequence[object], choose: Callable[[Iterable[float]], float]) -> float | None:
+    """The size of the worst of these numbers and lists of them; None if there are none, or if one is missing."""
+    values = [value for each in stated for value in (each if isinstance(each, list) and each else [each])]
+    numbers = [abs(value) for value in values if isinstance(value, int | float)]
+    return choose(numbers) if values and len(numbers) == len(values) else None

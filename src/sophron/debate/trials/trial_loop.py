@@ -132,7 +132,10 @@ class Standing:
 
 @dataclass(frozen=True)
 class TrialsResult:
-    """Result of the stage `trials` (`host_guest/trials.schema.yaml`). predicted: held-out guest -> kcal/mol."""
+    """Result of the stage `trials` (`host_guest/trials.schema.yaml`). predicted: held-out guest -> kcal/mol.
+
+    Of what held-out analyses state the last five keep the worst; None unless all that have a number state it.
+    """
 
     trials: int
     successes: int
@@ -147,6 +150,12 @@ class TrialsResult:
     held_out_standard_error_kcal_per_mol: float | None
     refusal: str | None
     predicted: Mapping[str, float | None]
+    unanswered: int | None = None
+    least_overlap: float | None = None
+    fewest_effective_samples: float | None = None
+    largest_statistical_error_kcal_per_mol: float | None = None
+    largest_block_difference_kcal_per_mol: float | None = None
+    largest_hysteresis_kcal_per_mol: float | None = None
 
 
 def standing(trials: Sequence[Trial], bounds: Bounds) -> Standing:
