@@ -107,6 +107,26 @@ def test_sets_that_are_equal_to_the_last_bit_count_once(tmp_path):
     assert (result["agree"], result["p_value"], result["power"], result["degrees_of_freedom"]) == (True, 1.0, 1.0, 0)
 
 
+def test_sets_that_could_not_differ_do_not_agree():
+    values = [compare.Radius(3.4, 0.1, 900.0), compare.Radius(3.5, 0.1, 900.0)]
+    verdict, test = compare.decide(values, significance=0.01, shift=0.022)
+    assert test.p_value > 0.4
+    assert (verdict.agree, verdict.refused) == (None, False)
+    assert verdict.detectable_shift > 0.1
+
+
+def test_sets_without_an_error_are_refused_in_one_sentence(tmp_path):
+    upstream = sets(tmp_path)
+    short = {
+        stage: [finished(tmp_path / "short", stage, one, np.linspace(10.0, 14.0, 40) + number / 9) for one in (0,)]
+        for number, stage in enumerate(upstream)
+    }
+    result = compared(tmp_path, short)
+    assert [one["radius_of_gyration_error"] for one in result["sets"]] == [None] * 3
+    assert (result["agree"], result["refused"], result["radius_of_gyration"]) == (None, True, None)
+    assert result["refusal"].startswith("no_error: 3 of 3 sets are too short for an error of their radius")
+
+
 def test_wall_times_are_ratios_of_runs_that_took_turns(tmp_path):
     result = compared(tmp_path, sets(tmp_path))
     assert [one["wall_ratio"] for one in result["sets"]] == pytest.approx([1.0, 0.5, 1.0])

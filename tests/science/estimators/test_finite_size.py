@@ -38,6 +38,14 @@ def test_long_boxes_that_tell_the_forms_apart_give_a_conductivity():
     assert loose.refusal.startswith(("forms_differ: ", "no_intercept: "))
 
 
+def test_boxes_lost_in_noise_leave_no_bound():
+    values = line(0.1, 20.0)
+    found = extrapolate(LENGTHS, values, [0.6 * value for value in values])
+    assert found.lower_bound is None
+    assert "There is no lower bound either: the longest box is lost in noise" in found.refusal
+    assert found.refusal.count("\n") == 0
+
+
 def test_phonons_of_many_paths_are_never_read_too_low():
     """Boxes of 52 to 157 Angstrom of a crystal whose bulk is 507 W/(m K): 10 to 45 by the Boltzmann equation."""
     lengths, values = [52.0, 78.0, 104.0, 157.0], np.array([19.0, 26.6, 34.0, 46.0])

@@ -32,20 +32,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Agreement:
-    """The verdict on independent values, as the result has it; numbers are None if the test rejects."""
+    """The verdict on independent values, as the result has it; the value is None if it is refused.
+
+    agree: None if a shift as large as the signed one could not have been found, or nothing could be tested.
+    """
 
     radius_of_gyration: float | None
     radius_of_gyration_error: float | None
     interval_low: float | None
     interval_high: float | None
-    agree: bool
+    agree: bool | None
     refused: bool
     refusal: str | None
-    chi2: float
+    chi2: float | None
     degrees_of_freedom: int
-    p_value: float
-    power: float
-    detectable_shift: float
+    p_value: float | None
+    power: float | None
+    detectable_shift: float | None
     units: str = "sigma"
 
 
@@ -75,7 +78,8 @@ def run(ctx: StepContext) -> StepResult:
     """Check the evidence, test homogeneity, pool; draws `sets.svg`.
 
     Sets that are equal to the last bit are one sample and count once: with the others they would add agreement that
-    nobody measured. Where the test rejects, no pooled value is given. EngineFailure if the evidence contradicts.
+    nobody measured. If the test rejects, or a set has no error, the value is refused.
+    EngineFailure if the evidence contradicts.
     """
     sets = [RunSet.of(stage, steps) for stage, steps in ctx.upstream.items()]
     check_run_sets(sets)
@@ -105,38 +109,61 @@ def twins(sets: Sequence[RunSet]) -> list[int | None]:
     ]
 
 
-def decide(values: Sequence[Radius], significance: float, shift: float) -> tuple[Agreement, Homogeneity]:
-    """Return the verdict on independent values, as part of the typed result, and the test behind it.
+def decide(values: Sequence[Radius], significance: float, shift: float) -> tuple[Agreement, Homogeneity | None]:
+    """Return the verdict on independent values, as part of the typed result, and the test behind it, if there is one.
 
-    shift: relative shift of one value that the power is stated for. One value alone, all sets being equal to the last
-    bit, agrees with itself, and any shift would have shown.
+    shift: relative shift of one value that values must be able to show, to agree. One value alone, all sets
+    being equal to the last bit, agrees with itself, and any shift would have shown.
     """
-    numbers, errors = [one.value for one in values], [one.error for one in values if one.error]
+    errors = [one.error for one in values if one.error]
     if len(errors) < len(values):
-        raise EngineFailure("a set is too short for an error of its radius; sample more steps, or more replicas")
+        return _without_error(len(values) - len(errors), len(values)), None
+    numbers = [one.value for one in values]
     test = homogeneity(numbers, errors)
     mean, error = weighted_mean(numbers, errors)
     half = t_quantile(sum(one.degrees_of_freedom for one in values)) * error
-    agree, several = test.p_value >= significance, len(values) > 1
+    pooled, several = test.p_value >= significance, len(values) > 1
+    detectable = detectable_shift(errors, significance) / mean if several else 0.0
     refusal = (
         f"disagreement: the {len(values)} values differ with chi-square {test.chi2:.3g} on {test.degrees_of_freedom} "
         f"degrees of freedom, p = {test.p_value:.2g} below {significance:g}; they are not pooled"
     )
     result = Agreement(
-        radius_of_gyration=mean if agree else None,
-        radius_of_gyration_error=error if agree else None,
-        interval_low=mean - half if agree else None,
-        interval_high=mean + half if agree else None,
-        agree=agree,
-        refused=not agree,
-        refusal=None if agree else refusal,
+        radius_of_gyration=mean if pooled else None,
+        radius_of_gyration_error=error if pooled else None,
+        interval_low=mean - half if pooled else None,
+        interval_high=mean + half if pooled else None,
+        agree=False if not pooled else True if detectable <= shift else None,
+        refused=not pooled,
+        refusal=None if pooled else refusal,
         chi2=test.chi2,
         degrees_of_freedom=test.degrees_of_freedom,
         p_value=test.p_value,
         power=power(errors, shift * mean, significance) if several else 1.0,
-        detectable_shift=detectable_shift(errors, significance) / mean if several else 0.0,
+        detectable_shift=detectable,
     )
     return result, test
+
+
+def _without_error(lacking: int, count: int) -> Agreement:
+    """The refusal if sets have no error: they are neither tested nor pooled."""
+    return Agreement(
+        radius_of_gyration=None,
+        radius_of_gyration_error=None,
+        interval_low=None,
+        interval_high=None,
+        agree=None,
+        refused=True,
+        refusal=(
+            f"no_error: {lacking} of {count} sets are too short for an error of their radius, so nothing can be "
+            "compared; sample more steps, or more replicas"
+        ),
+        chi2=None,
+        degrees_of_freedom=count - 1,
+        p_value=None,
+        power=None,
+        detectable_shift=None,
+    )
 
 
 def _row(each: RunSet, value: Radius, first: RunSet, twin: str | None) -> SetRow:
@@ -167,11 +194,11 @@ def _only(names: Sequence[str | None]) -> str | None:
     return ", ".join(sorted({name for name in names if name})) or None
 
 
-def _draw(path: Path, rows: Sequence[SetRow], result: Agreement, test: Homogeneity) -> None:
+def _draw(path: Path, rows: Sequence[SetRow], result: Agreement, test: Homogeneity | None) -> None:
     """Each set with two standard errors, and the pooled value as a band if there is one."""
     places = np.arange(len(rows))
     values = np.array([row.radius_of_gyration for row in rows])
-    errors = np.array([row.radius_of_gyration_error for row in rows])
+    errors = np.array([row.radius_of_gyration_error or 0.0 for row in rows])
     with saved_figure(path, height=3.2) as figure:
         axes = figure.subplots()
         if (pooled := result.radius_of_gyration) is not None and result.interval_low and result.interval_high:
@@ -182,7 +209,8 @@ def _draw(path: Path, rows: Sequence[SetRow], result: Agreement, test: Homogenei
         axes.set_xticks(places, [row.stage.removeprefix("sample_") for row in rows])
         axes.set_xlim(-0.5, len(rows) - 0.5)
         axes.set_ylabel("radius of gyration (\N{GREEK SMALL LETTER SIGMA})")
-        axes.set_title(f"χ² {test.chi2:.2f} on {test.degrees_of_freedom}, p = {test.p_value:.3f}")
+        untested = "not compared: a set has no error"
+        axes.set_title(f"χ² {test.chi2:.2f} on {test.degrees_of_freedom}, p = {test.p_value:.3f}" if test else untested)
         axes.legend(loc="best")
 
 

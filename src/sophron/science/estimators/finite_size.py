@@ -36,7 +36,8 @@ class Extrapolation:
     of the longest box. curvature_z: coefficient of 1/length**2, when it is fitted too, in its standard errors.
     other_conductivity: 1/intercept of the other form, None if the data reject that or its intercept is not positive;
     low and high hold its interval too. lower_bound: conductivity of the longest box less 1.96 errors: as boxes approach
-    the bulk from below, it stands whatever the form. refusal: why there is no conductivity, else None.
+    the bulk from below, it stands whatever the form; None if it is not above 0. refusal: why there is no
+    conductivity, else None.
     """
 
     intercept: float
@@ -54,7 +55,7 @@ class Extrapolation:
     high: float | None
     ratio: float
     other_conductivity: float | None
-    lower_bound: float
+    lower_bound: float | None
     refusal: str | None
 
 
@@ -84,16 +85,14 @@ def extrapolate(lengths: Sequence[float], conductivities: Sequence[float], error
     other = _other(x, y, width)
     ratio = 1 / (intercept * float(value[-1]))
     p_value = chi2_p_value(chi2, dof)
-    bound = float(value[-1] - NORMAL * error[-1])
+    least = float(value[-1] - NORMAL * error[-1])
+    bound = least if least > 0 else None
     reason: str | None
     if intercept <= LEAST_SIGNIFICANCE * intercept_error:
         reason = f"no_intercept: the intercept {intercept:.3g} +- {intercept_error:.3g} may be 0"
     else:
         reason = _unreliable(p_value, ratio, 1 / (other[0] * float(value[-1])) if other else None)
-    refusal = (
-        reason
-        and f"{reason}; take longer boxes. The longest box is a lower bound: {bound:.3g}, its value less 1.96 errors"
-    )
+    refusal = reason and f"{reason}; take longer boxes. {_bound_sentence(bound)}"
     if other is not None and other[0] > 0:
         reach = t_quantile(dof) * other[1]
         low, high = min(low, other[0] - reach), max(high, other[0] + reach)
@@ -116,6 +115,13 @@ def extrapolate(lengths: Sequence[float], conductivities: Sequence[float], error
         lower_bound=bound,
         refusal=refusal,
     )
+
+
+def _bound_sentence(bound: float | None) -> str:
+    """What a refused extrapolation leaves."""
+    if bound is None:
+        return "There is no lower bound either: the longest box is lost in noise, less than 1.96 errors above 0"
+    return f"The longest box is a lower bound: {bound:.3g}, its value less 1.96 errors"
 
 
 def _unreliable(p_value: float, ratio: float, other_ratio: float | None) -> str | None:
