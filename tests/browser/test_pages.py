@@ -83,7 +83,7 @@ def pages(tmp_path_factory):
             "", 2, ["stages.c.definition.weight: 0.5 -> 0.25"], "because", ["c", "d", "f"], ""
         )
         proposal = approve.Proposal(campaign.root, Plan(spec, tuple(steps)), "{}\n", drafted)
-        now = [{"rule": "c", "wildcards": {}, "reason": "Params have changed since last execution: x"}]
+        now = [PlannedStep("c", "sophron", "0" * 64, {}, reason="Params have changed since last execution: x")]
         looked = review.Review(proposal, now, [], ["the assumption finite is UNVERIFIED; verify it"])
         write_text(folder / "review.html", review_page.render(looked))
     return folder

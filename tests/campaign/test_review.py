@@ -3,6 +3,7 @@
 import re
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,10 +52,7 @@ def made(root: Path, findings=(), amendment: Draft | None = None, closed=()) -> 
     """A review of the spec in `root`, without Snakemake."""
     spec = load(root / "campaign.yaml")
     proposal = approve.Proposal(root, planned(spec), '{"a": 1}\n', amendment)
-    now = [
-        {"rule": step.rule, "wildcards": step.wildcards, "reason": f"Missing output files: results/{step.name}"}
-        for step in proposal.plan.steps
-    ]
+    now = [replace(step, reason=f"Missing output files: results/{step.name}") for step in proposal.plan.steps]
     return review.Review(proposal, now, findings, closed)
 
 

@@ -65,8 +65,7 @@ class Campaign:
 
     def shown(self) -> set[str]:
         """Names of the steps that `snakemake -n` shows now."""
-        lines = _dry_run_here(self.root, self.root / "Snakefile", forced=False).steps
-        return {plan.PlannedStep(line["rule"], line["shell"], "", line["wildcards"]).name for line in lines}
+        return {step.name for step in _dry_run_here(self.root, self.root / "Snakefile", forced=False).steps}
 
     def run_here(self, *names: str) -> int:
         """Run steps in this process, each as its rule's shell line would; the exit code of the last one."""
@@ -74,9 +73,7 @@ class Campaign:
 
     def planned(self) -> dict[str, plan.PlannedStep]:
         """The steps of a forced dry run by name."""
-        lines = _dry_run_here(self.root, self.root / "Snakefile", forced=True).steps
-        steps = [plan.PlannedStep(line["rule"], line["shell"], line["digest"], line["wildcards"]) for line in lines]
-        return {step.name: step for step in steps}
+        return {step.name: step for step in _dry_run_here(self.root, self.root / "Snakefile", forced=True).steps}
 
     def run_planned(self, steps: dict[str, plan.PlannedStep], *names: str) -> int:
         """Run some of these steps in this process; the exit code of the last one."""
@@ -162,7 +159,7 @@ def _dry_run_here(root: Path, snakefile: Path, *, forced: bool, drafted: str = "
         os.environ[spec.DRAFT_VARIABLE] = drafted
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            return plan.DryRun(**dry_run.shown(snakefile, forced=forced))
+            return dry_run.shown(snakefile, forced=forced)
     finally:
         os.chdir(before)
         os.environ.pop(spec.DRAFT_VARIABLE, None)

@@ -17,7 +17,7 @@ from functools import cached_property
 from itertools import dropwhile
 from math import prod
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Protocol
 
 import sophron
 from sophron.campaign.planning import campaign_agents, resource_limits
@@ -28,6 +28,7 @@ from sophron.records import approvals, code_digest, old_names
 from sophron.records.digests import digest, signed_digest, step_identity, step_name
 from sophron.records.errors import UserError
 from sophron.records.files import read_bytes, write_text
+from sophron.records.typed_json import from_json
 
 SERVICE_CORE_HOURS = 10 / 60
 
@@ -36,7 +37,8 @@ SERVICE_CORE_HOURS = 10 / 60
 class PlannedStep:
     """One step: its rule, unformatted shell line, digest, wildcards; identity is made of these four.
 
-    asked_by: the stage that an agent step of the kind belongs to.
+    asked_by: the stage that an agent step of the kind belongs to; gated, outcomes: whether it waits for the gate, and
+    for how many outcomes; reason: why it would run, as Snakemake says.
     """
 
     rule: str
@@ -44,6 +46,9 @@ class PlannedStep:
     digest: str
     wildcards: Mapping[str, str]
     asked_by: str = ""
+    gated: bool = False
+    outcomes: int = 0
+    reason: str = ""
 
     @property
     def identity(self) -> str:
@@ -254,10 +259,13 @@ def make(root: Path, spec: Spec, snakefile: Path | None = None) -> Plan:
         drafted="" if spec.document.path == root / SPEC_NAME else spec.document.path.name,
     )
     bounded = campaign_agents.looped_rules(spec)  # a dry run shows of them what comes before the first checkpoint
-    lines = [line for line in found.steps if line["rule"] not in ("gate", *bounded)]
-    ours = [_planned(spec, line) for line in lines]
+    ours = [
+        replace(step, asked_by=spec.owner(step.rule) if step.rule in spec.agent_rules else "")
+        for step in found.steps
+        if step.rule not in ("gate", *bounded)
+    ]
     refuse_overrides(ours, root, spec)
-    refuse_other_inputs(lines, spec)
+    refuse_other_inputs(ours, spec)
     if not ours:
         raise UserError(f"{snakefile or root}: the workflow has no step of this campaign; import its rules")
     templates = tuple(campaign_agents.templates(root, spec, found.rules))
@@ -279,20 +287,16 @@ def _loaded(root: Path, snakefile: Path | None, files: Sequence[str], kind_folde
     return tuple(sorted(os.path.relpath(path, top) for path in found if own or top in path.parents))
 
 
-def _planned(spec: Spec, line: Mapping[str, Any]) -> PlannedStep:
-    stage = spec.owner(line["rule"]) if line["rule"] in spec.agent_rules else ""
-    return PlannedStep(line["rule"], line["shell"], line["digest"], line["wildcards"], stage)
-
-
-class DryRun(NamedTuple):
+@dataclass(frozen=True)
+class DryRun:
     """What a dry run shows of Sophron's rules.
 
-    steps: one entry a step, with the reason in an unforced one; rules: unformatted shell line of each rule that runs a
+    steps: in no particular order; rules: unformatted shell line of each rule that runs a
     stage or asks an agent; files: paths of what Snakemake included and Python imported from the workflow's folder;
     shell: prefix and suffix of every shell line.
     """
 
-    steps: list[dict[str, Any]]
+    steps: Sequence[PlannedStep]
     rules: dict[str, str]
     files: Sequence[str] = ()
     shell: Sequence[str] = ("", "")
@@ -314,7 +318,7 @@ def dry_run(root: Path, snakefile: Path, *, forced: bool, drafted: str = "") -> 
     )
     if done.returncode != 0:
         raise UserError(f"{snakefile}: the dry run failed: {_cause(done.stderr)}")
-    return DryRun(**json.loads(done.stdout.splitlines()[-1]))
+    return from_json(DryRun, json.loads(done.stdout.splitlines()[-1]))
 
 
 def workdir(root: Path, snakefile: Path | None) -> Path:
@@ -375,16 +379,16 @@ def refuse_overrides(steps: Iterable[Shown], root: Path, spec: Spec) -> None:
             raise UserError(f"the rule {step.rule} has another digest than its stage; use it without overriding params")
 
 
-def refuse_other_inputs(lines: Iterable[Mapping[str, Any]], spec: Spec) -> None:
+def refuse_other_inputs(steps: Iterable[PlannedStep], spec: Spec) -> None:
     """Every step waits for the gate and for the outcome of each step that it builds on or judges.
 
-    lines: of the dry run. If a step takes up what comes behind a checkpoint, it may wait for more.
+    If a step takes up what comes behind a checkpoint, it may wait for more.
     """
-    for line in lines:
-        rule, waits = line["rule"], line["outcomes"]
-        wanted = _outcomes(spec, rule, line["wildcards"])
+    for step in steps:
+        rule, waits = step.rule, step.outcomes
+        wanted = _outcomes(spec, rule, step.wildcards)
         open_ended = rule in spec.agent_rules or (rule not in SERVICE_RULES and bool(spec.stage(rule).builds_on))
-        if not line["gated"] or waits < wanted or (waits > wanted and not open_ended):
+        if not step.gated or waits < wanted or (waits > wanted and not open_ended):
             raise UserError(f"the rule {rule} has other inputs than Sophron's; use it without overriding input")
 
 

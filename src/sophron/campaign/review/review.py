@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from sophron.campaign.approval import approve, invalidation
 from sophron.campaign.planning import campaign_agents, plan
@@ -103,7 +102,7 @@ class Review:
     """
 
     proposal: approve.Proposal
-    now: Sequence[Mapping[str, Any]]
+    now: Sequence[PlannedStep]
     findings: Findings
     closed: Sequence[str]
     lacking: Sequence[str] = ()
@@ -211,11 +210,11 @@ class Review:
     def waiting(self) -> list[Waiting]:
         """What would run now, summed by stage, reason and rule, in the order of the stage graph."""
         seen: dict[tuple[str, str], Counter[str]] = {}
-        for line in self.now:
-            if line["rule"] != "gate":
-                stage = line["wildcards"].get("stage", line["rule"])
-                reason = reason_without_files(line["reason"])
-                seen.setdefault((stage, reason), Counter())[line["rule"]] += 1
+        for step in self.now:
+            if step.rule != "gate":
+                stage = step.wildcards.get("stage", step.rule)
+                reason = reason_without_files(step.reason)
+                seen.setdefault((stage, reason), Counter())[step.rule] += 1
         place = {stage.name: index for index, stage in enumerate(self.stages)}
         ordered = sorted(seen.items(), key=lambda item: (place.get(item[0][0], len(place)), item[0]))
         return [Waiting(stage, own_first(rules), reason) for (stage, reason), rules in ordered]

@@ -1,9 +1,8 @@
 """A dry run in a process of its own: prints the steps of Sophron's rules as one line of JSON.
 
 Run as `python -m sophron.campaign.snakefile.dry_run SNAKEFILE [--forced]` in the working directory of the workflow:
-prints `{steps: [...], rules: {name: shell line}, files: [...], shell: [prefix, suffix]}`, the rules being those of
-stages and agents, planned or not. Snakemake's API is used because the identity needs the unformatted shell line, which
-no log record carries.
+prints a `DryRun`, whose rules are those of stages and agents, planned or not. Snakemake's API is used because the
+identity needs the unformatted shell line, which no log record carries.
 """
 
 import contextlib
@@ -24,18 +23,17 @@ from snakemake.settings.types import (
     WorkflowSettings,
 )
 
+from sophron.campaign.planning.plan import DryRun, PlannedStep
 from sophron.campaign.snakefile.snakefile_api import around_shell_lines
 from sophron.records import import_path
+from sophron.records.typed_json import to_json
 
 AGENT_VERB = "sophron agent run "
 VERBS = (AGENT_VERB, "sophron stage ")
 
 
-def shown(snakefile: Path, *, forced: bool) -> dict[str, Any]:
-    """Return the jobs of Sophron's rules that would run (all of them if forced), in no particular order.
-
-    Its rules.
-    """
+def shown(snakefile: Path, *, forced: bool) -> DryRun:
+    """Return the jobs of Sophron's rules that would run (all of them if forced), and those rules."""
     output = OutputSettings(dryrun=True, quiet={Quietness.RULES, Quietness.PROGRESS})
     with SnakemakeApi(output) as api:
         workflow = api.workflow(
@@ -55,7 +53,7 @@ def shown(snakefile: Path, *, forced: bool) -> dict[str, Any]:
         found = [_step(job, graph.reason(job)) for job in graph.needrun_jobs() if _is_ours(job)]
         shells = [str(rule.shellcmd) for rule in graph.workflow.rules if rule.shellcmd]
         rules = {_own(shell): shell for shell in shells if shell.startswith(VERBS)}
-        return {"steps": found, "rules": rules, "files": _files(graph.workflow), "shell": around_shell_lines()}
+        return DryRun(found, rules, _files(graph.workflow), around_shell_lines())
 
 
 def _files(workflow: Any) -> list[str]:
@@ -79,17 +77,17 @@ def _own(shell: str) -> str:
     return words[2] if len(words) > 2 and words[1] == "stage" else words[1] if len(words) > 1 else ""
 
 
-def _step(job: Any, reason: Any) -> dict[str, Any]:
+def _step(job: Any, reason: Any) -> PlannedStep:
     shell = job.rule.shellcmd
-    return {
-        "rule": _own(shell) or job.rule.name,
-        "shell": shell,
-        "digest": str(dict(job.params.items()).get("digest", "")),
-        "wildcards": dict(job.wildcards_dict),
-        "gated": any(str(path).endswith("approvals/gate.json") for path in job.input),
-        "outcomes": sum(str(path).endswith("/outcome.json") for path in job.input),
-        "reason": " ".join(str(reason).split()),
-    }
+    return PlannedStep(
+        rule=_own(shell) or job.rule.name,
+        shell=shell,
+        digest=str(dict(job.params.items()).get("digest", "")),
+        wildcards=dict(job.wildcards_dict),
+        gated=any(str(path).endswith("approvals/gate.json") for path in job.input),
+        outcomes=sum(str(path).endswith("/outcome.json") for path in job.input),
+        reason=" ".join(str(reason).split()),
+    )
 
 
 def main() -> int:
@@ -98,7 +96,7 @@ def main() -> int:
     import_path.put_last(str(snakefile.parent))
     with contextlib.redirect_stdout(sys.stderr):
         found = shown(snakefile, forced="--forced" in sys.argv[2:])
-    print(json.dumps(found))
+    print(json.dumps(to_json(found)))
     return 0
 
 
