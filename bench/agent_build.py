@@ -15,7 +15,7 @@ from sophron.agentbuild.iteration import Iteration
 from sophron.campaign.spec import pitfalls
 from sophron.kinds.agent_build import rehearsal, trail_source
 from sophron.records.documents import load_json
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 ITERATIONS = 12
 

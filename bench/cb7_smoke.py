@@ -22,7 +22,7 @@ import yaml
 from kills import campaign, finish, sophron
 from record import record
 
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 LIMIT_S = 900.0
 TIMEOUT_S = 3600.0

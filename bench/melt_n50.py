@@ -24,8 +24,7 @@ from kills import campaign
 from record import RESULTS, record
 
 from sophron.records.documents import load_yaml
-from sophron.records.files import write_text
-from sophron.records.paths import resource
+from sophron.records.files import resource, write_text
 from sophron.science.estimators.statistics import LEAST_P_VALUE, homogeneity, t_interval
 
 RATES, REPLICAS = ("0.005", "0.01"), 2

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "toy"))
 import planted_errors
 
 from sophron.campaign.spec import mutation, pitfalls, spec
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 
 def errors(name: str) -> list[dict[str, Any]]:

@@ -23,7 +23,7 @@ from record import record
 from sophron.campaign.approval import approve
 from sophron.campaign.execution import campaign_lock
 from sophron.campaign.spec import pitfalls
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 REPLICAS = "01"
 

@@ -28,7 +28,7 @@ from sophron.campaign.approval import approve
 from sophron.campaign.execution import campaign_lock
 from sophron.campaign.spec import pitfalls
 from sophron.interfaces.rietveld import Background, Freed, Request, Setup
-from sophron.records.paths import resource
+from sophron.records.files import resource
 from sophron.science.rietveld import pattern as patterns
 from sophron.science.rietveld.data import Source, packaged
 from sophron.science.rietveld.rietx_engine import Rietx

@@ -19,7 +19,7 @@ from kills import campaign, finish
 from melt import result
 from record import record
 
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 
 def spec() -> str:

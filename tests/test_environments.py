@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 RULES = sorted((resource("workflow") / "rules").glob("*.smk"))
 NEEDED = {

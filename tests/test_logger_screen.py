@@ -22,7 +22,7 @@ from snakemake_logger_plugin_sophron import LogHandler, LogHandlerSettings
 from sophron.campaign.planning import plan_documents
 from sophron.cli import _campaign_status, _live_display
 from sophron.records import documents
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 
 @pytest.fixture(name="campaign")

@@ -11,7 +11,7 @@ from parsl.jobs.states import JobState, JobStatus
 from parsl.providers.base import ExecutionProvider
 
 from sophron.records import files, process_identity
-from sophron.records.file_lock import FileLock, LockHeldError
+from sophron.records.files import FileLock, LockHeldError
 
 GONE_S = 60.0  # a scheduler takes its time to end a job: KillWait of Slurm is 30 s
 LOOK_S = 0.5

@@ -10,7 +10,7 @@ from sophron.agentbuild import judge, rubric
 from sophron.agentbuild.curriculum import p_strict
 from sophron.agentbuild.rubric import CaseRun
 from sophron.records.documents import load_yaml
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 RUBRIC = rubric.read(load_yaml(resource("contracts", "rietveld-snr", "rubric.yaml")))
 

@@ -7,7 +7,7 @@ import refinements
 
 from sophron.agentbuild import contract
 from sophron.kinds.agent_build import agent_inputs
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 
 def test_the_judge_sees_the_picture_that_the_tool_wrote_down_and_no_other(tmp_path):

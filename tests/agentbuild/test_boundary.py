@@ -5,7 +5,7 @@ import difflib
 import pytest
 
 from sophron.agentbuild import aud, contract, mutation
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 KNOWLEDGE = """# How it is done
 

@@ -8,8 +8,7 @@ from sophron.agentbuild import aud, contract, helper_server
 from sophron.agents.tools.mcp_client import Server
 from sophron.agents.tools.toolbox import Toolbox
 from sophron.interfaces.model_backend import ToolCall
-from sophron.records.files import write_json
-from sophron.records.paths import resource
+from sophron.records.files import resource, write_json
 from sophron.sandbox import mounts
 from sophron.sandbox.select_backend import choose
 

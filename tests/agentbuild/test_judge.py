@@ -10,7 +10,7 @@ from sophron.agentbuild import judge, rubric
 from sophron.agentbuild.rubric import Checked, grave, minor, score
 from sophron.records.documents import Document, load_yaml, validate
 from sophron.records.errors import UserError
-from sophron.records.paths import resource
+from sophron.records.files import resource
 from sophron.records.typed_json import to_json
 
 RUBRIC = rubric.read(load_yaml(resource("contracts", "rietveld-snr", "rubric.yaml")))

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from sophron.agentbuild import contract, curriculum
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 MADE = contract.load(resource("contracts", "rietveld-snr"))
 

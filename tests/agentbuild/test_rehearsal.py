@@ -13,7 +13,7 @@ from sophron.agentbuild import aud, contract, judge, mutation
 from sophron.agents.rule_based import judges, optimize
 from sophron.kinds.agent_build import agent_inputs, rehearsal
 from sophron.records.errors import UserError
-from sophron.records.paths import resource
+from sophron.records.files import resource
 from sophron.records.typed_json import from_json, to_json
 
 GOOD = """\

@@ -10,7 +10,7 @@ from sophron.interfaces.kind import UpstreamStep
 from sophron.kinds.agent_build import agent_inputs, stages
 from sophron.kinds.agent_build.kind import KIND, SAMPLE, ranges
 from sophron.records.errors import UserError
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import pytest
 
 from sophron.campaign.planning import campaign_agents
 from sophron.records import documents
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 AGENTS = ["amend", "checkpoint-management", "debug", "design", "plan", "caveats", "resume", "explain"]
 SKILLS = """using-it experiment-design workflow-planning executing-workflows compute-backend result-verification

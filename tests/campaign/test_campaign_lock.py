@@ -12,7 +12,7 @@ import pytest
 from sophron.campaign.execution import campaign_lock
 from sophron.records import process_identity
 from sophron.records.errors import UserError
-from sophron.records.file_lock import FileLock
+from sophron.records.files import FileLock
 
 HOLD_CAMPAIGN = """
 import sys, time

@@ -8,7 +8,7 @@ import toy
 from sophron.campaign.execution import campaign_lock
 from sophron.campaign.planning import plan_documents
 from sophron.cli import main
-from sophron.records.file_lock import FileLock
+from sophron.records.files import FileLock
 
 
 @pytest.fixture

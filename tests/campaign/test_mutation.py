@@ -13,7 +13,7 @@ from sophron.records import documents, entry_points
 from sophron.records.atomic import write_json
 from sophron.records.digests import step_name
 from sophron.records.errors import UserError
-from sophron.records.paths import resource
+from sophron.records.files import resource
 from sophron.records.typed_json import to_json
 
 SHIPPED = sorted(resource("campaigns").glob("*/campaign.yaml"))

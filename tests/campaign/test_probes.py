@@ -14,7 +14,7 @@ from sophron.campaign.spec.spec import load
 from sophron.cli import main
 from sophron.interfaces.probe import Finding
 from sophron.records import entry_points
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 PITFALL = """\
 id: {id}

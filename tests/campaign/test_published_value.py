@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sophron.campaign.spec.criteria import parse
 from sophron.campaign.spec.criteria_review import constants_compared, quantity
 from sophron.records import documents
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 SCHEMA = {
     "answer": {"value": "v", "standard_error": "e", "interval": {"low": "low", "high": "high", "level": 0.95}},

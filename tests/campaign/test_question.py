@@ -15,7 +15,7 @@ from sophron.campaign.spec.spec import Spec, load
 from sophron.cli import main
 from sophron.records.documents import load_yaml
 from sophron.records.errors import UserError
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 SHIPPED = sorted(path.parent.name for path in resource("campaigns").glob("*/campaign.yaml"))
 
@@ -44,7 +44,7 @@ def test_none_of_them_needs_a_library_of_units():
     """So no step of theirs pays for its import, the report's neither."""
     code = (
         "import sys; from sophron.campaign.spec import question; from sophron.campaign.spec.spec import load\n"
-        "from sophron.records.paths import resource\n"
+        "from sophron.records.files import resource\n"
         "for path in resource('campaigns').glob('*/campaign.yaml'): question.check_units(load(path))\n"
         "sys.exit('pint' in sys.modules)"
     )

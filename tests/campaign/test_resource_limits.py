@@ -12,7 +12,7 @@ from sophron.campaign.spec.resource_requests import Mechanical
 from sophron.cli import main
 from sophron.records.digests import canonical_bytes
 from sophron.records.errors import UserError
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 ONE = "results/a/outcome.json"
 SHIPPED = profiles.names()

@@ -20,7 +20,7 @@ from sophron.cli import main
 from sophron.interfaces.probe import Finding
 from sophron.records.documents import load_yaml
 from sophron.records.errors import UserError
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 EVIL = "<img src=x onerror=alert(1)>\x1b[2J\u202e</style><script>1</script>"
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from sophron.campaign.scaffold import campaign_folder
 from sophron.campaign.spec import criteria, criteria_review, satisfiability, spec
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 SCHEMAS = {
     "x": {"type": "number"},

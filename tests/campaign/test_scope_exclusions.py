@@ -7,7 +7,7 @@ from agent_inputs import LIQUID, MELT
 
 from sophron.campaign.spec.scope_exclusions import excluded, exclusions
 from sophron.records import documents
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 REFUSED = """\
 a: Control the pipetting robot to mix the two monomers.

@@ -7,7 +7,7 @@ import pytest
 import toy
 
 from sophron.cli import main
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 # Whether a guest threads the open clip is for a person to look at.
 OPEN_CLIP = ("sophron approve: the assumption symmetry is UNVERIFIED; verify it and say so in campaign.yaml",)

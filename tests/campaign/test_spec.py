@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sophron.campaign.spec import criteria, spec
 from sophron.records.errors import UserError
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 DATA = Path(__file__).parent.parent / "data"
 SMOKE = (DATA / "smoke" / "campaign.yaml").read_text()

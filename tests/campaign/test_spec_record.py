@@ -3,7 +3,7 @@ from sophron.campaign.planning.plan_documents import record_spec
 from sophron.campaign.spec import spec
 from sophron.campaign.state import projector
 from sophron.records import documents, events
-from sophron.records.paths import resource
+from sophron.records.files import resource
 from sophron.records.typed_json import to_json
 
 

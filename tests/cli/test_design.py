@@ -11,7 +11,7 @@ from sophron import cli
 from sophron.campaign.planning import campaign_agents
 from sophron.campaign.spec import spec
 from sophron.records import strict_yaml
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 pytest.importorskip("anthropic")
 NOTHING = {"question": None, "draft": None, "pitfalls": [], "refusal": None}

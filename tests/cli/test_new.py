@@ -14,7 +14,7 @@ from sophron.campaign.scaffold import campaign_folder
 from sophron.campaign.spec.spec import load
 from sophron.cli import main
 from sophron.records.errors import UserError
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from sophron.campaign.planning.plan import Plan
 from sophron.campaign.spec import pitfalls
 from sophron.campaign.spec.spec import load
 from sophron.records.errors import UserError
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 LIQUID, MELT, SIC = "lj-liquid-viscosity", "kg-melt-viscosity", "sic-conductivity"
 PLACE = '      - id: error\n        expression: "viscosity_relative_error < 0.02"'

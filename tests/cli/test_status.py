@@ -16,7 +16,7 @@ from sophron.campaign.state import projector
 from sophron.cli import status
 from sophron.records import documents, events, process_identity, step_progress
 from sophron.records.errors import UserError
-from sophron.records.paths import resource
+from sophron.records.files import resource
 from sophron.records.typed_json import to_json
 from sophron.science.lammps import executable
 

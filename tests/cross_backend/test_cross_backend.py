@@ -16,7 +16,7 @@ import yaml
 from sophron.campaign.spec.spec import load
 from sophron.interfaces.kind import EngineFailure
 from sophron.records.errors import UserError
-from sophron.records.paths import resource
+from sophron.records.files import resource
 from sophron.science.lammps.executable import find
 
 SMALL = {

@@ -19,8 +19,7 @@ from sophron.debate.trials.scores import compare
 from sophron.debate.trials.trial_loop import Bounds, Guest, Trial, standing
 from sophron.records import documents
 from sophron.records.digests import step_name
-from sophron.records.files import append_json_line, write_bytes, write_json
-from sophron.records.paths import resource
+from sophron.records.files import append_json_line, resource, write_bytes, write_json
 from sophron.records.typed_json import to_json
 
 TRAINING = ("weak", "middle", "strong")

@@ -13,7 +13,7 @@ from sophron.debate.trials.scores import Scores
 from sophron.debate.trials.trial_loop import Failure, Guest, Trial, TrialsResult
 from sophron.records import files
 from sophron.records.documents import load_yaml
-from sophron.records.paths import resource
+from sophron.records.files import resource
 from sophron.records.typed_json import from_json
 
 SCORES = {

@@ -17,7 +17,7 @@ from sophron.debate.trials.methods import METHODS
 from sophron.interfaces.kind import StepContext, UpstreamStep
 from sophron.records.documents import Document, load_yaml, validate
 from sophron.records.errors import UserError
-from sophron.records.paths import resource
+from sophron.records.files import resource
 from sophron.science.host_guest.preparation.mol2 import Atom, Molecule
 from sophron.science.host_guest.systems import tasks
 

@@ -13,7 +13,7 @@ from sophron.cli import main
 from sophron.debate.screening import screen_campaign
 from sophron.debate.trials.execute_stage_file import PARTS
 from sophron.records.documents import load_yaml
-from sophron.records.paths import resource
+from sophron.records.files import resource
 from sophron.science.host_guest.systems import systems
 
 from . import dimers

@@ -12,7 +12,7 @@ import private_slurm
 import pytest
 import toy
 
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 PATIENCE_S = 900
 FAST = ["--slurm-init-seconds-before-status-checks", "4"]

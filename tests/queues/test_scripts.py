@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 GOLDEN = Path(__file__).parent / "golden"
 BODY = '#!/bin/sh\n# properties = {"rule": "produce"}\ncd /scratch/melt && python -m snakemake --target-jobs produce:replica=3\n'

@@ -16,7 +16,7 @@ import pytest
 from conftest import FAST, PATIENCE_S, wait_until
 from toy import DATA
 
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 pytestmark = pytest.mark.queues
 

@@ -6,7 +6,16 @@ from pathlib import Path
 import pytest
 import toy
 
-from sophron.records import code_digest
+from sophron.records.digests import (
+    PARTS,
+    PLUGINS,
+    PROMPTS,
+    changed_files,
+    code_digests,
+    first_names,
+    read_code,
+    read_library_files,
+)
 
 SOURCE = Path(__file__).parents[2] / "src"
 
@@ -18,7 +27,7 @@ def library(tmp_path, monkeypatch):
 
 
 def digests():
-    return code_digest.digests(code_digest.read_library())
+    return code_digests(read_library_files())
 
 
 @pytest.mark.parametrize(
@@ -48,20 +57,20 @@ def digests():
     ],
 )
 def test_one_byte_of_a_file_makes_another_digest_of_its_part_and_is_named(library, name, part):
-    before = code_digest.read_library()
+    before = read_library_files()
     path = library / name
     content = path.read_bytes()
     path.write_bytes(content + b"#")
-    after = code_digest.read_library()
-    old, new = code_digest.digests(before), code_digest.digests(after)
-    assert [one for one in code_digest.PARTS if old[one] != new[one]] == [part]
-    assert code_digest.changed(before, after) == [name.removeprefix("../") if ".." in name else f"sophron/{name}"]
+    after = read_library_files()
+    old, new = code_digests(before), code_digests(after)
+    assert [one for one in PARTS if old[one] != new[one]] == [part]
+    assert changed_files(before, after) == [name.removeprefix("../") if ".." in name else f"sophron/{name}"]
     path.write_bytes(content)
     assert digests() == old
 
 
 def test_the_plugins_that_are_signed_are_those_that_we_ship():
-    assert sorted(code_digest.PLUGINS) == sorted(path.name for path in SOURCE.glob("snakemake_*_plugin_*"))
+    assert sorted(PLUGINS) == sorted(path.name for path in SOURCE.glob("snakemake_*_plugin_*"))
 
 
 def test_a_new_a_removed_and_a_renamed_file_make_another_digest(library):
@@ -94,11 +103,11 @@ def test_a_file_in_another_folder_of_the_same_name_is_another_one(library):
 
 
 def test_prompts_are_listed_and_in_no_digest(library):
-    before = code_digest.read_library()
+    before = read_library_files()
     (library / "workflow" / "agents" / "caveats.md").write_text("signed as the agent's own digest")
-    after = code_digest.read_library()
-    assert code_digest.digests(after) == code_digest.digests(before)
-    assert code_digest.changed(before, after, [code_digest.PROMPTS]) == ["sophron/workflow/agents/caveats.md"]
+    after = read_library_files()
+    assert code_digests(after) == code_digests(before)
+    assert changed_files(before, after, [PROMPTS]) == ["sophron/workflow/agents/caveats.md"]
 
 
 @pytest.mark.parametrize(
@@ -111,24 +120,24 @@ def test_prompts_are_listed_and_in_no_digest(library):
     ],
 )
 def test_a_campaigns_own_workflow_models_and_agents_count(tmp_path, name, part):
-    states = [code_digest.read(tmp_path, None, ["extra.smk"])]
+    states = [read_code(tmp_path, None, ["extra.smk"])]
     (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
     for text in ("a", "b"):
         (tmp_path / name).write_text(text)
-        states.append(code_digest.read(tmp_path, None, ["extra.smk"]))
+        states.append(read_code(tmp_path, None, ["extra.smk"]))
     for before, after in pairwise(states):
-        assert code_digest.changed(before, after, [part]) == [name]
-        assert code_digest.digests(before)[part] != code_digest.digests(after)[part]
+        assert changed_files(before, after, [part]) == [name]
+        assert code_digests(before)[part] != code_digests(after)[part]
 
 
 def test_nothing_else_of_a_campaign_counts(tmp_path):
-    before = code_digest.digests(code_digest.read(tmp_path))
+    before = code_digests(read_code(tmp_path))
     for name in ("campaign.yaml", "results/x", "agents/debug.md", "unsigned.smk"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("x")
-    assert code_digest.digests(code_digest.read(tmp_path)) == before
+    assert code_digests(read_code(tmp_path)) == before
 
 
 def test_a_sentence_names_three_files_at_most():
-    assert code_digest.named(["a"]) == "a"
-    assert code_digest.named(list("abcde")) == "a, b, c and 2 more"
+    assert first_names(["a"]) == "a"
+    assert first_names(list("abcde")) == "a, b, c and 2 more"

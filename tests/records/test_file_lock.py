@@ -9,12 +9,12 @@ import time
 
 import pytest
 
-from sophron.records.file_lock import FileLock, LockHeldError
+from sophron.records.files import FileLock, LockHeldError
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from sophron.records.file_lock import FileLock
+from sophron.records.files import FileLock
 with FileLock(Path(sys.argv[1]), shared=sys.argv[2] == "shared"):
     print("held", flush=True)
     time.sleep(600)
@@ -22,7 +22,7 @@ with FileLock(Path(sys.argv[1]), shared=sys.argv[2] == "shared"):
 COUNTER = """
 import sys
 from pathlib import Path
-from sophron.records.file_lock import FileLock
+from sophron.records.files import FileLock
 counter = Path(sys.argv[1])
 for _ in range(200):
     with FileLock(counter.with_suffix(".lock")):

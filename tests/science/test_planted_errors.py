@@ -4,7 +4,7 @@ import planted_errors
 import pytest
 
 from sophron.campaign.spec import pitfalls, spec
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 ERRORS = planted_errors.listed()
 OF_KINDS = planted_errors.listed("planted_errors_of_kinds")

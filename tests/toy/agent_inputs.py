@@ -7,7 +7,7 @@ import yaml
 
 from sophron.campaign.scaffold import kind_catalogue
 from sophron.records import documents
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 KINDS = {"viscosity": kind_catalogue.kinds()["viscosity"]}
 PITFALLS = kind_catalogue.pitfalls(Path("/nonexistent"))

@@ -6,7 +6,7 @@ import yaml
 
 from sophron.campaign.spec import criteria_review, pitfalls, spec
 from sophron.records.errors import UserError
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 DATA = Path(__file__).parents[1] / "data"
 

@@ -19,7 +19,7 @@ from sophron.campaign.execution import campaign_lock
 from sophron.campaign.planning import plan
 from sophron.campaign.snakefile import dry_run
 from sophron.campaign.spec import spec
-from sophron.records import code_digest, events
+from sophron.records import digests, events
 from sophron.records.digests import SHELL_FIELD
 from sophron.records.typed_json import to_json
 
@@ -167,14 +167,12 @@ def _dry_run_here(root: Path, snakefile: Path, *, forced: bool, drafted: str = "
 
 def copy_library(folder: Path, monkeypatch) -> Path:
     """A copy of the library and its plugins, whose files are those that are compared from now on."""
-    for plugin in code_digest.PLUGINS:
-        shutil.copytree(
-            code_digest.PACKAGE.parent / plugin, folder / plugin, ignore=shutil.ignore_patterns("__pycache__")
-        )
-    left_out = shutil.ignore_patterns(*code_digest.OUTSIDE)
-    shutil.copytree(code_digest.PACKAGE, folder / "sophron", ignore=left_out)
-    monkeypatch.setattr(code_digest, "PACKAGE", folder / "sophron")
-    monkeypatch.setattr(code_digest, "library", code_digest.read_library)
+    for plugin in digests.PLUGINS:
+        shutil.copytree(digests.PACKAGE.parent / plugin, folder / plugin, ignore=shutil.ignore_patterns("__pycache__"))
+    left_out = shutil.ignore_patterns(*digests.OUTSIDE)
+    shutil.copytree(digests.PACKAGE, folder / "sophron", ignore=left_out)
+    monkeypatch.setattr(digests, "PACKAGE", folder / "sophron")
+    monkeypatch.setattr(digests, "library_files", digests.read_library_files)
     return folder / "sophron"
 
 

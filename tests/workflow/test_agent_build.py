@@ -10,7 +10,7 @@ import toy
 from sophron.agentbuild import contract
 from sophron.campaign.planning import plan
 from sophron.campaign.spec import spec
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 CASES = "cases: [pbso4, fluorapatite, llzo-1min, llzo-30min, llzo-4h, mixture-30min, wrong-phase-30min, llzo-3min, llzo-10min, llzo-1h]"
 

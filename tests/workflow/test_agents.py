@@ -10,7 +10,7 @@ import toy
 from sophron.agents.memory import debug_memory
 from sophron.agents.supervisor import supervisor
 from sophron.records.errors import UserError
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from sophron.campaign.spec import pitfalls
 from sophron.campaign.spec.pitfalls import catalogue, hits
 from sophron.campaign.spec.spec import load
 from sophron.cli import main
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 PITFALL = "many-body-heat-flux"
 SMALL = {

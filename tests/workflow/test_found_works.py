@@ -21,7 +21,7 @@ from sophron.debate.trials.methods import EXPERTS
 from sophron.kinds.host_guest import agent_inputs
 from sophron.records.digests import signed_digest
 from sophron.records.errors import Refused
-from sophron.records.paths import resource
+from sophron.records.files import resource
 from sophron.science.host_guest.pipelines import reference_pipelines
 
 pytest.importorskip("anthropic", reason="anthropic is not installed: pip install 'sophron[agents]'")

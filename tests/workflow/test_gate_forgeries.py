@@ -18,10 +18,10 @@ from sophron.campaign.execution import campaign_lock, outcome_store, run_step
 from sophron.campaign.snakefile import onstart
 from sophron.campaign.spec import resource_requests, spec
 from sophron.cli import gate
-from sophron.records import approvals, code_digest, signatures
+from sophron.records import approvals, digests, signatures
 from sophron.records.digests import file_digest
 from sophron.records.errors import UserError
-from sophron.records.paths import resource
+from sophron.records.files import resource
 from sophron.science.lammps import input_checker
 
 NEW_SNAKEFILE = resource("campaign", "templates", "new", "Snakefile")
@@ -660,10 +660,10 @@ def test_an_edited_rule_of_another_distributions_kind_is_refused(campaign, tmp_p
     record = record_of(campaign)
     folder = tmp_path / "copy" / Path(record["kind_folder"]).name
     shutil.copytree(record["kind_folder"], folder, ignore=shutil.ignore_patterns("__pycache__"))
-    assert code_digest.digests(code_digest.read(campaign.root, str(folder))) == record["code"]
+    assert digests.code_digests(digests.read_code(campaign.root, str(folder))) == record["code"]
     with (folder / "arithmetic.smk").open("a") as stream:
         stream.write("# a comment\n")
-    assert code_digest.digests(code_digest.read(campaign.root, str(folder)))["science"] != record["code"]["science"]
+    assert digests.code_digests(digests.read_code(campaign.root, str(folder)))["science"] != record["code"]["science"]
 
 
 def test_a_spec_that_changes_between_the_look_and_the_signature_is_not_signed(campaign):

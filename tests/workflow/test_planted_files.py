@@ -7,7 +7,7 @@ import toy
 
 from sophron.agents.supervisor import supervisor
 from sophron.campaign.planning import plan
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 PLANTED = "from pathlib import Path\nPath({mark!r}).write_text('ran')\nraise ImportError('planted')\n"
 

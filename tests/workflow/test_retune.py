@@ -16,7 +16,7 @@ from sophron.cli import main
 from sophron.kinds.agent_build import contract_campaign, trail_source
 from sophron.records import approvals, files
 from sophron.records.errors import UserError
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 NEW = {"backend": "openai", "model": "toy-new"}
 MODELS = """\

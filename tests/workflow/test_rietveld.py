@@ -12,7 +12,7 @@ import toy
 import yaml
 
 from sophron.interfaces.rietveld import Background, Instrument, Pattern, Phase, Setup
-from sophron.records.paths import resource
+from sophron.records.files import resource
 from sophron.science.rietveld.rietx_engine import Rietx
 
 pytestmark = [

@@ -13,7 +13,7 @@ from sophron.agents.supervisor import snakemake_process, supervisor
 from sophron.campaign.approval import amendment_draft
 from sophron.campaign.execution import campaign_lock, environment_faults
 from sophron.records.errors import Refused
-from sophron.records.file_lock import FileLock
+from sophron.records.files import FileLock
 
 
 @pytest.fixture

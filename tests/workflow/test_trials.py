@@ -16,7 +16,7 @@ from sophron.debate.trials.methods import EXPERTS, METHODS
 from sophron.kinds.host_guest import agent_inputs
 from sophron.records.documents import load_yaml
 from sophron.records.errors import UserError
-from sophron.records.paths import resource
+from sophron.records.files import resource
 from sophron.science.host_guest.protocols import lj_dimer
 from sophron.science.host_guest.protocols.lj_dimer import LennardJones
 from sophron.science.host_guest.systems import exact_reference

@@ -17,8 +17,7 @@ from sophron.records import entry_points, templates
 from sophron.records.digests import digest, file_digest
 from sophron.records.documents import load_yaml, validate
 from sophron.records.errors import UserError, shown
-from sophron.records.files import write_text
-from sophron.records.paths import resource
+from sophron.records.files import resource, write_text
 
 SHIPPED = "contracts"
 SAMPLES = "sophron.samples"

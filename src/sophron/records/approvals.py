@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from sophron.records import SPEC_NAME, code_digest, core_hours, digests, process_identity, signatures
+from sophron.records import SPEC_NAME, core_hours, digests, process_identity, signatures
 from sophron.records.digests import digest, file_digest
 from sophron.records.errors import Refused, UserError
 from sophron.records.files import read_bytes, read_json
@@ -169,7 +169,7 @@ def signed(root: Path, data: bytes, signature: str, where: Path, *, revocation: 
         campaign=record.campaign,
         signed_at=_keygen_time(record.time),
         revocation=revocation,
-        meanwhile=code_digest.library,  # the code is read while ssh-keygen runs
+        meanwhile=digests.library_files,  # the code is read while ssh-keygen runs
     )
     return Approval(record, hashlib.sha256(data).hexdigest(), root)
 
@@ -285,14 +285,13 @@ def _check_code(root: Path, record: ApprovalRecord) -> None:
     """Refuse files of the installation or of the campaign's own workflow that are not the signed ones."""
     if not isinstance(record.code, dict):
         raise Refused("the approval is an earlier Sophron's, which signed less; sign again: sophron review, approve")
-    files = code_digest.read(root, record.kind_folder, record.loaded)
-    now = code_digest.digests(files)
-    parts = [part for part in code_digest.PARTS if now[part] != record.code.get(part)]
+    files = digests.read_code(root, record.kind_folder, record.loaded)
+    now = digests.code_digests(files)
+    parts = [part for part in digests.PARTS if now[part] != record.code.get(part)]
     if not parts:
         return
-    names = (
-        code_digest.named(code_digest.changed(signed_files(root, record), files, parts)) or "files that cannot be named"
-    )
+    changed = digests.changed_files(signed_files(root, record), files, parts)
+    names = digests.first_names(changed) or "files that cannot be named"
     if parts == ["harness"]:
         raise Refused(
             f"the rules or the code changed since the approval, in the harness alone ({names}); "
@@ -304,12 +303,12 @@ def _check_code(root: Path, record: ApprovalRecord) -> None:
     )
 
 
-def signed_files(root: Path, record: ApprovalRecord) -> code_digest.Files:
+def signed_files(root: Path, record: ApprovalRecord) -> digests.CodeFiles:
     """Return the files of the code as they were signed; empty if nobody kept their list. It only names what changed."""
     path = root / FOLDER / PLANS / f"{record.files}.files"
     if file_digest(path, missing_ok=True) != record.files:
         return {}
-    found: code_digest.Files = json.loads(path.read_bytes())
+    found: digests.CodeFiles = json.loads(path.read_bytes())
     return found
 
 
@@ -383,14 +382,14 @@ def _check_agent(claim: Claim, record: ApprovalRecord, root: Path) -> None:
     """An agent step whose agent is another one says so: its prompt, a skill, its schema, tools or model."""
     if claim.digest == digests.signed_digest(record.agents.get(claim.rule, claim.digest), claim.wildcards):
         return
-    files = code_digest.read(root, record.kind_folder, record.loaded)
-    names = code_digest.changed(signed_files(root, record), files, [code_digest.PROMPTS])
+    files = digests.read_code(root, record.kind_folder, record.loaded)
+    names = digests.changed_files(signed_files(root, record), files, [digests.PROMPTS])
     raise Refused(another_agent(claim.rule, names))
 
 
 def another_agent(rule: str, names: Sequence[str]) -> str:
     """Return the sentence for an agent that is not the signed one. names: prompts and skills that changed."""
-    changed = f" ({code_digest.named(names)} changed)" if names else ""
+    changed = f" ({digests.first_names(names)} changed)" if names else ""
     return (
         f"the agent behind {rule} has another digest than the signed one{changed}; "
         "draft the change: sophron amend --rationale 'why'"

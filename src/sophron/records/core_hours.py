@@ -37,8 +37,7 @@ def _core_seconds(path: Path) -> float:
 def charge(root: Path, core_seconds: float) -> None:
     """Add an ended try."""
     # Only who writes pays for these imports; the gate only reads.
-    from sophron.records.file_lock import FileLock
-    from sophron.records.files import write_json
+    from sophron.records.files import FileLock, write_json
 
     with FileLock(root / "records" / "usage.lock"):
         used = core_hours(root) * 3600 + core_seconds

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sophron.records import files
 from sophron.records.errors import UserError, did_you_mean, shown
-from sophron.records.files import MAX_BYTES, read_bytes
-from sophron.records.paths import resource
+from sophron.records.files import MAX_BYTES, read_bytes, resource
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError

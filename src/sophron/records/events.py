@@ -11,7 +11,7 @@ from typing import Any
 
 from sophron.interfaces import JsonObject
 from sophron.records import clock, files
-from sophron.records.file_lock import FileLock
+from sophron.records.files import FileLock
 from sophron.records.typed_json import RecordError, from_json
 
 FILE = Path("records", "events.jsonl")

@@ -1,17 +1,19 @@
-"""Files: read within bounds and only if regular, written whole or not at all, extended by whole lines of JSON.
+"""Files: where they lie, read within bounds and only if regular, written whole or not at all, locked.
 
 A person, a model or a broken disk may have left what is read, so nothing here waits for a FIFO. What is written has a
 temporary name, is synced and renamed; a kill during an append leaves whole lines, or one torn line that readers skip.
-Standard library only: the gate reads through it.
+A lock (flock) dies with its holder. Standard library only: the gate reads through it.
 """
 
 import contextlib
+import fcntl
 import json
 import os
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from types import TracebackType
+from typing import Any, BinaryIO, Self
 
 from sophron.records.errors import UserError, of_system
 
@@ -223,3 +225,86 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None
+
+
+class LockHeldError(Exception):
+    """Somebody else holds the lock."""
+
+
+class FileLock:
+    """A flock on `path`; the file stays, the lock ends with the process, however it ends.
+
+    shared: many may hold it at once, an exclusive one waits for all. blocking: wait, or raise LockHeldError.
+    """
+
+    def __init__(self, path: Path, *, shared: bool = False, blocking: bool = True) -> None:
+        self.path = path
+        self.shared = shared
+        self.blocking = blocking
+        self._handle: int | None = None
+        self._noted = False
+
+    def acquire(self) -> None:
+        """Take the lock."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        mode = fcntl.LOCK_SH if self.shared else fcntl.LOCK_EX
+        try:
+            fcntl.flock(handle, mode if self.blocking else mode | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            raise LockHeldError(str(self.path)) from None
+        except BaseException:
+            os.close(handle)
+            raise
+        self._handle = handle
+
+    def note(self, text: str) -> None:
+        """Write who holds the lock into its file (exclusive locks)."""
+        if self._handle is not None:
+            os.ftruncate(self._handle, 0)
+            os.pwrite(self._handle, text.encode(), 0)
+            self._noted = True
+
+    def release(self) -> None:
+        """Give the lock back, without a note of a holder; harmless where it is not held."""
+        if self._handle is not None:
+            if self._noted:
+                os.ftruncate(self._handle, 0)
+            os.close(self._handle)
+            self._handle = None
+
+    def __enter__(self) -> Self:
+        if self._handle is None:
+            self.acquire()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+
+def resource(*parts: str) -> Path:
+    """Return the path of an installed data file or folder, e.g. `resource("schemas", "campaign.schema.yaml")`."""
+    return Path(__file__).parent.parent.joinpath(*parts)
+
+
+def user_configuration(program: str = "sophron") -> Path:
+    """Return the folder of a program's configuration; UserError for an account without a home."""
+    from platformdirs import user_config_path
+
+    try:
+        return user_config_path(program, appauthor=False)
+    except RuntimeError:
+        raise UserError("this account has no home folder; set HOME, or XDG_CONFIG_HOME, to a folder of yours") from None
+
+
+def user_state() -> Path:
+    """Return the folder of what Sophron remembers beyond one campaign; UserError for an account without a home."""
+    from platformdirs import user_state_path
+
+    try:
+        return user_state_path("sophron", appauthor=False)
+    except RuntimeError:
+        raise UserError("this account has no home folder; set HOME, or XDG_STATE_HOME, to a folder of yours") from None

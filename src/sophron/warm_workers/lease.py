@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from sophron.records import process_identity
-from sophron.records.file_lock import FileLock, LockHeldError
+from sophron.records.files import FileLock, LockHeldError
 
 LOOK_S = 2.0  # between two looks of a worker
 SEEN_S = 2 * LOOK_S

@@ -26,7 +26,7 @@ from sophron.interfaces.model_backend import (
     ToolCall,
 )
 from sophron.records.documents import load_yaml
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 anthropic = pytest.importorskip("anthropic")
 AGENTS = resource("schemas") / "agents"

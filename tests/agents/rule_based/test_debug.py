@@ -5,7 +5,7 @@ from agent_inputs import fitting, judged, stage_block, verdict
 
 from sophron.agents.rule_based.debug import CLASSES, answer, installed
 from sophron.records import documents
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 CHOICES = {
     "memory_mb": [8000, 2000, 4000],

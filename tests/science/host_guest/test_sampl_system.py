@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from sophron.records.errors import UserError
-from sophron.records.paths import resource
+from sophron.records.files import resource
 from sophron.science.host_guest.systems import data
 from sophron.science.host_guest.systems.sampl_system import CLIP_TABLE, SAMPL, _measured
 

@@ -16,8 +16,7 @@ from sophron.campaign.spec import spec
 from sophron.interfaces.kind import UpstreamStep
 from sophron.records.digests import file_digest, step_name
 from sophron.records.documents import load_yaml
-from sophron.records.files import write_json
-from sophron.records.paths import resource
+from sophron.records.files import resource, write_json
 from sophron.records.typed_json import to_json
 from sophron.science.viscosity import build, green_kubo
 

@@ -35,7 +35,7 @@ from sophron.agentbuild.release.a2a_handler import Handler, owner
 from sophron.agentbuild.release.bearer_tokens import Tenants
 from sophron.agentbuild.release.package import Package
 from sophron.records.errors import UserError
-from sophron.records.file_lock import FileLock, LockHeldError
+from sophron.records.files import FileLock, LockHeldError
 
 CARD = "/.well-known/agent-card.json"
 DATABASE = "tasks.sqlite"

@@ -32,8 +32,7 @@ from sophron.campaign.planning import campaign_agents
 from sophron.interfaces.sandbox import Grant
 from sophron.records import clock, documents
 from sophron.records.errors import UserError
-from sophron.records.file_lock import FileLock
-from sophron.records.files import append_json_line, read_json_lines, write_bytes, write_json
+from sophron.records.files import FileLock, append_json_line, read_json_lines, write_bytes, write_json
 from sophron.sandbox import kernel_limits
 
 STEP = "serve"

@@ -15,7 +15,7 @@ from sophron.campaign.execution import outcome_store
 from sophron.interfaces import JsonObject
 from sophron.interfaces.model_backend import Model, ModelError, Request, Response
 from sophron.records import clock, files
-from sophron.records.file_lock import FileLock
+from sophron.records.files import FileLock
 from sophron.records.typed_json import from_json
 
 NAME, PICTURES = "audit.jsonl", "pictures"

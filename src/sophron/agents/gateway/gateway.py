@@ -29,7 +29,7 @@ from sophron.interfaces.model_backend import (
 from sophron.records import entry_points, retry
 from sophron.records.documents import Document, load_yaml, validate
 from sophron.records.errors import UserError, did_you_mean, shown
-from sophron.records.paths import resource
+from sophron.records.files import resource
 from sophron.records.retry import Pauses
 from sophron.records.typed_json import from_json
 

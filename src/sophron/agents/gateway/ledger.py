@@ -18,11 +18,10 @@ from pathlib import Path
 
 from sophron.interfaces import JsonObject
 from sophron.interfaces.model_backend import Usage
-from sophron.records import LEDGER, approvals, clock, files, paths, process_identity
+from sophron.records import LEDGER, approvals, clock, files, process_identity
 from sophron.records.documents import load_yaml, schema, validate
 from sophron.records.errors import Refused, UserError
-from sophron.records.file_lock import FileLock
-from sophron.records.files import read_json, write_json
+from sophron.records.files import FileLock, read_json, write_json
 from sophron.records.typed_json import from_json
 
 FILE = Path(LEDGER)
@@ -66,7 +65,7 @@ class Caps:
 
 def day_file() -> Path:
     """Return where this user's own cap of a day stands."""
-    return paths.user_configuration() / BUDGET_NAME
+    return files.user_configuration() / BUDGET_NAME
 
 
 def day_cap() -> Cap:
@@ -243,7 +242,7 @@ class Ledger:
 
     @cached_property
     def _day(self) -> Book:
-        return Book(paths.user_state() / FILE.name, "day")
+        return Book(files.user_state() / FILE.name, "day")
 
     def reserve(self, step: str, model: str, tokens: int, dollars: float) -> Reservation:
         """Set aside one call, `tokens` (in and out, an upper bound) and `dollars`; BudgetError if a cap forbids it.

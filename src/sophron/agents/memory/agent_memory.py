@@ -14,8 +14,7 @@ from typing import Literal
 
 from sophron.records import clock, files
 from sophron.records.errors import UserError, shown
-from sophron.records.file_lock import FileLock
-from sophron.records.files import write_bytes, write_json, write_text
+from sophron.records.files import FileLock, write_bytes, write_json, write_text
 from sophron.records.typed_json import from_json
 
 LEVELS: Mapping[str, int] = {"task": 8_000, "group": 16_000, "global": 32_000}

@@ -15,7 +15,7 @@ from sophron.interfaces import JsonObject
 from sophron.records import documents
 from sophron.records.digests import file_digest
 from sophron.records.errors import UserError
-from sophron.records.paths import user_state
+from sophron.records.files import user_state
 
 FOLDER = "memory"
 ROLES = ("stage", "campaign", "user", "history")

@@ -15,7 +15,7 @@ from sophron.agents.rule_based.input_checks import count, given, listed, mapping
 from sophron.interfaces import UncheckedObject
 from sophron.records import documents
 from sophron.records.errors import UserError
-from sophron.records.paths import resource
+from sophron.records.files import resource
 from sophron.records.typed_json import to_json
 
 CLASSES = ("definitional", "mechanical", "environment", "transient")

@@ -19,8 +19,7 @@ from sophron.interfaces.model_backend import Request, Response
 from sophron.records import documents, events
 from sophron.records.digests import digest, file_digest
 from sophron.records.errors import UserError
-from sophron.records.file_lock import FileLock
-from sophron.records.files import move, place, write_bytes, write_json
+from sophron.records.files import FileLock, move, place, write_bytes, write_json
 from sophron.records.typed_json import from_json, to_json
 
 if TYPE_CHECKING:

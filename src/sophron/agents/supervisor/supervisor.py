@@ -27,7 +27,7 @@ from sophron.campaign.state.projector import project
 from sophron.interfaces import JsonObject
 from sophron.records import approvals, documents, events
 from sophron.records.errors import Refused, UserError, of_system
-from sophron.records.file_lock import FileLock, LockHeldError
+from sophron.records.files import FileLock, LockHeldError
 from sophron.records.typed_json import from_json
 
 MOST_ANSWERS = 2

@@ -14,8 +14,7 @@ from pathlib import Path
 from sophron.agents.documents.answers import CITED_ROLE
 from sophron.interfaces.model_backend import Tool
 from sophron.records import documents
-from sophron.records.files import write_json
-from sophron.records.paths import resource
+from sophron.records.files import resource, write_json
 from sophron.records.typed_json import from_json, to_json
 
 NOTES_NAME = "literature.yaml"

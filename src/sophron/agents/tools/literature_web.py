@@ -26,7 +26,7 @@ from sophron.agents.tools.literature import CitedWork
 from sophron.agents.tools.mcp_client import McpError
 from sophron.interfaces import JsonObject
 from sophron.interfaces.model_backend import Tool
-from sophron.records import clock, files, paths, retry
+from sophron.records import clock, files, retry
 from sophron.records.documents import load_yaml, schema, validate
 from sophron.records.errors import UserError, shown
 from sophron.records.retry import Pauses
@@ -83,7 +83,7 @@ class _TransientError(Exception):
 def service() -> Service:
     """Return Crossref or what `crossref.yaml` in the user's configuration has; UserError with file, key and remedy."""
     default = schema("crossref")["properties"]["url"]["default"]
-    path = paths.user_configuration() / CROSSREF_FILE
+    path = files.user_configuration() / CROSSREF_FILE
     if not path.is_file():
         return Service(default)
     document = load_yaml(path)

@@ -17,8 +17,7 @@ from sophron.records import approvals, documents, events, old_names, signatures,
 from sophron.records.approvals import DRIVER_LOCK, ApprovalRecord
 from sophron.records.digests import file_digest
 from sophron.records.errors import Refused, UserError
-from sophron.records.file_lock import FileLock, LockHeldError
-from sophron.records.files import create_bytes, read_bytes, read_text, write_json, write_text
+from sophron.records.files import FileLock, LockHeldError, create_bytes, read_bytes, read_text, write_json, write_text
 from sophron.records.typed_json import from_json, to_json
 
 

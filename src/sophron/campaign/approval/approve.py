@@ -19,8 +19,9 @@ from sophron.campaign.planning.plan import Plan, PlannedStep, make
 from sophron.campaign.spec import criteria_review, scope_exclusions
 from sophron.campaign.spec.pitfalls import Findings, ProbeSpec, hits
 from sophron.campaign.spec.spec import DRAFT_SPEC_NAME, SPEC_NAME, Spec, load, signed_spec
-from sophron.records import approvals, clock, code_digest, documents, files, old_names, process_identity, signatures
+from sophron.records import approvals, clock, documents, files, old_names, process_identity, signatures
 from sophron.records.approvals import FOLDER
+from sophron.records.digests import PARTS, changed_files, code_digests
 from sophron.records.errors import Refused, UserError, shown
 from sophron.records.files import read_text, write_text
 from sophron.records.typed_json import to_json
@@ -241,9 +242,9 @@ def changed_code(proposal: Proposal) -> dict[str, list[str]]:
     if in_force is None or not isinstance(in_force.record.code, Mapping):
         return {}
     before, now = approvals.signed_files(proposal.root, in_force.record), proposal.plan.files(proposal.root)
-    digests = code_digest.digests(now)
-    parts = [part for part in code_digest.PARTS if digests[part] != in_force.record.code.get(part)]
-    return {part: code_digest.changed(before, now, [part]) for part in parts}
+    digests = code_digests(now)
+    parts = [part for part in PARTS if digests[part] != in_force.record.code.get(part)]
+    return {part: changed_files(before, now, [part]) for part in parts}
 
 
 def renewal_summary(proposal: Proposal) -> str:

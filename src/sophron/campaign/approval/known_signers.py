@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sophron.records import documents, paths, signatures, typed_json
+from sophron.records import documents, files, signatures, typed_json
 from sophron.records.approvals import FOLDER, Approval, logged
 from sophron.records.digests import file_digest
 from sophron.records.errors import Refused
-from sophron.records.file_lock import FileLock
-from sophron.records.files import write_json
+from sophron.records.files import FileLock, write_json
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class KnownCampaign:
 
 
 def _path() -> Path:
-    return paths.user_configuration() / "trust.json"
+    return files.user_configuration() / "trust.json"
 
 
 def _read() -> Mapping[str, KnownCampaign]:

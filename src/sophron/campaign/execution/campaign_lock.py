@@ -12,7 +12,7 @@ from pathlib import Path
 from sophron.records import SPEC_NAME, process_identity
 from sophron.records.approvals import DRIVER_LOCK
 from sophron.records.errors import UserError
-from sophron.records.file_lock import FileLock, LockHeldError
+from sophron.records.files import FileLock, LockHeldError
 
 DRIVER = re.compile(r"snakemake|snakemake_executor_plugin_\w+\.\w+")
 """A word of a command line that is a program or module of Snakemake's."""

@@ -30,8 +30,7 @@ from sophron.interfaces.kind import (
 from sophron.records import approvals, clock, documents, events, process_identity, terminal, typed_json
 from sophron.records.digests import digest, file_digest, step_name
 from sophron.records.errors import Refused, UserError
-from sophron.records.file_lock import FileLock
-from sophron.records.files import place, write_json
+from sophron.records.files import FileLock, place, write_json
 from sophron.records.typed_json import to_json
 
 OUTCOME_NAME = "outcome.json"

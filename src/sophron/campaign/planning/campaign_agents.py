@@ -19,8 +19,7 @@ from sophron.interfaces.kind import Wildcards
 from sophron.records import documents, old_names
 from sophron.records.digests import digest
 from sophron.records.errors import UserError
-from sophron.records.files import read_text
-from sophron.records.paths import resource
+from sophron.records.files import read_text, resource
 from sophron.records.strict_yaml import parse
 
 FOLDER = "agents"

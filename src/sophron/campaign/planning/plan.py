@@ -24,8 +24,17 @@ from sophron.campaign.planning import campaign_agents, resource_limits
 from sophron.campaign.planning.campaign_agents import SERVICE_RULES, AgentCost, Digests, Template
 from sophron.campaign.spec import question, resource_requests
 from sophron.campaign.spec.spec import DRAFT_VARIABLE, SPEC_NAME, Spec
-from sophron.records import approvals, code_digest, old_names
-from sophron.records.digests import digest, signed_digest, step_identity, step_name
+from sophron.records import approvals, old_names
+from sophron.records.digests import (
+    CodeFiles,
+    code_digests,
+    code_listing,
+    digest,
+    read_code,
+    signed_digest,
+    step_identity,
+    step_name,
+)
 from sophron.records.errors import UserError
 from sophron.records.files import read_bytes, write_text
 from sophron.records.typed_json import from_json
@@ -210,9 +219,9 @@ class Plan:
         rules = Path(self.spec.kind.rules)
         return str(rules.parent) if rules.is_absolute() else None
 
-    def files(self, root: Path) -> code_digest.Files:
+    def files(self, root: Path) -> CodeFiles:
         """The code that the plan was made with."""
-        return code_digest.read(root, self.kind_folder, self.loaded)
+        return read_code(root, self.kind_folder, self.loaded)
 
     def statement(self, root: Path) -> dict[str, object]:
         """What an approval says, apart from who signed when: equal plans give equal statements."""
@@ -224,8 +233,8 @@ class Plan:
             "spec_file": hashlib.sha256(read_bytes(self.spec.document.path)).hexdigest(),
             "plan": self.hash,
             "steps": self.listing_hash,
-            "code": code_digest.digests(self.files(root)),
-            "files": code_digest.listing(self.files(root))[0],
+            "code": code_digests(self.files(root)),
+            "files": code_listing(self.files(root))[0],
             "kind_folder": self.kind_folder,
             "loaded": list(self.loaded),
             "shell": list(self.shell),
@@ -242,7 +251,7 @@ class Plan:
         """Put the lists of steps and of files where a check looks for them; the name of each is its hash."""
         folder = root / approvals.FOLDER / approvals.PLANS
         write_text(folder / f"{self.listing_hash}.steps", self.listing)
-        name, text = code_digest.listing(self.files(root))
+        name, text = code_listing(self.files(root))
         write_text(folder / f"{name}.files", text)
 
 

@@ -16,7 +16,7 @@ from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
 from sophron.campaign.state import projector
 from sophron.campaign.state.reducer import plain
 from sophron.records import approvals, events, files, templates
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 DESIGN = "experiment-design.md"
 PLAN = "workflow-plan.md"

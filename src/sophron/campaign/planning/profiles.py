@@ -4,10 +4,8 @@ import filecmp
 import shutil
 from pathlib import Path
 
-from sophron.records import paths
 from sophron.records.errors import UserError
-from sophron.records.files import move
-from sophron.records.paths import resource
+from sophron.records.files import move, resource, user_configuration
 
 OF_CAMPAIGN = "default"  # goes into each campaign, beside its Snakefile, and is not installed for a user
 
@@ -20,7 +18,7 @@ def names() -> list[str]:
 
 def user_folder() -> Path:
     """Return where Snakemake looks for the user's own profiles."""
-    return paths.user_configuration("snakemake")
+    return user_configuration("snakemake")
 
 
 def install(name: str, folder: Path) -> tuple[Path, Path | None]:

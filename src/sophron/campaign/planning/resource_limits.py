@@ -9,7 +9,7 @@ from sophron.campaign.spec.spec import Spec
 from sophron.records.approvals import ApprovalRecord
 from sophron.records.documents import Document, load_yaml, validate
 from sophron.records.errors import Refused, UserError
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 LIMITS_NAME = "limits.yaml"
 STAGE_VERB = "sophron stage "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sophron.campaign.rendering import formatting
 from sophron.records import sanitize, templates
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -15,8 +15,7 @@ from sophron.interfaces.kind import Kind
 from sophron.records import entry_points, templates
 from sophron.records.documents import load_yaml
 from sophron.records.errors import UserError
-from sophron.records.files import write_text
-from sophron.records.paths import resource
+from sophron.records.files import resource, write_text
 from sophron.records.strict_yaml import parse
 
 TEMPLATES = ("campaign", "templates", "new")

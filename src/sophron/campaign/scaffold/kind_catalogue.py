@@ -7,7 +7,7 @@ from sophron.campaign.spec.pitfalls import catalogue
 from sophron.campaign.spec.spec import SPEC_NAME
 from sophron.interfaces.kind import Kind
 from sophron.records import documents, entry_points, templates
-from sophron.records.paths import resource
+from sophron.records.files import resource
 from sophron.records.strict_yaml import parse
 
 

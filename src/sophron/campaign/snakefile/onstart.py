@@ -11,11 +11,10 @@ from sophron.campaign.planning.resource_limits import check_jobs
 from sophron.campaign.snakefile.snakefile_api import around_shell_lines, one_sentence, workflow_of
 from sophron.campaign.spec.spec import SPEC_NAME, load
 from sophron.campaign.state.projector import project
-from sophron.records import approvals, code_digest, core_hours, entry_points, events, secret_keys
+from sophron.records import approvals, core_hours, digests, entry_points, events, secret_keys
 from sophron.records.documents import load_yaml, validate
 from sophron.records.errors import Refused
-from sophron.records.file_lock import FileLock
-from sophron.records.paths import resource
+from sophron.records.files import FileLock, resource
 
 NEEDS = "sophron.needs"
 """What a campaign needs to start, functions of its folder that raise UserError."""
@@ -69,8 +68,8 @@ def check_agents(approval: approvals.Approval) -> None:
     root, record = approval.root, approval.record
     changed = amendment_draft.agents_changed(root, load(root / SPEC_NAME), record.agents)
     if changed:
-        files = code_digest.read(root, record.kind_folder, record.loaded)
-        names = code_digest.changed(approvals.signed_files(root, record), files, [code_digest.PROMPTS])
+        files = digests.read_code(root, record.kind_folder, record.loaded)
+        names = digests.changed_files(approvals.signed_files(root, record), files, [digests.PROMPTS])
         raise Refused(approvals.another_agent(" and ".join(changed), names))
 
 

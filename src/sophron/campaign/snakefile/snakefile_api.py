@@ -13,9 +13,8 @@ from sophron.campaign.planning import campaign_agents
 from sophron.campaign.spec.resource_requests import Mechanical, overlaid
 from sophron.campaign.spec.spec import SPEC_NAME, Spec, is_planned, load, spec_file
 from sophron.interfaces import JsonObject
-from sophron.records import code_digest, typed_json
+from sophron.records import digests, typed_json
 from sophron.records.approvals import gate_path
-from sophron.records.digests import signed_digest
 from sophron.records.errors import Refused, UserError
 
 RESULTS = "<results>"
@@ -112,10 +111,8 @@ class RuleView:
 
     def agent_digest(self, rule: str) -> str | Callable[[Any], str]:
         """Digest in the param of an agent rule: what its agent is; a params function if a wildcard names the agent."""
-        digests = campaign_agents.digests_of(self.root, self.spec, rule)
-        return (
-            digests if isinstance(digests, str) else lambda wildcards: signed_digest(digests, dict(wildcards.items()))
-        )
+        own = campaign_agents.digests_of(self.root, self.spec, rule)
+        return own if isinstance(own, str) else lambda wildcards: digests.signed_digest(own, dict(wildcards.items()))
 
     @property
     def spec_file(self) -> str:
@@ -195,17 +192,17 @@ def open_campaign(folder: str, workflow: Any) -> RuleView:
     """`RuleView.open` for a Snakefile: what a user got wrong is one sentence and exit code 2, not a stack."""
     _workflows[Path(folder).absolute()] = workflow
     with one_sentence():
-        code_digest.library()  # as it is before any rule file of it is parsed; `check_library` compares
+        digests.library_files()  # as it is before any rule file of it is parsed; `check_library` compares
         return RuleView.open(folder, in_job=workflow.remote_exec)
 
 
 def check_library() -> None:
     """What stands last in the Snakefile: no rule file may have been another one while it was parsed."""
     with one_sentence():
-        names = code_digest.changed(code_digest.library(), code_digest.read_library())
+        names = digests.changed_files(digests.library_files(), digests.read_library_files())
         if names:
             raise Refused(
-                f"{code_digest.named(names)}: changed while the workflow was read; look at it: sophron review"
+                f"{digests.first_names(names)}: changed while the workflow was read; look at it: sophron review"
             )
 
 

@@ -16,7 +16,7 @@ from sophron.campaign.spec.spec import Criterion, Spec
 from sophron.interfaces import JsonObject
 from sophron.interfaces.kind import Kind, StageKind
 from sophron.records import documents
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 FACTORS = (1.01, 0.99, 1.03, 0.97, 1.1, 0.9, 1.3, 0.7, 2, 0.5, 10, 0.1, 0, -1)
 """What a number is multiplied by, the least change first."""

@@ -10,7 +10,7 @@ from sophron.interfaces.probe import Finding
 from sophron.records import entry_points
 from sophron.records.documents import load_yaml, validate
 from sophron.records.errors import UserError
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 
 @dataclass(frozen=True)

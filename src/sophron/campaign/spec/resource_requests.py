@@ -15,7 +15,7 @@ from sophron.campaign.spec import engines
 from sophron.interfaces.kind import engine_s
 from sophron.records import documents
 from sophron.records.errors import UserError
-from sophron.records.file_lock import FileLock
+from sophron.records.files import FileLock
 from sophron.records.typed_json import from_json, left_out, to_json
 
 OVERLAYS_NAME = "mechanical.yaml"

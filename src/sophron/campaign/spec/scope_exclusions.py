@@ -9,7 +9,7 @@ from typing import Any
 
 from sophron.records import documents
 from sophron.records.errors import UserError, shown
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 # Not between the digits of 0.85, but where a list item or a paragraph begins.
 SENTENCES = re.compile(r"[.!?;]\s+|\n\s*\n|\n\s*(?:[-*]|\d+[.)])\s+")

@@ -13,8 +13,7 @@ from pathlib import Path
 from sophron.campaign.state import reducer
 from sophron.campaign.state.reducer import Record, fresh, plain
 from sophron.records import events, files, templates
-from sophron.records.file_lock import FileLock
-from sophron.records.paths import resource
+from sophron.records.files import FileLock, resource
 
 NAME = "workflow-state.json"
 LOG_NAME = "progress.log"

@@ -23,8 +23,7 @@ from sophron.campaign.scaffold import campaign_folder
 from sophron.campaign.spec.spec import SPEC_NAME, load
 from sophron.records import documents
 from sophron.records.errors import UserError
-from sophron.records.files import write_bytes, write_text
-from sophron.records.paths import resource
+from sophron.records.files import resource, write_bytes, write_text
 
 KIND = "agent_build"
 AGENTS = {"agent": "aud", "screen": "judge-screen", "score": "judge-score", "optimize": "optimize"}

@@ -25,8 +25,7 @@ from sophron.kinds.agent_build.agent_inputs import SESSION
 from sophron.kinds.agent_build.contract_campaign import AGENTS
 from sophron.records import approvals
 from sophron.records.errors import UserError
-from sophron.records.files import write_text
-from sophron.records.paths import resource
+from sophron.records.files import resource, write_text
 
 SIGNER = "rehearsal@no-person"
 TITLE = "Rehearsal, which no person reviewed or signed"
