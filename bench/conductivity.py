@@ -23,8 +23,8 @@ from record import RESULTS, record
 from sophron.interfaces.kind import StepContext, UpstreamStep
 from sophron.records.files import write_text
 from sophron.science.estimators.finite_size import extrapolate
-from sophron.science.estimators.statistical_power import Agreement, Comparison, Estimated, compare_two
-from sophron.science.estimators.statistics import normal_error
+from sophron.science.estimators.statistical_power import Agreement, Comparison, compare_two
+from sophron.science.estimators.statistics import Estimated, normal_error
 
 BUILD = {
     "units": "lj",

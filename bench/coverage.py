@@ -6,6 +6,7 @@ Constants of the estimators were chosen with `--freeze`, which draws from other 
 """
 
 import argparse
+import itertools
 import json
 import math
 import zlib
@@ -24,11 +25,17 @@ from sophron.science.estimators.green_kubo import estimate as green_kubo
 from sophron.science.estimators.green_kubo import running_integral
 from sophron.science.estimators.mbar import Estimate, Run, estimate
 from sophron.science.estimators.restraints import rt
-from sophron.science.estimators.statistics import NORMAL, t_quantile
+from sophron.science.estimators.statistical_power import (
+    SIGNIFICANCE,
+    compare_two,
+    detectable_shift,
+)
+from sophron.science.estimators.statistics import NORMAL, Estimated, homogeneity, pooled_mean, t_quantile
 from sophron.science.estimators.zero_shear import carreau
 from sophron.science.estimators.zero_shear import extrapolate as zero_shear
 
 Array = NDArray[np.float64]
+Pair = tuple[float, float]
 Row = dict[str, float | int | str | None]
 Draw = Callable[[np.random.Generator, int, int], Array]
 """Random generator, series, samples -> (series, samples), mean 0."""
@@ -212,6 +219,54 @@ def of_lengths(seed: int, sets: int) -> Iterator[Row]:
                 yield row(kind, LENGTHS.size, None, held)
 
 
+def drawn(rng: np.random.Generator, truth: float, error: float, freedom: int | None) -> Estimated:
+    """A value with that standard error, and the error as so many degrees of freedom estimate it."""
+    scatter = 1.0 if freedom is None else math.sqrt(rng.chisquare(freedom) / freedom)
+    return Estimated(truth + error * rng.normal(), error * scatter, freedom)
+
+
+def _differ(rng: np.random.Generator, truths: Pair, errors: Pair, freedoms: tuple[int | None, ...]) -> bool:
+    one, other = (drawn(rng, *each) for each in zip(truths, errors, freedoms, strict=True))
+    return compare_two(one, other).p_value < SIGNIFICANCE
+
+
+def of_two_values(seed: int, sets: int) -> Iterator[Row]:
+    """Two values with one truth: how often they do not differ; `found`: how often at the detectable difference."""
+    for first, second, freedoms in ((1, 1, (2, 2)), (1, 6, (2, 2)), (2, 1, (9, None)), (1, 1, (9, 4))):
+        kind = f"two values, errors {first}:{second}, degrees of freedom {freedoms[0]} and {freedoms[1] or 'many'}"
+        rng, errors = generator(seed, kind), (0.01 * first, 0.01 * second)
+        exact = compare_two(*(Estimated(1.0, e, f) for e, f in zip(errors, freedoms, strict=True)))
+        truths = (1.0, 1.0 + exact.detectable_difference)
+        same, missed = (
+            [not _differ(rng, (1.0, truth), errors, freedoms) for _ in range(10 * sets)] for truth in truths
+        )
+        yield row(kind, 2, None, [*same]) | {"found": round(1 - sum(missed) / len(missed), 4)}
+
+
+def of_homogeneity(seed: int, sets: int) -> Iterator[Row]:
+    """Two and three values, the last with another error: how often those with one truth do not differ at 0.05.
+
+    rejected_at_0.01: how often they differ at 0.01; found: how often a last value that is off by what is found nine
+    times in ten at 0.05 is; pooled_coverage: of the interval of the mean.
+    """
+    for count, ratio, freedom in itertools.product((2, 3), (1.0, 4.0), (1, 2, 3, 5, 9)):
+        kind = f"{count} values, last error {ratio:g} times the others, degrees of freedom {freedom}"
+        rng, freedoms, errors = generator(seed, kind), [freedom] * count, np.ones(count)
+        errors[-1] = ratio
+        values = errors * rng.normal(size=(10 * sets, count))
+        stated = errors * np.sqrt(rng.chisquare(freedom, size=values.shape) / freedom)
+        same = [homogeneity(*each, freedoms).p_value for each in zip(values, stated, strict=True)]
+        pooled = [pooled_mean(*each, freedoms) for each in zip(values, stated, strict=True)]
+        values[:, -1] += detectable_shift(errors, SIGNIFICANCE, 0.9, freedoms)  # type: ignore[arg-type]
+        off = [homogeneity(*each, freedoms).p_value for each in zip(values, stated, strict=True)]
+        held = [holds(one.value, one.error, one.degrees_of_freedom or math.inf) for one in pooled]
+        yield row(kind, count, None, [one >= SIGNIFICANCE for one in same]) | {
+            "rejected_at_0.01": round(float(np.mean([one < 0.01 for one in same])), 4),
+            "found": round(float(np.mean([one < SIGNIFICANCE for one in off])), 4),
+            "pooled_coverage": round(float(np.mean(held)), 4),
+        }
+
+
 PARTS = {
     "series": of_series,
     "blocks": of_blocks,
@@ -219,6 +274,8 @@ PARTS = {
     "green_kubo": of_green_kubo,
     "zero_shear": of_zero_shear,
     "lengths": of_lengths,
+    "two_values": of_two_values,
+    "homogeneity": of_homogeneity,
 }
 
 

@@ -23,6 +23,7 @@ SMALL = {
     "build": {"chains": 8, "chain_length": 10, "density": 0.05},
     "equilibrate": {"push_off_steps": 500, "steps": 500},
     "sample": {"discard_steps": 2000, "steps": 10_000, "sample_every": 20},
+    "compare": {"significance": 1e-4},  # of values that agree, one test in 10,000 may fail by chance
 }
 EXECUTOR = ["--executor", "slurm", "--slurm-status-command", "squeue", "--default-resources", "slurm_account=test"]
 FAST = ["--slurm-init-seconds-before-status-checks", "2", "--seconds-between-status-checks", "2", "--jobs", "2"]

@@ -92,7 +92,7 @@ def test_one_shifted_set_is_found_and_nothing_is_pooled(tmp_path):
     assert result["p_value"] < 1e-6
     assert not result["agree"]
     assert result["radius_of_gyration"] is None
-    assert result["refusal"].startswith("disagreement: the 3 values differ with chi-square ")
+    assert result["refusal"].startswith("disagreement: the 3 values differ with F = ")
 
 
 def test_sets_that_are_equal_to_the_last_bit_count_once(tmp_path):
@@ -113,6 +113,16 @@ def test_sets_that_could_not_differ_do_not_agree():
     assert test.p_value > 0.4
     assert (verdict.agree, verdict.refused) == (None, False)
     assert verdict.detectable_shift > 0.1
+
+
+def test_two_sets_of_two_short_replicas_do_not_disagree_by_chance():
+    """Errors from the spread of two replicas each: 7 of them apart are nothing."""
+    values = [compare.Radius(1.52, 0.004, 1.0), compare.Radius(1.56, 0.004, 1.0)]
+    verdict, test = compare.decide(values, significance=0.01, shift=0.022)
+    assert test.p_value == pytest.approx(0.0194, abs=0.001)
+    assert (verdict.agree, verdict.refused, verdict.radius_of_gyration) == (None, False, pytest.approx(1.54))
+    assert verdict.interval_high - verdict.interval_low > 8 * verdict.radius_of_gyration_error
+    assert verdict.power < 0.9
 
 
 def test_sets_without_an_error_are_refused_in_one_sentence(tmp_path):

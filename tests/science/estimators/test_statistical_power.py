@@ -10,12 +10,11 @@ from sophron.science.estimators.correlated_series import series_mean
 from sophron.science.estimators.statistical_power import (
     CHANCE,
     Agreement,
-    Estimated,
     compare_two,
     detectable_shift,
     power,
 )
-from sophron.science.estimators.statistics import homogeneity
+from sophron.science.estimators.statistics import Estimated, homogeneity
 
 
 def test_errors_that_are_known_make_a_z_test():
@@ -83,6 +82,28 @@ def test_the_stated_shift_is_found_as_often_as_stated():
         values[:, place] += shift
         found.append(np.mean([homogeneity(one, errors).p_value < 0.01 for one in values]))
     assert min(found) == pytest.approx(0.9, abs=4 * math.sqrt(0.09 / 4000))
+
+
+def test_power_of_errors_of_few_values_is_that_of_the_f_test():
+    errors, freedoms = [0.2, 0.3, 0.25], [4, 9, 6]
+    assert power(errors, 0.0, 0.05, freedoms) == pytest.approx(0.05)
+    assert power(errors, 1.0, 0.05, [1e7] * 3) == pytest.approx(power(errors, 1.0, 0.05), abs=1e-5)
+    assert detectable_shift(errors, 0.05, freedoms=[1e7] * 3) == pytest.approx(detectable_shift(errors, 0.05), rel=1e-5)
+    assert power(errors, detectable_shift(errors, 0.01, 0.8, freedoms), 0.01, freedoms) == pytest.approx(0.8)
+    two = compare_two(Estimated(1.0, 0.2, 4), Estimated(1.0, 0.3, 9))
+    assert detectable_shift([0.2, 0.3], 0.05, CHANCE, [4, 9]) == pytest.approx(two.detectable_difference, rel=1e-4)
+    assert detectable_shift([0.1, 0.1], 0.001, freedoms=[1, 1]) > 6  # far beyond where ncfdtrinc ends
+
+
+@pytest.mark.parametrize(("count", "freedom", "least"), [(2, 3, 0.85), (2, 9, 0.88), (3, 3, 0.85), (3, 9, 0.88)])
+def test_a_shift_is_found_as_often_as_stated_by_errors_of_few_values(count, freedom, least):
+    rng = np.random.default_rng([3, count, freedom])
+    errors, freedoms = np.array([1.0, 1.0, 2.0])[:count], [freedom] * count
+    values = errors * rng.normal(size=(2000, count))
+    values[:, -1] += detectable_shift(errors, 0.05, 0.9, freedoms)
+    stated = errors * np.sqrt(rng.chisquare(freedom, size=values.shape) / freedom)
+    tests = [homogeneity(*each, freedoms) for each in zip(values, stated, strict=True)]
+    assert least < np.mean([test.p_value < 0.05 for test in tests]) < 0.93
 
 
 def test_three_published_values_that_were_said_to_agree_do_not():

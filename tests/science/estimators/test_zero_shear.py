@@ -41,6 +41,10 @@ def test_rates_that_all_lie_in_the_power_law_do_not_carry_an_extrapolation():
     assert found.lower_bound < 50.0
 
 
+def test_noise_bounds_nothing_from_below():
+    assert extrapolate(RATES, [1.0, 0.8, -0.5, 0.2, 0.1], [0.6] * 5).lower_bound is None
+
+
 def test_data_that_no_carreau_form_describes_are_not_reliable():
     found = extrapolate(RATES, [6.0, 5.0, 6.5, 4.0, 6.0], [0.05] * 5)
     assert found.p_value < 1e-6

@@ -18,8 +18,9 @@ from sophron.records.typed_json import from_json, to_json
 from sophron.science.chain_conformation.execution_backends import WAYS, Ran, Way
 from sophron.science.chain_conformation.gyration import Radius, radius
 from sophron.science.estimators.correlated_series import series_mean
+from sophron.science.estimators.refusal import Reason, Refusal
 from sophron.science.estimators.statistical_power import detectable_shift, power
-from sophron.science.estimators.statistics import Homogeneity, homogeneity, t_interval, t_quantile, weighted_mean
+from sophron.science.estimators.statistics import Homogeneity, homogeneity, pooled_mean, t_interval, t_quantile
 from sophron.science.figures import BLUE, GREEN, VERMILION, saved_figure
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 class Agreement:
     """The verdict on independent values, as the result has it; the value is None if it is refused.
 
+    Names are those of `Homogeneity`.
     agree: None if a shift as large as the signed one could not have been found, or nothing could be tested.
     """
 
@@ -46,6 +48,8 @@ class Agreement:
     refusal: str | None
     chi2: float | None
     degrees_of_freedom: int
+    f_statistic: float | None
+    error_degrees_of_freedom: float | None
     p_value: float | None
     power: float | None
     detectable_shift: float | None
@@ -59,6 +63,7 @@ class SetRow:
     stage: str
     radius_of_gyration: float
     radius_of_gyration_error: float | None
+    error_degrees_of_freedom: float | None
     effective_samples: float
     equal_to: str | None
     scheduler: str | None
@@ -118,35 +123,49 @@ def decide(values: Sequence[Radius], significance: float, shift: float) -> tuple
     errors = [one.error for one in values if one.error]
     if len(errors) < len(values):
         return _without_error(len(values) - len(errors), len(values)), None
-    numbers = [one.value for one in values]
-    test = homogeneity(numbers, errors)
-    mean, error = weighted_mean(numbers, errors)
-    half = t_quantile(sum(one.degrees_of_freedom for one in values)) * error
-    pooled, several = test.p_value >= significance, len(values) > 1
-    detectable = detectable_shift(errors, significance) / mean if several else 0.0
-    refusal = (
-        f"disagreement: the {len(values)} values differ with chi-square {test.chi2:.3g} on {test.degrees_of_freedom} "
-        f"degrees of freedom, p = {test.p_value:.2g} below {significance:g}; they are not pooled"
-    )
+    numbers, freedoms = [one.value for one in values], [one.degrees_of_freedom or math.inf for one in values]
+    test, pooled = homogeneity(numbers, errors, freedoms), pooled_mean(numbers, errors, freedoms)
+    half = t_quantile(pooled.degrees_of_freedom or math.inf) * pooled.error
+    same, several = test.p_value >= significance, len(values) > 1
+    detectable = detectable_shift(errors, significance, freedoms=freedoms) / pooled.value if several else 0.0
     result = Agreement(
-        radius_of_gyration=mean if pooled else None,
-        radius_of_gyration_error=error if pooled else None,
-        interval_low=mean - half if pooled else None,
-        interval_high=mean + half if pooled else None,
-        agree=False if not pooled else True if detectable <= shift else None,
-        refused=not pooled,
-        refusal=None if pooled else refusal,
+        radius_of_gyration=pooled.value if same else None,
+        radius_of_gyration_error=pooled.error if same else None,
+        interval_low=pooled.value - half if same else None,
+        interval_high=pooled.value + half if same else None,
+        agree=False if not same else True if detectable <= shift else None,
+        refused=not same,
+        refusal=None if same else str(_disagreement(test, significance)),
         chi2=test.chi2,
         degrees_of_freedom=test.degrees_of_freedom,
+        f_statistic=test.f_statistic,
+        error_degrees_of_freedom=test.error_degrees_of_freedom,
         p_value=test.p_value,
-        power=power(errors, shift * mean, significance) if several else 1.0,
+        power=power(errors, shift * pooled.value, significance, freedoms) if several else 1.0,
         detectable_shift=detectable,
     )
     return result, test
 
 
+def _disagreement(test: Homogeneity, significance: float) -> Refusal:
+    count = test.degrees_of_freedom + 1
+    sentence = f"the {count} values differ with {_statistic(test)} below {significance:g}; they are not pooled"
+    return Refusal(Reason.DISAGREEMENT, sentence)
+
+
+def _statistic(test: Homogeneity) -> str:
+    if test.error_degrees_of_freedom is None:
+        return f"chi-square {test.chi2:.3g} on {test.degrees_of_freedom} degrees of freedom, p = {test.p_value:.2g}"
+    freedoms = f"{test.degrees_of_freedom} and {test.error_degrees_of_freedom:.3g}"
+    return f"F = {test.f_statistic:.3g} on {freedoms} degrees of freedom, p = {test.p_value:.2g}"
+
+
 def _without_error(lacking: int, count: int) -> Agreement:
     """The refusal if sets have no error: they are neither tested nor pooled."""
+    sentence = (
+        f"{lacking} of {count} sets are too short for an error of their radius, so nothing can be compared; sample "
+        "more steps, or more replicas"
+    )
     return Agreement(
         radius_of_gyration=None,
         radius_of_gyration_error=None,
@@ -154,12 +173,11 @@ def _without_error(lacking: int, count: int) -> Agreement:
         interval_high=None,
         agree=None,
         refused=True,
-        refusal=(
-            f"no_error: {lacking} of {count} sets are too short for an error of their radius, so nothing can be "
-            "compared; sample more steps, or more replicas"
-        ),
+        refusal=str(Refusal(Reason.NO_ERROR, sentence)),
         chi2=None,
         degrees_of_freedom=count - 1,
+        f_statistic=None,
+        error_degrees_of_freedom=None,
         p_value=None,
         power=None,
         detectable_shift=None,
@@ -173,6 +191,7 @@ def _row(each: RunSet, value: Radius, first: RunSet, twin: str | None) -> SetRow
         stage=each.way.stage,
         radius_of_gyration=value.value,
         radius_of_gyration_error=value.error,
+        error_degrees_of_freedom=value.degrees_of_freedom,
         effective_samples=sum(run.result.effective_samples for run in each.runs),
         equal_to=twin,
         scheduler=_only([place.scheduler for place in places]),
@@ -209,8 +228,7 @@ def _draw(path: Path, rows: Sequence[SetRow], result: Agreement, test: Homogenei
         axes.set_xticks(places, [row.stage.removeprefix("sample_") for row in rows])
         axes.set_xlim(-0.5, len(rows) - 0.5)
         axes.set_ylabel("radius of gyration (\N{GREEK SMALL LETTER SIGMA})")
-        untested = "not compared: a set has no error"
-        axes.set_title(f"χ² {test.chi2:.2f} on {test.degrees_of_freedom}, p = {test.p_value:.3f}" if test else untested)
+        axes.set_title(_statistic(test) if test else "not compared: a set has no error")
         axes.legend(loc="best")
 
 

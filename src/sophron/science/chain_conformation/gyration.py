@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 class Radius:
     """Root mean squared radius of gyration and its standard error, both in sigma.
 
-    error: None if the only run is too short for one; degrees_of_freedom: of the error.
+    error, and degrees_of_freedom of it: None if the only run is too short for one.
     """
 
     value: float
     error: float | None
-    degrees_of_freedom: float
+    degrees_of_freedom: float | None
 
 
 def squared_radii(chains: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -40,6 +40,6 @@ def radius(replicas: Sequence[SeriesMean]) -> Radius:
 
     The root is taken of the mean, and the error follows to first order: d sqrt(x) = dx / (2 sqrt(x)).
     """
-    square, error, freedom = replica_mean([one.mean for one in replicas], [one.error for one in replicas])
-    degrees = sum(one.degrees_of_freedom for one in replicas) if freedom is None else freedom
-    return Radius(math.sqrt(square), error and error / (2 * math.sqrt(square)), degrees)
+    columns = zip(*((one.mean, one.error, one.degrees_of_freedom) for one in replicas), strict=True)
+    square, error, freedom = replica_mean(*columns)
+    return Radius(math.sqrt(square), error and error / (2 * math.sqrt(square)), freedom)

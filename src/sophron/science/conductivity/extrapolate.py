@@ -69,7 +69,7 @@ class BoxLength:
     conductivity: float
     conductivity_error: float
     replicas: int
-    degrees_of_freedom: int | None
+    degrees_of_freedom: float | None
 
 
 def by_length(results: Sequence[Mapping[str, Any]]) -> list[BoxLength]:

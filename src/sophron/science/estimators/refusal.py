@@ -19,6 +19,8 @@ class Reason(StrEnum):
     STILL_INTERACTING = "still_interacting"
     CYCLE_OPEN = "cycle_open"
     NO_PREDICTION = "no_prediction"
+    DISAGREEMENT = "disagreement"
+    NO_ERROR = "no_error"
 
 
 @dataclass(frozen=True)

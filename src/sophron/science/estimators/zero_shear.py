@@ -48,7 +48,7 @@ class ZeroShear:
     time: float
     sharpness: float
     ratio: float
-    lower_bound: float
+    lower_bound: float | None
     reliable: bool
 
 
@@ -76,7 +76,8 @@ def extrapolate(rates: Sequence[float], viscosities: Sequence[float], errors: Se
     squares, and enters the mean with weight exp(-chi2/2); error**2 is the mean of its variance plus the variance of
     the means. No optimiser, no start values: equal data give equal numbers.
 
-    Shear thinning makes every measured viscosity a bound from below: lower_bound is the largest of value - 2 errors.
+    Shear thinning makes every measured viscosity a bound from below: lower_bound is the largest of value - 2 errors,
+    None if that is not above 0.
     Reliable are at least four rates, a chi-square with p > 0.01, and a result that lies at most three tenths above the
     viscosity at the lowest rate, with an error of at most a fifth.
     """
@@ -95,6 +96,7 @@ def extrapolate(rates: Sequence[float], viscosities: Sequence[float], errors: Se
     dof = max(rate.size - PARAMETERS, 0)
     p_value = chi2_p_value(float(chi2.min()), dof)
     ratio = mean / float(value[0])
+    bound = float((value - 2.0 * error).max())
     carried = rate.size >= LEAST_RATES and p_value > LEAST_P_VALUE
     return ZeroShear(
         viscosity=mean,
@@ -106,7 +108,7 @@ def extrapolate(rates: Sequence[float], viscosities: Sequence[float], errors: Se
         time=float(np.exp(weight @ np.log(time))),
         sharpness=float(weight @ sharpness),
         ratio=ratio,
-        lower_bound=float((value - 2.0 * error).max()),
+        lower_bound=bound if bound > 0 else None,
         reliable=bool(carried and 0.0 < ratio <= LARGEST_STEP and spread <= LARGEST_ERROR * mean),
     )
 

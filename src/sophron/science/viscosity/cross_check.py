@@ -10,8 +10,8 @@ import numpy as np
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
 from sophron.records.typed_json import to_json
-from sophron.science.estimators.statistical_power import LARGEST_DIFFERENCE, Agreement, Estimated, compare_two
-from sophron.science.estimators.statistics import normal_error, replica_mean
+from sophron.science.estimators.statistical_power import LARGEST_DIFFERENCE, Agreement, compare_two
+from sophron.science.estimators.statistics import Estimated, normal_error, replica_mean
 from sophron.science.estimators.zero_shear import ZeroShear, carreau, extrapolate
 from sophron.science.figures import BLUE, GREEN, VERMILION, VISCOSITY_UNIT, saved_figure
 
@@ -59,7 +59,7 @@ class Rate:
     viscosity: float
     viscosity_error: float
     replicas: int
-    degrees_of_freedom: int | None
+    degrees_of_freedom: float | None
 
 
 def by_rate(results: Sequence[Mapping[str, Any]]) -> list[Rate]:
