@@ -74,7 +74,7 @@ def test_restart_files_are_chosen_among_the_whole_ones():
 def test_a_drafted_spec_must_be_one():
     empty = {"draft": None}
     assert conversation.guardrail_faults("design", {}, empty) == []
-    assert "campaign" in conversation.guardrail_faults("design", {}, {"draft": {"kind": "viscosity"}})[0]
+    assert "question" in conversation.guardrail_faults("design", {}, {"draft": {"kind": "viscosity"}})[0]
 
 
 def test_a_summary_is_one_line():

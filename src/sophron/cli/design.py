@@ -16,13 +16,17 @@ examples:
 Rules of thumb lead the dialogue unless another backend is chosen: --agents anthropic, mailbox, ...; the next turns
 stay with it. Nothing is signed yet: budget.yaml in your configuration bounds what a day may cost.
 The draft is no approval: what could not be checked stays UNVERIFIED and keeps the gate closed.
+The answer `close` ends the dialogue. Exit code: 0 there is a draft, or a question waits; 1 it ended without a draft
+(out of scope, no installed kind answers it, closed); 2 an error.
 """
 
 
+LONGEST_QUOTE = 300
 ENDED = {
     "refused": "This ends the dialogue: it is out of scope.",
     "unsupported": "This ends the dialogue: no installed kind of campaign answers it, and how to write one stands in "
     "docs/how-to/write-a-kind.md.",
+    "closed": "This ends the dialogue.",
 }
 
 
@@ -51,9 +55,9 @@ def run(args: argparse.Namespace) -> int:
         if turn is None:
             _announce(root, _backend(root, args.agents), back=back)
             turn = _turn(root, args.agents)
-            print(f"\n{turn['text']}\n")
+            _show(turn)
         if turn["status"] in ENDED:
-            print(ENDED[turn["status"]])
+            print(f"{ENDED[turn['status']]} To begin anew, move {root / design_dialogue.FOLDER} away.")
             return 1
         if turn["status"] == "draft":
             faults = _tried(root, turn["draft"], args.agents)
@@ -79,6 +83,17 @@ def _ask(prompt: str) -> str:
     if not sys.stdin.isatty():
         return sys.stdin.readline().strip()
     return input(f"{prompt}: ").strip()
+
+
+def _show(turn: Mapping[str, Any]) -> None:
+    from sophron.records.sanitize import escape_lines
+
+    for found in turn.get("suspicious_text", ()):  # none in an answer of an earlier version
+        said = " ".join(f"{found['where']}: {found['text']}".split())
+        print(f"Text that tried to instruct the agent, in the input {escape_lines(said, LONGEST_QUOTE)}")
+    print(f"\n{turn['text']}\n")
+    if turn.get("nearest"):
+        print(f"Nearest: {turn['nearest']}")
 
 
 def _turn(root: Path, agents: str | None) -> Mapping[str, Any]:
@@ -127,7 +142,7 @@ def _announce(root: Path, override: str | None, *, back: bool) -> None:
 
     back: whether its draft goes back to it; else an answer that is there is used again.
     """
-    from sophron.agents.gateway import ledger
+    from sophron.agents.gateway import gateway, ledger
     from sophron.agents.step import step_wiring
     from sophron.agents.supervisor import design_dialogue
     from sophron.campaign.planning import campaign_agents
@@ -135,12 +150,17 @@ def _announce(root: Path, override: str | None, *, back: bool) -> None:
     if design_dialogue.answer_path(root, len(design_dialogue.turns(root)) + 1).is_file() and not back:
         return
     data, instead = step_wiring.unapproved_models(root, override)
-    backend = instead or campaign_agents.chosen(data, "design")["backend"]
-    if backend in ("heuristic", "replay"):
+    agent, who = campaign_agents.find_agent(root, "design"), campaign_agents.chosen(data, "design")
+    who = {"backend": instead} if instead else who
+    if who["backend"] in ("heuristic", "replay"):
         return
-    limit, day = campaign_agents.find_agent(root, "design").front["limits"]["dollars"], ledger.day_cap().dollars
+    models = step_wiring.candidates(gateway.load_catalogue(root), agent, who)
+    named = models[0].handle if models else who["backend"]
+    limits, usual = agent.front["limits"], agent.front.get("usual", agent.front["limits"])
+    minutes, most, day = limits["seconds"] / 60, limits["dollars"], ledger.day_cap().dollars
     print(
-        f"Asking {backend}, which may take minutes: at most {limit:g} dollars a turn, {day:g} a day for all campaigns.",
+        f"Asking {named} ({who['backend']}) as agent design: a minute or more, at most {minutes:g}; about "
+        f"{usual['dollars']:g} dollars, at most {most:g} a turn and {day:g} a day for all campaigns.",
         file=sys.stderr,
         flush=True,
     )

@@ -86,6 +86,10 @@ class Engine:
     home_page: str = ""
     gpu_accelerators: frozenset[str] = frozenset()
 
+    def installed(self) -> str:
+        """Return a line on the program on this machine: version, what it was built with; EnvironmentFailure if none."""
+        return ""
+
     def progress(self, workdir: Path, log_dir: Path) -> Progress | None:
         """Return how far a step is, live or dead; None if that cannot be known.
 

@@ -253,6 +253,7 @@ def nothing(definitions: Mapping[str, Definition]) -> Collection[str]:
 class Kind:
     """A campaign kind: a name, its rule module, its stages in topological order.
 
+    about: what it computes and with what, in a line; who designs a campaign chooses a kind by it.
     rules: file name below `workflow/rules/`; a kind of another distribution gives the whole path of its own file.
         The folder of that file is signed as code, so it holds the kind's modules and schemas and nothing else.
     ranges: function(stage name -> definition) -> wildcard name -> its values, as strings.
@@ -271,6 +272,7 @@ class Kind:
     stages: tuple[StageKind, ...]
     ranges: Callable[[Mapping[str, Definition]], Mapping[str, Sequence[str]]]
     template: str = ""
+    about: str = ""
     left_out: Callable[[Mapping[str, Definition]], Collection[str]] = nothing
     report: str = ""
     question: Callable[[Mapping[str, Definition]], Question] | None = None

@@ -13,7 +13,7 @@ MELT = "Shear viscosity by Green-Kubo of a melt of 20-bead chains at a density o
 
 def design(request, *turns):
     said = [{"question": number, "asked": "", "answered": text} for number, text in turns]
-    return fitting(answer({"request": request, "turns": said, "kinds": KINDS, "pitfalls": PITFALLS}), "design")
+    return fitting(answer({"request": request, "turns": said}, KINDS, PITFALLS), "design")
 
 
 def loaded(draft, tmp_path):
@@ -91,8 +91,8 @@ def test_units_follow_the_example():
 
 def test_a_pitfall_that_would_change_the_method_keeps_the_gate_closed(tmp_path):
     grave = [one | {"amendment": {"signs": ["x"]}} for one in PITFALLS if one["id"] == "fene-special-bonds"]
-    inputs = {"request": MELT, "turns": [{"question": n, "answered": "yes"} for n in (3, 4)], "kinds": KINDS}
-    draft = answer(inputs | {"pitfalls": grave})["draft"]
+    inputs = {"request": MELT, "turns": [{"question": n, "answered": "yes"} for n in (3, 4)]}
+    draft = answer(inputs, KINDS, grave)["draft"]
     assert "fene-special-bonds" in loaded(draft, tmp_path).unverified()
 
 

@@ -4,7 +4,7 @@ import copy
 import json
 
 import pytest
-from agent_inputs import KINDS, LIQUID, MELT, PITFALLS, judged, stage_block, verdict
+from agent_inputs import LIQUID, MELT, PITFALLS, judged, stage_block, verdict
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +16,6 @@ MISSED = verdict(judged("error", "viscosity_relative_error < 0.06", 0.12, 0.06, 
 FAILURE = {"kind": "verdict", "reasons": {"a": "criteria"}, "verdict": MISSED, "tries": [{"step": "a", "reason": "x"}]}
 WORDS = "Viscosity of the Lennard-Jones liquid by Green-Kubo at density 0.84, temperature 0.7, cutoff 2.5"
 TURNS = [{"question": 3, "asked": "", "answered": "yes"}, {"question": 4, "asked": "", "answered": "no others"}]
-SMALL = {"viscosity": {**KINDS["viscosity"], "templates": KINDS["viscosity"]["templates"][1:2]}}
 STAGE = {
     "status": "completed",
     "delta_g_kcal_per_mol": -1.0,
@@ -63,7 +62,7 @@ INPUTS = {
         "overlays": [{"stage": "produce", "key": "memory_mb", "value": 1}],
         "tries": [{"action": "overlay", "overlay": {"key": "memory_mb", "value": 1}}],
     },
-    "design": {"request": WORDS, "turns": TURNS, "kinds": SMALL, "pitfalls": PITFALLS[:4]},
+    "design": {"request": WORDS, "turns": TURNS},
     "plan": {
         "spec": LIQUID,
         "plan": {

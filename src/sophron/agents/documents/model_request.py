@@ -40,12 +40,13 @@ def request(agent: "AgentFile", step: str, inputs: JsonObject, tools: Sequence[T
         if role not in inputs and not about.get("optional"):
             raise UserError(f"the agent {agent.name} needs the input {role}; give it with --input {role}=FILE")
     plain = {role: value for role, value in inputs.items() if not isinstance(value, Path)}
+    constant, varying = _cut(agent)
     return Request(
         step=step,
         agent=agent.name,
         turn=1,
-        system=_system(agent),
-        messages=(Message("user", tuple(_prompt_parts(agent, inputs))),),
+        system="".join([_system(agent), *_texts(_prompt_parts(agent, constant, inputs))]),
+        messages=(Message("user", tuple(_prompt_parts(agent, varying, inputs))),),
         schema=agent.schema,
         inputs=plain,
         tools=tools,
@@ -57,13 +58,26 @@ def _system(agent: "AgentFile") -> str:
     return "\n".join([f"{INTRODUCTION.format(agent.name)}\n", *agent.skills.values()])
 
 
-def _prompt_parts(agent: "AgentFile", inputs: JsonObject) -> Iterator[Part]:
-    """Yield the prompt cut at its places; a picture becomes a part of its own."""
+def _texts(parts: Iterator[Part]) -> Iterator[str]:
+    return (part.text for part in parts if isinstance(part, Text))
+
+
+def _cut(agent: "AgentFile") -> tuple[str, str]:
+    """Return the prompt up to its last constant input, which services keep from call to call, and the rest."""
     from sophron.campaign.planning.campaign_agents import PLACE  # with YAML, which a replay needs not
 
+    declared, places = agent.front["inputs"], PLACE.finditer(agent.prompt)
+    end = max((place.end() for place in places if declared[place[1]].get("constant")), default=0)
+    return agent.prompt[:end], agent.prompt[end:]
+
+
+def _prompt_parts(agent: "AgentFile", prompt: str, inputs: JsonObject) -> Iterator[Part]:
+    """Yield the prompt, or a piece of it, cut at its places; a picture becomes a part of its own."""
+    from sophron.campaign.planning.campaign_agents import PLACE
+
     end = 0
-    for place in PLACE.finditer(agent.prompt):
-        yield Text(agent.prompt[end : place.start()])
+    for place in PLACE.finditer(prompt):
+        yield Text(prompt[end : place.start()])
         end = place.end()
         role = place[1]
         value = inputs.get(role)
@@ -76,7 +90,7 @@ def _prompt_parts(agent: "AgentFile", inputs: JsonObject) -> Iterator[Part]:
         else:
             most = agent.front["inputs"][role].get("max_bytes", MOST_BYTES)
             yield Text(fenced(role, "(not given)" if value is None else value, most))
-    yield Text(agent.prompt[end:])
+    yield Text(prompt[end:])
 
 
 def _image(path: Path) -> Image:

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from pathlib import Path
 from typing import Any
 
 from sophron.agents.rule_based import example_specs, request_parsing
@@ -20,6 +21,7 @@ from sophron.agents.rule_based.input_checks import (
     texts,
     whole,
 )
+from sophron.campaign.scaffold import kind_catalogue
 from sophron.campaign.spec import scope_exclusions
 from sophron.campaign.spec.pitfalls import Condition
 from sophron.interfaces import UncheckedObject
@@ -27,6 +29,7 @@ from sophron.interfaces import UncheckedObject
 MOST_QUOTE = 400
 MOST_OMITTED = 40
 OMITTED = "said-but-not-used"
+CLOSING = {"close", "stop", "quit"}
 TESTS = ("present", "equals", "at_least", "mentions")
 """Of a condition under which a pitfall applies."""
 
@@ -272,18 +275,25 @@ class Dialogue:
         return [answer for number, answer in self.answers if number == question and answer.strip()]
 
 
-def answer(inputs: UncheckedObject) -> UncheckedObject:
+def answer(
+    inputs: UncheckedObject,
+    kinds: UncheckedObject | None = None,
+    catalogue: Sequence[UncheckedObject] | None = None,
+) -> UncheckedObject:
     """Refuse what is out of scope, put the first question that the words do not answer, or draft campaign.yaml.
 
     Numbers come from the human's words with their units, or from the example where the human says so; what was not
     found is asked for. Everything that the draft takes over from the example, and every answer that the rule cannot
     use, stands in it as an UNVERIFIED assumption: the gate stays closed until a person has looked.
+    kinds, catalogue: what there is to start from, and the pitfalls; what is installed, if they are not given.
     """
     turns = objects(inputs.get("turns", []), "turns")
-    known = example_specs.examples(mapping(given(inputs, "kinds"), "kinds"))
+    known = example_specs.examples(_installed_kinds() if kinds is None else kinds)
     answers = [(_question(turn), text(turn.get("answered") or "", "an answer")) for turn in turns]
-    pitfalls = objects(inputs.get("pitfalls", []), "pitfalls")
+    pitfalls = _installed_pitfalls() if catalogue is None else catalogue
     dialogue = Dialogue(text(given(inputs, "request"), "request"), answers, known, pitfalls)
+    if answers and answers[-1][1].strip().lower() in CLOSING:
+        return _turn("closed", "Closed as you said; nothing is drafted.")
     refused = scope_exclusions.excluded(dialogue.pieces)
     if refused:
         return _turn("refused", refused[0].sentence, refusal=refused[0])
@@ -305,6 +315,16 @@ def answer(inputs: UncheckedObject) -> UncheckedObject:
     return _turn("draft", summary, draft=draft, pitfalls=hits)
 
 
+@cache
+def _installed_kinds() -> UncheckedObject:
+    return kind_catalogue.kinds()
+
+
+@cache
+def _installed_pitfalls() -> Sequence[UncheckedObject]:
+    return kind_catalogue.pitfalls(Path())
+
+
 def _question(turn: UncheckedObject) -> int:
     number = whole(turn.get("question"), "the question of a turn")
     if number not in QUESTIONS:
@@ -323,7 +343,7 @@ def _turn(
 ) -> UncheckedObject:
     refused = refusal and {"exclusion": refusal.exclusion.id, "reason": refusal.sentence}
     turn = {"status": status, "question": question, "text": words, "draft": draft}
-    return turn | {"pitfalls": list(pitfalls), "refusal": refused}
+    return turn | {"pitfalls": list(pitfalls), "refusal": refused, "nearest": None, "suspicious_text": []}
 
 
 def _ask(question: int, words: str) -> UncheckedObject:

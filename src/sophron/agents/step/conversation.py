@@ -105,6 +105,8 @@ def _repair(faults: list[str]) -> str:
 
 
 LONGEST_SUMMARY = 300
+FILLED_IN = {"campaign": "draft", "version": 1}
+"""Of a drafted spec, if the agent leaves it to the program."""
 _HEADLINES = ("summary", "diagnosis", "explanation", "rationale", "reason", "text", "command", "status")
 
 
@@ -176,7 +178,7 @@ def _design(_: JsonObject, answer: JsonObject) -> list[str]:
         return []
     from sophron.campaign.spec import scope_exclusions
 
-    document = documents.Document(answer["draft"], Path("draft"))
+    document = documents.Document({**FILLED_IN, **answer["draft"]}, Path("draft"))
     return documents.faults(document, "campaign") or [
         one.sentence for one in scope_exclusions.excluded(answer["draft"])
     ]

@@ -90,15 +90,15 @@ def toolbox(work: AgentStep) -> "Iterator[Toolbox | None]":
     if not names:
         yield None
         return
-    from sophron.agents.tools.toolbox import Toolbox
-    from sophron.sandbox import grants
-    from sophron.sandbox.select_backend import choose
+    from sophron.agents.tools.toolbox import WITHOUT_PROGRAMS, Toolbox
+    from sophron.sandbox import grants, select_backend
 
     scratch = work.scratch
     scratch.mkdir(parents=True, exist_ok=True)
     grant = grants.grant(work.agent.front.get("grants", {}), scratch, root=work.root)
     servers = {name: _server(work, about) for name, about in work.agent.front.get("servers", {}).items()}
-    with Toolbox(scratch, work.files, choose(None), names, grant=grant, servers=servers, web=work.web) as box:
+    sandbox = select_backend.unchecked() if WITHOUT_PROGRAMS.issuperset(names) else select_backend.choose()
+    with Toolbox(scratch, work.files, sandbox, names, grant=grant, servers=servers, web=work.web) as box:
         yield box
 
 

@@ -12,7 +12,9 @@ from pathlib import Path
 
 from sophron.campaign.scaffold import kind_catalogue
 from sophron.interfaces import JsonObject
-from sophron.records import clock, documents, files
+from sophron.interfaces.engine import Engine
+from sophron.interfaces.kind import EnvironmentFailure
+from sophron.records import clock, documents, entry_points, files
 from sophron.records.errors import UserError
 from sophron.records.files import read_text
 from sophron.records.typed_json import from_json, to_json
@@ -20,6 +22,7 @@ from sophron.records.typed_json import from_json, to_json
 REFUSALS_NAME = "refusals.json"
 FOLDER, REQUEST_NAME, TURNS_NAME, SPOKEN_NAME = "design", "request.md", "turns.json", "spoken-approval.json"
 MOST_TURNS = 20
+NO_KIND_IS_NEAR = "None shares words with the request. Ask for the quantity, or look up the kind that you think of."
 
 
 @dataclass(frozen=True)
@@ -78,12 +81,31 @@ def inputs(root: Path) -> JsonObject:
         raise UserError(f"{path}: there is no request; begin with: sophron design {root} --from FILE")
     dialogue = [{"question": turn.question, "asked": turn.asked, "answered": turn.answered} for turn in turns(root)]
     return {
+        **_constants(root, read_text(path), [turn.answered for turn in turns(root)]),
         "request": read_text(path),
         "turns": dialogue,
         "refusals": _refusals(root),
-        "kinds": kind_catalogue.kinds(),
-        "pitfalls": kind_catalogue.pitfalls(root),
     }
+
+
+def _constants(root: Path, request: str, answers: Sequence[str]) -> JsonObject:
+    """Return what is the same at each turn. A request chooses the nearest kinds; answers do if it names none."""
+    near = kind_catalogue.nearest(request) or kind_catalogue.nearest(" ".join(answers))
+    return {
+        "kinds": kind_catalogue.kind_lines(),
+        "spec": kind_catalogue.spec_text(),
+        "nearest": "\n\n".join(kind_catalogue.kind_text(name, request) for name in near) or NO_KIND_IS_NEAR,
+        "pitfalls": kind_catalogue.pitfall_lines(root, near) or "none",
+        "machine": "\n".join(map(_installed, kind_catalogue.engines(near))) or "Nothing is known.",
+    }
+
+
+def _installed(engine_name: str) -> str:
+    engine: Engine = entry_points.load("sophron.engines", engine_name)
+    try:
+        return f"{engine.title}: {engine.installed() or 'nothing is known'}"
+    except EnvironmentFailure as failure:
+        return f"{engine.title}: not on this machine ({failure.reason})"
 
 
 def answer_path(root: Path, number: int) -> Path:

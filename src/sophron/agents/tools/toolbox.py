@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Self
 
-from sophron.agents.tools import files, literature, literature_web
+from sophron.agents.tools import files, installed_kinds, literature, literature_web
 from sophron.agents.tools.literature_web import Web
 from sophron.agents.tools.mcp_client import Connection, McpError, Server
 from sophron.agents.tools.safe_open import OutsideError, Places
@@ -103,7 +103,9 @@ Function = Callable[[JsonObject], tuple[Contents, bool]]
 """A tool at work: validated arguments -> contents, and whether it failed."""
 
 _LIMITS = ("cpu_s", "memory_mb", "file_mb", "wall_s", "processes", "disk_mb")
-BUILT_IN = (*(tool.name for tool in files.TOOLS), "run_command", literature.TOOL.name)
+WITHOUT_PROGRAMS = frozenset({*(tool.name for tool in files.TOOLS), literature.TOOL.name, installed_kinds.TOOL.name})
+"""Tools that need no sandbox."""
+BUILT_IN = (*(tool.name for tool in files.TOOLS), "run_command", literature.TOOL.name, installed_kinds.TOOL.name)
 
 
 class Toolbox:
@@ -188,6 +190,7 @@ class Toolbox:
         }
         tools_by_name["run_command"] = (command_tool(self._grant), self._run)
         tools_by_name[literature.TOOL.name] = (literature.TOOL, _of_text(literature.answer))
+        tools_by_name[installed_kinds.TOOL.name] = (installed_kinds.TOOL, _of_text(installed_kinds.answer))
         if self._web is not None:
             tools_by_name[literature_web.TOOL.name] = (literature_web.TOOL, _of_text(self._web.search))
         return tools_by_name

@@ -67,7 +67,7 @@ def draft_text(folder: Path, draft: Mapping[str, Any], agents: Mapping[str, Any]
     editor, buffer = YAML(), io.StringIO()
     editor.width = 120
     editor.indent(mapping=2, sequence=4, offset=2)
-    spec = _in_order(_completed({**_unjustified(draft), "campaign": campaign_id(folder)}, begun, agents))
+    spec = _in_order(_completed({"version": 1, **_unjustified(draft), "campaign": campaign_id(folder)}, begun, agents))
     editor.dump(spec, buffer)
     return buffer.getvalue()
 

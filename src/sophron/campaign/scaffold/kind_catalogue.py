@@ -1,14 +1,47 @@
-"""What a design can start from, as plain data: installed kinds with stages, schemas and examples, and the pitfalls."""
+"""What a design can start from: installed kinds with stages, schemas and examples, and the pitfalls.
 
+As plain data for rules of thumb, and as text for whoever reads: one line a kind, one kind in full, one example.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sophron.campaign.spec.pitfalls import catalogue
+from sophron.campaign.scaffold.schema_outline import SchemaOutline
+from sophron.campaign.spec.pitfalls import Pitfall, catalogue
 from sophron.campaign.spec.spec import SPEC_NAME
-from sophron.interfaces.kind import Kind
+from sophron.interfaces.kind import Kind, StageKind
 from sophron.records import documents, entry_points, templates
-from sophron.records.files import resource
+from sophron.records.errors import UserError, did_you_mean, shown
+from sophron.records.files import read_text, resource
 from sophron.records.strict_yaml import parse
+
+MOST_BYTES = 26_000
+"""Of the kinds that are shown in full, but for the first."""
+NEAR = 0.6
+"""Share of the best score from which another kind is near, too."""
+LEAST_SCORE = 0.5
+"""Of a kind that is near: two words that one other kind has as well."""
+SET_BY_PROGRAM = ("campaign", "version", "agents")
+"""Keys of the spec that whoever drafts it need not know."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """A campaign to start from, as its file has it."""
+
+    name: str
+    text: str
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """The content of the file."""
+        content: dict[str, Any] = parse(self.text.encode(), self.name)[0]
+        return content
 
 
 def kinds() -> dict[str, Any]:
@@ -18,20 +51,18 @@ def kinds() -> dict[str, Any]:
     {name, spec}, the campaign that `sophron new` makes and the shipped campaigns of the kind; questions: what the
     kind answers in those, {quantities, conditions}, each name -> unit.
     """
-    offered = {}
-    for name in entry_points.names("sophron.kinds"):
-        kind: Kind = entry_points.load("sophron.kinds", name)
-        templates = [*_new(kind), *_shipped(name)]
-        offered[name] = {
+    return {
+        name: {
             "stages": [
                 {"name": stage.name, "depends_on": list(stage.depends_on), "optional": stage.optional}
-                for stage in kind.stages
+                for stage in _kind(name).stages
             ],
-            "schemas": {stage.name: _definition(stage.schema) for stage in kind.stages},
-            "templates": templates,
-            "questions": _questions(kind, templates),
+            "schemas": {stage.name: _definition(stage.schema) for stage in _kind(name).stages},
+            "templates": [{"name": example.name, "spec": example.spec} for example in _examples(name)],
+            "questions": _questions(name),
         }
-    return offered
+        for name in entry_points.names("sophron.kinds")
+    }
 
 
 def pitfalls(campaign_root: Path) -> list[dict[str, Any]]:
@@ -39,34 +70,170 @@ def pitfalls(campaign_root: Path) -> list[dict[str, Any]]:
     return [documents.load_yaml(pitfall.path).data for pitfall in catalogue(campaign_root)]
 
 
+def _kind(name: str) -> Kind:
+    kind: Kind = entry_points.load("sophron.kinds", name)
+    return kind
+
+
 def _definition(schema: str) -> dict[str, Any]:
     return {key: value for key, value in documents.schema(schema)["$defs"].items() if key != "result"}
 
 
-def _questions(kind: Kind, templates: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _questions(name: str) -> list[dict[str, Any]]:
+    ask = _kind(name).question
     found: list[dict[str, Any]] = []
-    for template in templates:
-        if kind.question is None:
+    for example in _examples(name):
+        if ask is None:
             break
-        stages = template["spec"]["stages"]
-        about = kind.question({name: block["definition"] for name, block in stages.items()})
-        told = {"quantities": dict(about.quantities), "conditions": dict(about.conditions)}
-        found += [] if told in found else [told]
+        about = ask({stage: block["definition"] for stage, block in example.spec["stages"].items()})
+        question = {"quantities": dict(about.quantities), "conditions": dict(about.conditions)}
+        found += [] if question in found else [question]
     return found
 
 
-def _new(kind: Kind) -> list[dict[str, Any]]:
+@cache
+def _examples(kind: str) -> tuple[Example, ...]:
+    """Return the campaign that `sophron new` makes, and the shipped ones of a kind."""
+    shipped = [
+        Example(path.parent.name, read_text(path)) for path in sorted(resource("campaigns").glob(f"*/{SPEC_NAME}"))
+    ]
+    return (*_new(_kind(kind)), *(one for one in shipped if re.search(rf"^kind: {kind}\b", one.text, re.MULTILINE)))
+
+
+def _new(kind: Kind) -> list[Example]:
     path = resource("campaign", "templates", "new") / (kind.template or f"{kind.name}.yaml.j2")
     if not path.is_file():
         return []
     rendered = templates.render(path, campaign=f"new-{kind.name}".replace("_", "-"), seed=1)
-    return [{"name": f"new-{kind.name}", "spec": parse(rendered.encode(), str(path))[0]}]
+    return [Example(f"new-{kind.name}", rendered)]
 
 
-def _shipped(kind: str) -> list[dict[str, Any]]:
-    found = []
-    for path in sorted(resource("campaigns").glob(f"*/{SPEC_NAME}")):
-        spec = documents.load_yaml(path).data
-        if spec.get("kind") == kind:
-            found.append({"name": path.parent.name, "spec": spec})
-    return found
+# The same as text: what a language model, which knows nothing of this installation, drafts a campaign from
+
+
+def spec_text() -> str:
+    """Return the parts of campaign.yaml around the definitions, one line a key."""
+    schema = documents.schema("campaign")
+    parts = {key: part for key, part in schema["properties"].items() if key not in SET_BY_PROGRAM}
+    return "\n".join(SchemaOutline(schema["$defs"]).lines({**schema, "properties": parts}))
+
+
+def kind_lines() -> str:
+    """Return a line for each installed kind: what it answers, its stages, the names of its examples."""
+    return "\n".join(map(_kind_line, entry_points.names("sophron.kinds")))
+
+
+def _kind_line(name: str) -> str:
+    stages = " > ".join(f"{stage.name}{'?' if stage.optional else ''}" for stage in _kind(name).stages)
+    examples = ", ".join(example.name for example in _examples(name))
+    return f"{name}: {_kind(name).about or 'no word on what it is'}. Stages {stages}. Examples: {examples or 'none'}."
+
+
+def nearest(words: str) -> list[str]:
+    """Return the kinds that share most words with a request, best first; none if none shares a word that tells.
+
+    The others behind the first are near it in score, and together not longer than MOST_BYTES.
+    """
+    scores = _scores({name: _kind_words(name) for name in entry_points.names("sophron.kinds")}, words)
+    ranked = sorted(scores, key=lambda name: (-scores[name], name))
+    near = [name for name in ranked if scores[name] >= max(LEAST_SCORE, NEAR * scores[ranked[0]])]
+    chosen, size = near[:1], len(near and kind_text(near[0], words))
+    for name in near[1:]:
+        size += len(kind_text(name, words))
+        chosen += [name] if size <= MOST_BYTES else []
+    return chosen
+
+
+def _scores(texts: dict[str, set[str]], words: str) -> dict[str, float]:
+    """Return how much of the words each text shares; a word counts the less the more texts have it."""
+    spread = Counter(word for text in texts.values() for word in text)
+    wanted = _words(words)
+    return {name: sum(1 / spread[word] ** 2 for word in wanted & text) for name, text in texts.items()}
+
+
+def _words(text: str) -> set[str]:
+    return {word.removesuffix("s") for word in re.findall(r"[a-z][a-z0-9]{2,}", text.lower())}
+
+
+def _kind_words(name: str) -> set[str]:
+    said = [name.replace("_", " "), _kind(name).about, *(stage.name.replace("_", " ") for stage in _kind(name).stages)]
+    for example in _examples(name):
+        said += [example.name, str(example.spec["question"]), str(example.spec["method"])]
+    return _words(" ".join(said))
+
+
+def kind_text(name: str, words: str = "") -> str:
+    """Return a kind in full: what it answers, its stages and, of those in its example nearest to `words`, the keys."""
+    example = _example(name, words)
+    there = set(example.spec["stages"]) if example else {stage.name for stage in _kind(name).stages}
+    said = [f"## Kind {name}", *_question_lines(name)]
+    for stage in _kind(name).stages:
+        if stage.name in there:
+            said += ["", *_stage_lines(stage)]
+    others = [stage.name for stage in _kind(name).stages if stage.name not in there]
+    if others:
+        said += ["", f"Further stages, to look up as {name}/STAGE: {', '.join(others)}."]
+    return "\n".join([*said, *([f"\n### Example {example.name}\n\n{example.text}"] if example else [])])
+
+
+def _example(kind: str, words: str) -> Example | None:
+    examples = {example.name: example for example in _examples(kind)}
+    texts = {name: _words(f"{name} {one.spec['question']} {one.spec['method']}") for name, one in examples.items()}
+    scores = _scores(texts, words)
+    return examples[max(scores, key=scores.__getitem__)] if examples else None
+
+
+def _question_lines(name: str) -> list[str]:
+    lines = []
+    for about in _questions(name):
+        for key, entries in about.items():
+            lines.append(f"{key}: " + "; ".join(f"{entry} [{unit or 'text'}]" for entry, unit in entries.items()))
+    return list(dict.fromkeys(lines))
+
+
+def _stage_lines(stage: StageKind) -> list[str]:
+    schema = documents.schema(stage.schema)
+    defs = schema["$defs"]
+    outline = SchemaOutline(defs)
+    head = f"### Stage {stage.name}{' (optional)' if stage.optional else ''}"
+    repeated = f", once for each {' and '.join(stage.wildcards)}" if stage.wildcards else ""
+    builds = f"Builds on {', '.join(stage.depends_on)}{repeated}." if stage.depends_on else f"Begins{repeated}."
+    lines = [head, f"{builds} definition:", *outline.lines(defs.get("definition", {}), 1)]
+    return [*lines, "result, which its criteria compare:", *outline.lines(defs.get("result", {}), 1)]
+
+
+def engines(kind_names: Iterable[str]) -> list[str]:
+    """Return the names of the engines that stages of these kinds run, but for those that a definition chooses."""
+    used = (stage.engine for name in kind_names for stage in _kind(name).stages)
+    return list(dict.fromkeys(engine for engine in used if engine and "." not in engine))
+
+
+def pitfall_lines(campaign_root: Path, kind_names: Sequence[str]) -> str:
+    """Return a line for each pitfall that a campaign of these kinds could fall into."""
+    return "\n".join(
+        f"{one.id}: {one.title}. {one.why} Safeguard: {one.safeguard}"
+        for one in catalogue(campaign_root)
+        if _concerns(one, kind_names)
+    )
+
+
+def _concerns(pitfall: Pitfall, kind_names: Iterable[str]) -> bool:
+    for name in kind_names:
+        stages = {stage.name for stage in _kind(name).stages}
+        if (not pitfall.kinds or name in pitfall.kinds) and stages.issuperset(pitfall.stages):
+            return True
+    return False
+
+
+def look_up(name: str) -> str:
+    """Return a kind, a stage of one (`kind/stage`) or an example, by its name. UserError if there is none."""
+    kind_names = entry_points.names("sophron.kinds")
+    kind, _, stage = name.partition("/")
+    if kind in kind_names and not stage:
+        return kind_text(kind)
+    known = {example.name: example.text for one in kind_names for example in _examples(one)}
+    if kind in kind_names:
+        known |= {f"{kind}/{one.name}": "\n".join(_stage_lines(one)) for one in _kind(kind).stages}
+    if name not in known:
+        raise UserError(f'"{shown(name)}" is not installed; {did_you_mean(name, [*kind_names, *known])}')
+    return known[name]

@@ -76,6 +76,7 @@ def question(_definitions: Mapping[str, Definition]) -> Question:
 
 KIND = Kind(
     name="agent_build",
+    about="Build an agent for a task that a rubric can judge, over cases of rising difficulty",
     rules="build.smk",
     stages=(SAMPLE, BUILD),
     ranges=ranges,

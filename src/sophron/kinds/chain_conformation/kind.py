@@ -53,6 +53,7 @@ _analysis = partial(_stage, rederivable=True)
 
 KIND = Kind(
     name="chain_conformation",
+    about="Size of bead-spring chains (LAMMPS), the same run through several ways to execute, and whether they agree",
     rules="chain_conformation.smk",
     stages=(
         _analysis("build", wildcards=_REPLICA, outputs=_SYSTEM),

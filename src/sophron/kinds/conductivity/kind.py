@@ -52,6 +52,7 @@ _analysis = partial(_stage, rederivable=True)
 
 KIND = Kind(
     name="conductivity",
+    about="Thermal conductivity of a crystal or liquid by molecular dynamics (LAMMPS): Green-Kubo or an imposed flux",
     rules="conductivity.smk",
     stages=(
         _analysis("build", wildcards=_REPLICA, outputs=_SYSTEM),

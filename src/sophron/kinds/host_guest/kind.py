@@ -195,6 +195,8 @@ _DESIGN = _votes("design", bounded=False)
 
 KIND = Kind(
     name="host_guest",
+    about="Binding free energies of host-guest complexes (OpenMM) by pipelines that agents write and "
+    "argue over; known benchmarks or a model of two particles",
     rules="host_guest.smk",
     stages=(
         StageKind(

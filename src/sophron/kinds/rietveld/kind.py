@@ -62,6 +62,8 @@ def question(definitions: Mapping[str, Definition]) -> Question:
 
 KIND = Kind(
     name="rietveld",
+    about="Rietveld refinement of X-ray or neutron powder patterns (GSAS-II): one parameter such as a "
+    "cell edge, in one pattern or a series",
     rules="rietveld.smk",
     stages=(
         _stage("data", wildcards=_PATTERN, outputs={"sample": "sample.json"}, engine=_ENGINE),

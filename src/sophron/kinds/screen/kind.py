@@ -39,6 +39,8 @@ def _execution(name: str, *before: str, wildcards: tuple[str, ...] = ("guest",))
 
 KIND = Kind(
     name="screen",
+    about="Rank candidate guests of one host by predicted binding free energy, with a pipeline that a "
+    "finished host_guest campaign made",
     rules="screen.smk",
     stages=(
         StageKind(

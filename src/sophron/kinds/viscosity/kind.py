@@ -44,6 +44,8 @@ _analysis = partial(_stage, rederivable=True)
 
 KIND = Kind(
     name="viscosity",
+    about="Shear viscosity of a Lennard-Jones liquid or bead-spring melt (LAMMPS) by Green-Kubo, with a "
+    "cross-check under shear",
     rules="viscosity.smk",
     stages=(
         _analysis("build", wildcards=_REPLICA, outputs=_SYSTEM),

@@ -24,6 +24,14 @@ class LammpsEngine(Engine):
     home_page = "https://www.lammps.org/"
     gpu_accelerators = frozenset({"gpu", "kk"})
 
+    def installed(self) -> str:
+        """Return version, accelerators and packages as `lmp -h` lists them."""
+        from sophron.science.lammps import executable
+
+        program = executable.find()
+        accelerators, packages = sorted(program.suffixes), program.packages
+        return f"{program.version}; accelerators: {', '.join(accelerators) or 'none'}; packages: {' '.join(packages)}"
+
     def progress(self, workdir: Path, log_dir: Path) -> Progress | None:
         """Read the thermo table of the run that is going on."""
         del workdir
