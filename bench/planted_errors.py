@@ -39,7 +39,8 @@ def errors(name: str) -> list[dict[str, Any]]:
 def campaigns() -> dict[str, dict[str, Any]]:
     """Return, for each shipped campaign, its hits, the mutation of its criteria, and faults that no criterion fails."""
     found = {}
-    for path in sorted(resource("campaigns").glob("*/campaign.yaml")):
+    examples = Path(__file__).parents[1] / "examples"
+    for path in [*sorted(resource("campaigns").glob("*/campaign.yaml")), *examples.glob("*/*/campaign.yaml")]:
         made = spec.load(path)
         judged = mutation.judge_all(made)
         found[path.parent.name] = {

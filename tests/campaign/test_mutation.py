@@ -1,6 +1,7 @@
 """Mutation: a criterion that no wrong result fails is known as such, and cannot be all that verifies an assumption."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import planted_errors
 import pytest
@@ -16,13 +17,15 @@ from sophron.records.errors import UserError
 from sophron.records.files import resource
 from sophron.records.typed_json import to_json
 
-SHIPPED = sorted(resource("campaigns").glob("*/campaign.yaml"))
+EXAMPLE = Path(__file__).parents[2] / "examples" / "host-pipeline" / "liquid" / "campaign.yaml"
+SHIPPED = [*sorted(resource("campaigns").glob("*/campaign.yaml")), EXAMPLE]
 HOST_GUEST = [path for path in SHIPPED if "kind: host_guest" in path.read_text()]
 KINDS = ["agent_build", "chain_conformation", "conductivity", "host_guest", "rietveld", "viscosity"]
 LIQUID = resource("campaigns", "lj-liquid-viscosity", "campaign.yaml")
 BY_CONSTRUCTION = {
     "agent-build-ladder": {"sample.there"},
     "kg-melt-viscosity": {"build.bonds", "build.density", "produce.samples", "shear.strain"},
+    "liquid": {"build.atoms", "produce.samples"},
     "lj-dimer-apr": {"references.guests", "trials.deployed"},
     "lj-liquid-viscosity": {"build.atoms", "build.density", "build.box", "produce.samples", "green_kubo.replicas"},
     "rg-cross-backend": {"build.beads"},
@@ -89,11 +92,12 @@ def test_planted_faults_name_what_results_have(kind_name):
     assert set(planted.stages) <= set(stages)
     for name, about in planted.stages.items():
         result = documents.schema(stages[name].schema)["$defs"]["result"]["properties"]
-        assert set(about.fixed) | set(about.plausible) <= set(result)
+        assert set(about.fixed) | set(about.plausible) | set(about.computed) <= set(result)
     for fault in planted.faults:
         assert set(fault.results) | set(fault.stops) <= set(stages)
         for name, values in fault.results.items():
-            assert set(values) <= set(planted.stages[name].plausible) - set(planted.stages[name].fixed)
+            about = planted.stages[name]
+            assert set(values) <= {*about.plausible, *about.computed} - set(about.fixed)
     assert len({fault.id for fault in planted.faults}) == len(planted.faults)
 
 
@@ -108,6 +112,79 @@ def test_planted_faults_name_what_results_have(kind_name):
 )  # fmt: skip
 def test_what_no_wrong_result_fails_holds_by_construction(liquid, stage, expression):
     assert status(liquid(), stage, expression) == mutation.HOLDS
+
+
+@pytest.mark.parametrize(
+    ("campaign", "stage", "expression"),
+    [
+        ("lj-liquid-viscosity", "green_kubo", "interval_low <= viscosity and viscosity <= interval_high"),
+        ("lj-liquid-viscosity", "green_kubo", "interval_high > 0"),
+        ("lj-liquid-viscosity", "green_kubo", "cutoff_tau <= window_tau"),
+        ("lj-liquid-viscosity", "green_kubo", "abs(cutoff_tau / longest_relaxation_tau - cutoff_ratio) < 0.001"),
+        ("lj-liquid-viscosity", "green_kubo", "viscosity_standard_error / viscosity <= viscosity_relative_error + 0.01"),
+        ("lj-liquid-viscosity", "green_kubo", "viscosity_relative_error < 0.3"), # the estimator refuses before
+        ("lj-liquid-viscosity", "produce", "isfinite(energy_mean) and samples * definition.sample_every >= 1"),
+        ("kg-melt-viscosity", "cross_check", "combined_error >= viscosity_zero_rate_error"),
+        ("kg-melt-viscosity", "relax", "bond_length_max < 1.5"),
+        ("rietveld-pbso4", "refine", "whole_plots_seen <= plots_seen"),
+        ("rietveld-pbso4", "refine", "abs(rwp_percent / r_expected_percent - gof) < 0.05"),
+        ("rietveld-pbso4", "data", "low_deg < high_deg"), ("rietveld-pbso4", "compare", "reports_that_stand <= patterns"),
+        ("lj-dimer-apr", "trials", "successes <= trials"), ("lj-dimer-apr", "trials", "max(least_overlap, 0) <= 1"),
+        ("lj-dimer-apr", "trials", "unanswered <= len(definition.held_out)"),
+        ("rg-cross-backend", "compare", "degrees_of_freedom == distinct_sets - 1"),
+        ("rg-cross-backend", "compare", "agree or p_value < definition.significance"),
+        ("rg-cross-backend", "sample_local", "squared_radius >= 0.999 * radius_of_gyration ** 2"),
+        ("sic-conductivity", "green_kubo", "cutoff <= window"),
+        ("agent-build-ladder", "build", "held_out_passed <= question.conditions.held_out"),
+    ],
+)  # fmt: skip
+def test_what_the_code_makes_true_of_every_result_holds_by_construction(campaign, stage, expression):
+    made = spec.load(resource("campaigns", campaign, "campaign.yaml"))
+    assert status(made, stage, expression) == mutation.HOLDS
+
+
+@pytest.mark.parametrize(
+    ("campaign", "stage", "expression"),
+    [
+        ("lj-liquid-viscosity", "green_kubo", "viscosity_relative_error < 0.2"),
+        ("lj-liquid-viscosity", "green_kubo", "(interval_high - interval_low) / viscosity < 0.15"),
+        ("lj-liquid-viscosity", "green_kubo", "remainder < 0.5 * viscosity_standard_error"),
+        ("lj-liquid-viscosity", "equilibrate", "abs(settled_energy - energy_target) < 5 * energy_error"),
+        ("lj-liquid-viscosity", "equilibrate", "50 * correlation_time < definition.steps * definition.timestep"),
+        ("kg-melt-viscosity", "cross_check", "p_difference > 0.05"), ("kg-melt-viscosity", "cross_check", "abs(z) < 2"),
+        ("rietveld-pbso4", "refine", "gof < 3 and rp_percent < rwp_percent"),
+        ("rietveld-pbso4", "compare", "reports_that_stand == patterns"),
+        ("rietveld-pbso4", "data", "counts / points > 20"),
+        ("lj-dimer-apr", "trials", "held_out_standard_error_kcal_per_mol < 0.2"),
+        ("lj-dimer-apr", "trials", "refused == 0"), ("rg-cross-backend", "compare", "detectable_shift < definition.shift"),
+        ("rg-cross-backend", "sample_local", "squared_radius_error < 0.02 * squared_radius"),
+    ],
+)  # fmt: skip
+def test_sound_criteria_of_several_numbers_can_fail(campaign, stage, expression):
+    made = spec.load(resource("campaigns", campaign, "campaign.yaml"))
+    assert status(made, stage, expression) == mutation.FAILS
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.parent.name)
+def test_plausible_results_and_faults_are_what_the_code_can_give(path):
+    made = spec.load(path)
+    for stage in made.stages:
+        about, result = mutation.planted(made.kind).of(stage), mutation.plausible(made, stage.name)
+        constants = made.constants(stage.name)
+        for one in about.always:
+            names = criteria.names_of(criteria.parse(one)) - set(constants)
+            if names <= set(result):
+                assert criteria.evaluate(one, {**constants, **result}).passed, one
+
+
+def test_a_result_that_fails_as_it_is_says_so_and_counts_no_fault_as_found():
+    made = spec.load(resource("campaigns", "lj-dimer-apr", "campaign.yaml"))
+    one = mutation.judge(made, "trials", spec.Criterion("one", "refused == 0", ""))
+    assert (one.status, one.why, one.faults) == (mutation.FAILS, "the result fails it as it is", ())
+
+
+def test_a_number_that_no_step_states_beside_one_that_is_stated_is_not_judged(liquid):
+    assert status(liquid(), "produce", "pressure_mean > 0 and frames >= 0") == mutation.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -164,7 +241,11 @@ def test_an_assumption_that_only_an_empty_check_verifies_closes_the_gate(liquid)
 
 
 @pytest.mark.parametrize(
-    "text", ["criteria replicas of green_kubo, error of green_kubo", "replicas of green_kubo; probe x"]
+    "text",
+    [
+        "criteria replicas of green_kubo, error of green_kubo",
+        "replicas of green_kubo; probe run-shorter-than-relaxation",
+    ],
 )
 def test_an_assumption_that_something_else_verifies_too_does_not(liquid, text):
     assert criteria_review.closed(liquid((PLATEAU, text))) == []
@@ -184,6 +265,21 @@ def test_a_finished_result_is_perturbed_in_place_of_the_stated_one(liquid, capsy
     words = capsys.readouterr().out
     assert "the results of produce, else" in words
     assert "temperature_mean 0.73 -> 0.7373" in words
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("the `replicas` criterion, in green_kubo", "only by green_kubo.replicas, which cannot fail"),
+        ("criterion replicas of green_kubo; no probe looks at it", "only by green_kubo.replicas, which cannot fail"),
+        ("criterion replicas of green_kubo; probe windows-too-short", "only by green_kubo.replicas, which cannot fail"),
+        ("criterion plateaus of green_kubo", "by green_kubo.plateaus, which is not there"),
+        ("probe plateau-too-short", "by plateau-too-short, which is not there"),
+    ],
+)
+def test_other_words_open_no_gate(liquid, text, fault):
+    (sentence,) = criteria_review.closed(liquid((PLATEAU, f'"{text}"')))
+    assert f"the assumption plateau is verified {fault}" in sentence
 
 
 def test_review_mutate_ends_in_1_where_an_assumption_rests_on_an_empty_check(liquid, tmp_path, capsys):

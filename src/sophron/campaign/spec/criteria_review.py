@@ -6,10 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from sophron.campaign.spec import criteria, mutation, satisfiability
+from sophron.campaign.spec import criteria, mutation, pitfalls, satisfiability
 from sophron.campaign.spec.spec import Criterion, Spec
 from sophron.interfaces import JsonObject
 from sophron.records import documents
+from sophron.records.paths import resource
+
+NAMED_PROBE = re.compile(r"\bprobe ((?:\w+-)+\w+)")
 
 
 def closed(spec: Spec) -> list[str]:
@@ -23,23 +26,42 @@ def closed(spec: Spec) -> list[str]:
 
 
 def unverified(spec: Spec) -> list[str]:
-    """Return a sentence for each verified assumption that is verified only by criteria which cannot fail."""
+    """Return a sentence for each verified assumption that only criteria verify which cannot fail, or are not there."""
     return [
         f"{spec.document.where(['method', 'assumptions', place, 'verified_by'])}: the assumption {assumption['id']} is "
-        f"verified only by {_listed(names)}, which cannot fail for a wrong result (sophron review --mutate); name a "
-        "criterion that can, or a probe"
+        f"verified {fault}; name a criterion that can fail, or a probe that looks at this campaign"
         for place, assumption in enumerate(spec.data["method"]["assumptions"])
-        if (names := _empty_checks(spec, assumption))
+        if assumption["status"] == "verified" and (fault := _unverified(spec, assumption["verified_by"]))
     ]
 
 
-def _empty_checks(spec: Spec, assumption: Mapping[str, str]) -> list[str]:
-    """The criteria that alone are said to verify an assumption, if each of them holds by construction."""
-    named = mutation.cited(spec, assumption["verified_by"])
-    if assumption["status"] != "verified" or re.search(r"\bprobe", assumption["verified_by"]):
-        return []
-    empty = all(is_presence_check(spec, *one) or mutation.judge(spec, *one).status == mutation.HOLDS for one in named)
-    return [f"{stage}.{criterion.id}" for stage, criterion in named] if empty else []
+def _unverified(spec: Spec, text: str) -> str:
+    """What is wrong with that which alone is said to verify an assumption; empty if nothing is."""
+    probes = _probes(spec, text)
+    if any(probes.values()):
+        return ""
+    named = mutation.cited(spec, text)
+    if named and all(_is_empty(spec, *one) for one in named):
+        listed = _listed(f"{stage}.{criterion.id}" for stage, criterion in named)
+        return f"only by {listed}, which cannot fail for a wrong result (sophron review --mutate)"
+    if named:
+        return ""
+    missing = mutation.missing_citations(spec, text)
+    return f"by {_listed([*missing, *probes])}, which is not there" if missing or probes else ""
+
+
+def _is_empty(spec: Spec, stage: str, criterion: Criterion) -> bool:
+    return is_presence_check(spec, stage, criterion) or mutation.judge(spec, stage, criterion).status == mutation.HOLDS
+
+
+def _probes(spec: Spec, text: str) -> dict[str, bool]:
+    """Pitfall that a text names -> whether its probe looks at this campaign; `probe x-y` names one, there or not."""
+    parents = spec.document.path.absolute().parents[:2]  # the second is the campaign's folder if the spec is a draft
+    folders = [resource("workflow", "agents", "pitfalls"), *(one / "agents" / "pitfalls" for one in parents)]
+    paths = {word: [folder / f"{word}.yaml" for folder in folders] for word in re.findall(r"[\w-]+", text)}
+    there = {word: found for word, files in paths.items() if (found := [file for file in files if file.is_file()])}
+    looks = {word: pitfalls.load(files[-1]).applies(spec.data) for word, files in there.items()}
+    return dict.fromkeys(NAMED_PROBE.findall(text), False) | looks
 
 
 def is_presence_check(spec: Spec, stage: str, criterion: Criterion) -> bool:
@@ -52,7 +74,9 @@ def is_presence_check(spec: Spec, stage: str, criterion: Criterion) -> bool:
         return True
     whole = all(criteria.types_of(schema) <= {"integer", "null"} for schema in schemas.values())
     defined = bool(constants) and not any(name.startswith("question.") for name in constants)
-    counts = whole and defined and _equalities(tree.body)
+    counts = (
+        whole and defined and _equalities(tree.body) and mutation.judge(spec, stage, criterion).status != mutation.FAILS
+    )
     return counts or (not _can_fail(tree, schemas, constants) and _fails_without_value(tree, schemas, constants))
 
 

@@ -6,7 +6,7 @@ and cannot be what verifies an assumption.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -18,20 +18,38 @@ from sophron.interfaces.kind import Kind, StageKind
 from sophron.records import documents
 from sophron.records.files import resource
 
-FACTORS = (1.01, 0.99, 1.03, 0.97, 1.1, 0.9, 1.3, 0.7, 2, 0.5, 10, 0.1, 0, -1)
+FACTORS = (1.01, 0.99, 1.03, 0.97, 1.1, 0.9, 1.3, 0.7, 2, 0.5, 5, 0.2, 10, 0.1, 100, 0.01, 0, -1)
 """What a number is multiplied by, the least change first."""
+AROUND_ZERO = tuple(sign * 10.0**power for power in (-3, -2, -1, 0, 1) for sign in (1, -1))
 FILES = {"files_missing": 0, "smallest_file_bytes": 1000}
 NAMED = re.compile(r"(?:(\w+) )?of (?:stage )?(\w+)|(\w+)[.](\w+)")
+CITATION = re.compile(r"\bcriteri(?:on|a) `?(\w+)`? of (?:stage )?`?(\w+)")
+WORD = re.compile(r"\w+")
 FAILS, HOLDS, UNKNOWN = "can fail", "holds by construction", "not judged"
 Results = Mapping[str, JsonObject]
 
 
 @dataclass(frozen=True)
 class StageResult:
-    """What a kind says of the result of one stage. fixed: name -> why no fault of a run changes it."""
+    """What a kind says of the result of one stage. fixed: name -> why no fault of a run changes it.
+
+    computed: name -> expression of other names that the step gives it by, always: what is so in every result, sound or
+    not, since the code makes it so.
+    """
 
     fixed: Mapping[str, str] = field(default_factory=dict)
     plausible: JsonObject = field(default_factory=dict)
+    computed: Mapping[str, str] = field(default_factory=dict)
+    always: Sequence[str] = ()
+
+    def bound(self, names: Iterable[str]) -> dict[str, str]:
+        """Return the computed ones of some names whose inputs are among them too: they follow from the others."""
+        given = set(names)
+        return {
+            name: text
+            for name, text in self.computed.items()
+            if name in given and given >= {one for one in _names(text) if "." not in one}
+        }
 
 
 @dataclass(frozen=True)
@@ -100,20 +118,24 @@ def of_schema(stage: StageKind) -> str:
 
 def judge(spec: Spec, stage: str, criterion: Criterion, finished: JsonObject | None = None) -> Judgement:
     """Return whether a mutation of a plausible result fails a criterion. finished: a result to perturb in its place."""
-    names = criteria.names_of(criteria.parse(criterion.expression)) - set(spec.constants(stage))
-    result = plausible(spec, stage, finished)
-    fixed = planted(spec.kind).of(spec.stage(stage)).fixed
     about = (stage, criterion.id, criterion.expression)
-    unstated = sorted(names - set(result) - set(fixed))
-    if unstated:
+    names = criteria.names_of(criteria.parse(criterion.expression)) - set(spec.constants(stage))
+    kind = planted(spec.kind).of(spec.stage(stage))
+    given = {name: f"{name}: {why}" for name, why in kind.fixed.items()}
+    given |= {name: f"{name} is {text}" for name, text in kind.bound(names).items()}
+    if names <= set(given):
+        return Judgement(*about, HOLDS, "; ".join(given[name] for name in sorted(names)))
+    result = plausible(spec, stage, finished)
+    if unstated := sorted(names - set(result)):
         return Judgement(*about, UNKNOWN, f"no plausible value of {' and '.join(unstated)} is stated")
-    if names <= set(fixed):
-        return Judgement(*about, HOLDS, "; ".join(f"{name}: {fixed[name]}" for name in sorted(names)))
-    failing = [one for one in _mutations(spec, stage, names, result) if not _passes(spec, stage, criterion, one.result)]
+    if not _passes(spec, stage, criterion.expression, result):
+        return Judgement(*about, FAILS, "the result fails it as it is")
+    mutations = _mutations(spec, stage, names, result)
+    failing = [one for one in mutations if not _passes(spec, stage, criterion.expression, one.result)]
     if failing:
         faults = tuple(one.fault for one in failing if one.fault)
         return Judgement(*about, FAILS, failing[0].text, faults)
-    listed = " and ".join(sorted(names - set(fixed)))
+    listed = " and ".join(sorted(names - set(given)))
     return Judgement(*about, HOLDS, f"no plausible value of {listed} makes it false; at most one that is missing does")
 
 
@@ -142,23 +164,55 @@ def uncaught(spec: Spec, judgements: list[Judgement]) -> list[Fault]:
 
 def plausible(spec: Spec, stage: str, finished: JsonObject | None = None) -> dict[str, Any]:
     """Return name -> value of a plausible result of a stage: that of a finished step, else what the kind states."""
-    stated = planted(spec.kind).of(spec.stage(stage)).plausible
-    return dict(FILES) | _values(stated, spec.constants(stage)) | dict(finished or {})
+    kind, constants = planted(spec.kind).of(spec.stage(stage)), spec.constants(stage)
+    stated = dict(FILES) | _values(kind.plausible, constants)
+    there = {name: value for name, value in (finished or {}).items() if value is not None}
+    return _recomputed(kind.computed, constants, stated) | there
 
 
 def cited(spec: Spec, text: str) -> list[tuple[str, Criterion]]:
-    """Return the criteria that a text names, as `id of stage` (`and of stage`) or `stage.id`."""
+    """Return the criteria that a text names, as `id of stage` (`and of stage`) or `stage.id`.
+
+    If there are none so written, those whose id and stage are words of the same clause.
+    """
     found, last = [], ""
     for match in NAMED.finditer(text):
         last = match[1] if match[1] not in (None, "and") else last
         name, stage = (match[4], match[3]) if match[3] else (last, match[2])
         if stage in spec.data["stages"]:
             found += [(stage, one) for one in spec.criteria(stage) if one.id == name]
-    return found
+    clauses = [set(WORD.findall(clause)) for clause in text.split(";")]
+    return found or [
+        (stage.name, one)
+        for stage in spec.stages
+        for one in spec.criteria(stage.name)
+        if any({stage.name, one.id} <= clause for clause in clauses)
+    ]
 
 
-def _passes(spec: Spec, stage: str, criterion: Criterion, result: JsonObject) -> bool:
-    return criteria.evaluate(criterion.expression, {**spec.constants(stage), **result}).passed
+def missing_citations(spec: Spec, text: str) -> list[str]:
+    """Return what a text calls a criterion of a stage of this campaign that has none of that name."""
+    return [
+        f"{stage}.{name}"
+        for name, stage in CITATION.findall(text)
+        if stage in spec.data["stages"] and name not in [one.id for one in spec.criteria(stage)]
+    ]
+
+
+def _passes(spec: Spec, stage: str, expression: str, result: JsonObject) -> bool:
+    return criteria.evaluate(expression, {**spec.constants(stage), **result}).passed
+
+
+def _names(expression: str) -> set[str]:
+    return criteria.names_of(criteria.arithmetic(expression))
+
+
+def _recomputed(computed: Mapping[str, str], constants: JsonObject, result: JsonObject) -> dict[str, Any]:
+    """A result with the names that follow from others, in the order in which they are listed."""
+    made = dict(result)
+    for name, expression in computed.items():
+        made |= _values({name: expression}, {**constants, **made})
+    return made
 
 
 def _values(stated: JsonObject, names: Mapping[str, object]) -> dict[str, Any]:
@@ -174,26 +228,35 @@ def _values(stated: JsonObject, names: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _mutations(spec: Spec, stage: str, names: set[str], result: JsonObject) -> Iterator[Mutation]:
-    """Yield changed results, the smallest changes first, then planted faults; none that its schema would refuse."""
+    """Yield changed results, the smallest changes first, then planted faults: such as a step could end with."""
+    kind, constants = planted(spec.kind).of(spec.stage(stage)), spec.constants(stage)
+    bound = kind.bound(names)
     schemas = criteria.result_properties(documents.schema(spec.stage(stage).schema)["$defs"]["result"])
-    kind, name_of_stage = planted(spec.kind), of_schema(spec.stage(stage))
-    fixed = kind.of(spec.stage(stage)).fixed
-    steps = {
-        name: [step for step in _perturbed(result[name]) if step != result[name] and _allowed(step, schemas[name])]
-        for name in sorted(names & set(result) - set(fixed))
-    }
+    always = [one for one in kind.always if _names(one) <= names | set(constants) and _passes(spec, stage, one, result)]
+    for text, fault, changed in _changes(spec, stage, names - set(bound), result):
+        free = {name: value for name, value in changed.items() if name not in kind.fixed and name not in bound}
+        try:
+            made = _recomputed(bound, constants, {**result, **free})
+        except (ArithmeticError, ValueError, TypeError):
+            continue  # a step that computes nothing ends without a result
+        allowed = all(_allowed(made[name], schemas[name]) for name in {*free, *bound})
+        if free and allowed and all(_passes(spec, stage, one, made) for one in always):
+            yield Mutation(text, made, fault)
+
+
+def _changes(
+    spec: Spec, stage: str, names: set[str], result: JsonObject
+) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Yield the text of a change, its id if it is a planted fault, and the values that it gives."""
+    steps = {name: [step for step in _perturbed(result[name]) if step != result[name]] for name in sorted(names)}
     for place in range(max(map(len, steps.values()), default=0)):
         for name, values in steps.items():
             if place < len(values):
-                text = f"{name} {shown(result[name])} -> {shown(values[place])}"
-                yield Mutation(text, {**result, name: values[place]})
-    for fault in kind.faults:
-        changed = _values(fault.results.get(name_of_stage, {}), {**spec.constants(stage), **result})
-        changed = {
-            name: value for name, value in changed.items() if name not in fixed and _allowed(value, schemas[name])
-        }
-        if changed:
-            yield Mutation(f"{fault.id}: {fault.what}", {**result, **changed}, fault.id)
+                yield f"{name} {shown(result[name])} -> {shown(values[place])}", "", {name: values[place]}
+    names_of_fault = {**spec.constants(stage), **result}
+    for fault in planted(spec.kind).faults:
+        values = _values(fault.results.get(of_schema(spec.stage(stage)), {}), names_of_fault)
+        yield f"{fault.id}: {fault.what}", fault.id, values
 
 
 def _perturbed(value: Any) -> Iterator[Any]:
@@ -203,6 +266,7 @@ def _perturbed(value: Any) -> Iterator[Any]:
     elif isinstance(value, int | float):
         if isinstance(value, int):
             yield from (value + 1, value - 1)
+        yield from AROUND_ZERO if value == 0 and isinstance(value, float) else ()
         yield from (type(value)(value * factor) for factor in FACTORS)
 
 
