@@ -10,7 +10,7 @@ from sophron.campaign.spec import criteria, mutation, pitfalls, satisfiability
 from sophron.campaign.spec.spec import Criterion, Spec
 from sophron.interfaces import JsonObject
 from sophron.records import documents
-from sophron.records.paths import resource
+from sophron.records.files import resource
 
 NAMED_PROBE = re.compile(r"\bprobe ((?:\w+-)+\w+)")
 

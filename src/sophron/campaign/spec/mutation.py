@@ -255,8 +255,8 @@ def _changes(
                 yield f"{name} {shown(result[name])} -> {shown(values[place])}", "", {name: values[place]}
     names_of_fault = {**spec.constants(stage), **result}
     for fault in planted(spec.kind).faults:
-        values = _values(fault.results.get(of_schema(spec.stage(stage)), {}), names_of_fault)
-        yield f"{fault.id}: {fault.what}", fault.id, values
+        stated = fault.results.get(of_schema(spec.stage(stage)), {})
+        yield f"{fault.id}: {fault.what}", fault.id, _values(stated, names_of_fault)
 
 
 def _perturbed(value: Any) -> Iterator[Any]:
