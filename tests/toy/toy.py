@@ -71,17 +71,19 @@ class Campaign:
         """Run steps in this process, each as its rule's shell line would; the exit code of the last one."""
         return self.run_planned(self.planned(), *names)
 
-    def planned(self) -> dict[str, plan.PlannedStep]:
-        """The steps of a forced dry run by name."""
-        return {step.name: step for step in _dry_run_here(self.root, self.root / "Snakefile", forced=True).steps}
+    def planned(self) -> dict[str, list[str]]:
+        """Words of the shell line of each step of a forced dry run, by the step's name."""
+        return {
+            step.name: _words(step) for step in _dry_run_here(self.root, self.root / "Snakefile", forced=True).steps
+        }
 
-    def run_planned(self, steps: dict[str, plan.PlannedStep], *names: str) -> int:
+    def run_planned(self, steps: dict[str, list[str]], *names: str) -> int:
         """Run some of these steps in this process; the exit code of the last one."""
         code, before = 0, (Path.cwd(), sys.argv)
         os.chdir(self.root)
         try:
             for name in names:
-                sys.argv = ["sophron", *_words(steps[name])]
+                sys.argv = ["sophron", *steps[name]]
                 code = cli.main()
         finally:
             os.chdir(before[0])

@@ -16,14 +16,14 @@ from sophron.records.errors import UserError
 _ETC = ("ld.so.cache", "alternatives", "localtime")
 _ETC_NETWORK = ("resolv.conf", "hosts", "nsswitch.conf", "ssl", "ca-certificates", "pki")
 _MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
-_KERNEL = tuple(Path(name) for name in ("/proc", "/dev", "/sys", "/run/user"))
-_SHARED = tuple(Path(name) for name in ("/tmp", "/var", "/var/tmp", "/dev/shm", "/home", "/mnt", "/media", "/srv"))  # noqa: S108
+_KERNEL = tuple(map(Path, ("/proc", "/dev", "/sys", "/run/user")))
+_SHARED = tuple(map(Path, ("/tmp", "/var", "/var/tmp", "/dev/shm", "/home", "/mnt", "/media", "/srv")))  # noqa: S108
 """Folders in which everybody's things lie, the sockets of agents and desktops among them."""
 _DEVICES = ("nvidia*", "nvidia-caps/*", "dri/render*", "kfd")
 """Nodes below /dev that may be granted: those of accelerators."""
 _SECRET = (".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".pgpass", ".config/gcloud", ".config/gh")
 """Below a home: where programs keep keys and tokens."""
-_SECRET_SYSTEM = tuple(Path("/etc") / name for name in ("shadow", "gshadow", "ssh", "sudoers", "sudoers.d"))
+_SECRET_SYSTEM = tuple(map(Path("/etc").joinpath, ("shadow", "gshadow", "ssh", "sudoers", "sudoers.d")))
 _USR = Path("/usr")
 _LOCAL = _USR / "local"
 _SCRATCH_MB = 64

@@ -1,5 +1,3 @@
 """The report of a campaign: gathered from results and records, as an HTML page and as an RO-Crate."""
 
-__all__ = [
-    "compare_values", "crate", "crate_graph", "loop_statistics", "rederive", "report", "report_page", "report_sections",
-]  # fmt: skip
+__all__ = ["compare_values", "crate", "crate_graph", "rederive", "report", "report_page", "report_sections"]

@@ -5,29 +5,33 @@ standard_error, interval: {low, high, level}, subject, refusal}`, each the name 
 level, a fraction. The key `figures` there gives the captions of the outputs whose names end in `_plot`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from sophron.campaign.execution import history, outcome_store, verdict
-from sophron.campaign.execution.history import Signed, Trouble
+from sophron.campaign.execution import outcome_store, verdict
 from sophron.campaign.execution.outcome_store import Finished
 from sophron.campaign.execution.tries import Try, core_hours, tries_of
 from sophron.campaign.execution.verdict import Verdict
-from sophron.campaign.report import loop_statistics
 from sophron.campaign.spec import question
 from sophron.campaign.spec.spec import Spec
 from sophron.interfaces import JsonObject
-from sophron.interfaces.kind import StageKind
-from sophron.records import approvals, documents, events
-from sophron.records.digests import file_digest
+from sophron.interfaces.kind import AgentRule, StageKind
+from sophron.records import approvals, documents, events, old_names
+from sophron.records.digests import file_digest, step_name
 from sophron.records.errors import Refused
+from sophron.records.events import Event
+from sophron.records.files import read_bytes
 
 PLOT_ENDING = "_plot"
 MEDIA = {".svg": "image/svg+xml", ".png": "image/png"}
 MOST_PLOTS = 12
+Span = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,100 @@ class Plot:
 
 
 @dataclass(frozen=True)
+class Signed:
+    """One approval of the chain that leads to the one in force. hash: hex sha256 of the signed bytes."""
+
+    record: approvals.ApprovalRecord
+    hash: str
+
+    @property
+    def amendment(self) -> approvals.Amendment | None:
+        """What it changed; None for a first approval and for the same plan signed again."""
+        return self.record.amendment
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Something that did not go as planned."""
+
+    time: str
+    what: str
+    reason: str
+
+
+@dataclass
+class Ran:
+    """What ran of one unit in one round, or in several together.
+
+    steps: that began; of agents, that were answered; ended: status of a try -> how many; spans: when something ran, in
+    s since the epoch. Killed tries are in `ended`, their time is in no span: nobody saw when they ended.
+    """
+
+    steps: int = 0
+    ended: Counter[str] = field(default_factory=Counter)
+    core_seconds: float = 0.0
+    spans: list[Span] = field(default_factory=list)
+
+    def add(self, other: "Ran") -> None:
+        """Count another one in."""
+        self.steps += other.steps
+        self.ended += other.ended
+        self.core_seconds += other.core_seconds
+        self.spans += other.spans
+
+    @property
+    def tries(self) -> int:
+        """Tries of its compute steps."""
+        return self.ended.total()
+
+    @property
+    def wall_s(self) -> float:
+        """How long at least one of its steps ran, in s; the clock of the records counts whole seconds."""
+        total, until = 0.0, float("-inf")
+        for begun, ended in sorted(self.spans):
+            total += max(0.0, ended - max(begun, until))
+            until = max(until, ended)
+        return total
+
+
+@dataclass(frozen=True)
+class Loop:
+    """The loop of a stage. counter: the wildcard that counts rounds; ran: round -> unit -> what ran of it.
+
+    A unit is a part, or all agents that one part is made of, under `unit_of_agents(part)`.
+    """
+
+    counter: str
+    ran: Mapping[str, Mapping[str, Ran]]
+    units: Sequence[str]
+
+    def of_round(self, number: str) -> Ran:
+        """All units of one round together."""
+        return _together(self.ran[number].values())
+
+    def of_unit(self, unit: str) -> Ran:
+        """One unit in all rounds together."""
+        return _together(units[unit] for units in self.ran.values() if unit in units)
+
+    @property
+    def whole(self) -> Ran:
+        """Everything together."""
+        return _together(one for units in self.ran.values() for one in units.values())
+
+
+def _together(ran: Iterable[Ran]) -> Ran:
+    whole = Ran()
+    for one in ran:
+        whole.add(one)
+    return whole
+
+
+def unit_of_agents(part: str) -> str:
+    """Name of the unit of the agents that a part is made of."""
+    return f"agents of {part}"
+
+
+@dataclass(frozen=True)
 class StageReport:
     """One stage: its finished steps, its verdict, its tries by step, and its loop, if it has one that ran."""
 
@@ -76,7 +174,7 @@ class StageReport:
     steps: Sequence[Finished]
     verdict: Verdict
     tries: Mapping[str, Sequence[Try]]
-    loop: loop_statistics.Loop | None = None
+    loop: Loop | None = None
 
     @property
     def name(self) -> str:
@@ -168,18 +266,18 @@ class Report:
 def collect(root: Path, spec: Spec, in_force: approvals.Approval) -> Report:
     """Gather everything. UserError for a step without outcome; Refused for a result of another definition."""
     recorded = events.read_typed(root)[0]
-    looped = loop_statistics.collect(root, spec, recorded)
+    looped = collect_loops(root, spec, recorded)
     return Report(
         root,
         spec,
         [_stage(root, spec, stage, looped.get(stage.name)) for stage in spec.stages],
-        history.approval_chain(in_force),
-        history.troubles(root),
+        approval_chain(in_force),
+        [trouble for trouble in map(_trouble, recorded) if trouble is not None],
         _snakemake_versions(recorded),
     )
 
 
-def _stage(root: Path, spec: Spec, stage: StageKind, loop: loop_statistics.Loop | None) -> StageReport:
+def _stage(root: Path, spec: Spec, stage: StageKind, loop: Loop | None) -> StageReport:
     steps = outcome_store.all_finished(root, spec, stage.name)
     tries = {step.step: tries_of(root, step.step) for step in steps}
     return StageReport(stage, steps, verdict.judge(root, spec, stage.name), tries, loop)
@@ -218,7 +316,7 @@ def _plots(stage: StageReport) -> Iterator[Plot]:
             yield Plot(step.step, name, caption, MEDIA[path.suffix], path)
 
 
-def _snakemake_versions(recorded: Sequence[events.Event]) -> list[str]:
+def _snakemake_versions(recorded: Sequence[Event]) -> list[str]:
     started = [event for event in recorded if event.event == "run_started"]
     return sorted({event.snakemake_version for event in started})
 
@@ -237,3 +335,107 @@ def comparison(answer: Answer, reference: Mapping[str, Any]) -> str:
     if not answer.standard_error:
         return f"The answer lies {distance:.2g} {side} {ending}"
     return f"The answer lies {distance:.2g}, or {distance / answer.standard_error:.1f} standard errors, {side} {ending}"
+
+
+def approval_chain(in_force: approvals.Approval) -> list[Signed]:
+    """Return the approvals from the first to the one in force; each names the hash of the one before, under signature.
+
+    Raises Refused if the log lacks one of them.
+    """
+    records = [read_bytes(path) for path in approvals.logged(in_force.root)]
+    logged = {hashlib.sha256(data).hexdigest(): data for data in records}
+    chain = [Signed(in_force.record, in_force.hash)]
+    while previous := chain[-1].record.previous:
+        if previous not in logged:
+            before = chain[-1].record.version
+            raise Refused(f"{in_force.root}: the approval log lacks a record before version {before}; restore it")
+        chain.append(Signed(approvals.parse(logged[previous], in_force.root), previous))
+    return chain[::-1]
+
+
+def _trouble(event: Event) -> Trouble | None:
+    """What went wrong: a refused step, a failed or killed try, a failed verdict, an error of Snakemake."""
+    name, time = event.event, event.time
+    if name == "refused":
+        return Trouble(time, f"{event.step} was refused", event.reason or "")
+    if name == "step_ended" and event.status != "done":
+        return Trouble(time, f"{event.step}: {event.status}", event.reason or "")
+    if name == "verdict" and event.verdict != "pass":
+        return Trouble(time, f"{event.stage} failed its criteria", "; ".join(event.failed))
+    if name == "run_error":
+        return Trouble(time, "Snakemake stopped", event.reason or "")
+    return None
+
+
+# What ran in the loops of stages. Which steps there were is read from the events in one pass: a plan only bounds the
+# steps of a loop, and a bound of a million would be slow to look through. What a try took stands in its record.
+
+
+def collect_loops(root: Path, spec: Spec, recorded: Sequence[Event]) -> dict[str, Loop]:
+    """Stage -> its loop, for each stage that has one and of which something ran. recorded: all events, in order.
+
+    Steps of superseded versions are among them, as their tries are wherever a report counts tries.
+    """
+    found = {}
+    for stage in spec.stages:
+        parts = [part.name for part in stage.parts if part.name in spec.parts]
+        if not parts:
+            continue
+        counter = spec.unit(parts[0]).wildcards[0]
+        units = [unit for part in [*parts, stage.name] for unit in (unit_of_agents(part), part)]
+        ran: dict[str, dict[str, Ran]] = {}
+        for number, unit, one in (*_computed(root, spec, parts, recorded), *_asked(spec, stage, recorded)):
+            ran.setdefault(number, {}).setdefault(unit, Ran()).add(one)
+        if ran:
+            order = {number: place for place, number in enumerate(spec.ranges[counter])}
+            rounds = sorted(ran, key=lambda number: order.get(number, len(order)))
+            seen = {unit for units_ in ran.values() for unit in units_}
+            found[stage.name] = Loop(counter, {one: ran[one] for one in rounds}, [one for one in units if one in seen])
+    return found
+
+
+def _computed(
+    root: Path, spec: Spec, parts: Sequence[str], recorded: Iterable[Event]
+) -> Iterator[tuple[str, str, Ran]]:
+    """(round, part, what ran) for each step of a part that ever began."""
+    begun: dict[str, tuple[str, str]] = {}
+    for event in recorded:
+        if event.event == "step_started" and event.rule in parts:
+            counter = spec.unit(event.rule).wildcards[0]
+            if counter in event.wildcards:  # not in a record of a kind that counted otherwise
+                begun[event.step] = (event.wildcards[counter], event.rule)
+    for step, (number, part) in begun.items():
+        tries = tries_of(root, step)
+        ended = Counter(one.status for one in tries)
+        spans = [span for one in tries if (span := _span(one)) is not None]
+        yield number, part, Ran(1, ended, sum(one.core_seconds for one in tries), spans)
+
+
+def _span(one: Try) -> Span | None:
+    return None if one.ended is None or one.status == "killed" else (_seconds(one.started), _seconds(one.ended))
+
+
+def _asked(spec: Spec, stage: StageKind, recorded: Iterable[Event]) -> Iterator[tuple[str, str, Ran]]:
+    """(round, unit, what was answered) for each answer; the same step asked again is no further step."""
+    rules = {asked.rule: asked for asked in stage.agents if asked.bounded and asked.rule in spec.agent_rules}
+    steps = {step_name(rule, where): (rule, where) for rule in rules for where in spec.steps(rule)}
+    users = {rule: _user(stage, asked) for rule, asked in rules.items()}
+    answered: set[str] = set()
+    for event in recorded:
+        step = old_names.step_now(event.step) if event.event == "agent_answered" and event.step else ""
+        if step in steps:
+            rule, where = steps[step]
+            ended, first = _seconds(event.time), step not in answered
+            answered.add(step)
+            spans = [] if event.wall_s is None else [(ended - event.wall_s, ended)]
+            yield where[rules[rule].wildcards[0]], unit_of_agents(users[rule]), Ran(int(first), spans=spans)
+
+
+def _user(stage: StageKind, asked: AgentRule) -> str:
+    """The part that an agent's answers go into; the stage where none takes them up."""
+    takers = (part.name for part in stage.parts if asked.rule in (*part.builds_on, *part.carried))
+    return next(takers, stage.name)
+
+
+def _seconds(time: str) -> float:
+    return datetime.fromisoformat(time).timestamp()

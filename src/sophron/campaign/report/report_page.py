@@ -9,8 +9,7 @@ from sophron.campaign.execution.verdict import JudgedCriterion
 from sophron.campaign.rendering import html, stage_graph_svg
 from sophron.campaign.rendering.formatting import duration, hours, interval, number, plain, short, with_error
 from sophron.campaign.report import report
-from sophron.campaign.report.loop_statistics import Loop, Ran
-from sophron.campaign.report.report import Answer, Plot, Report, StageReport
+from sophron.campaign.report.report import Answer, Loop, Plot, Ran, Report, StageReport
 from sophron.campaign.report.report_sections import Picture, Section, Table
 from sophron.campaign.spec import criteria_review
 

@@ -6,8 +6,8 @@ import time
 import pytest
 import toy
 
-from sophron.campaign.report import loop_statistics, report_page
-from sophron.campaign.report.loop_statistics import Loop, Ran
+from sophron.campaign.report import report, report_page
+from sophron.campaign.report.report import Loop, Ran
 from sophron.campaign.spec import spec
 from sophron.records.events import Event
 
@@ -58,7 +58,7 @@ def test_wall_time_is_that_in_which_something_ran(search):
         answered("advise-1", 9, None),
         answered("caveats", 200, 1.0),
     ]
-    loop = loop_statistics.collect(root, loaded, recorded)["search"]
+    loop = report.collect_loops(root, loaded, recorded)["search"]
     guesses = loop.ran["0"]["guess"]
     assert (guesses.steps, guesses.tries, guesses.wall_s) == (3, 4, 12 + 3)
     assert guesses.core_seconds == 20 + 7 + 880 + 3
@@ -74,7 +74,7 @@ def test_wall_time_is_that_in_which_something_ran(search):
 
 
 def test_a_loop_of_which_nothing_ran_is_left_out(search):
-    assert loop_statistics.collect(*search, []) == {}
+    assert report.collect_loops(*search, []) == {}
 
 
 def test_hundreds_of_rounds_cost_a_report_little():
