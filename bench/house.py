@@ -145,7 +145,7 @@ def actions() -> dict:
         toy.make_key(Path(folder) / "signer")
         digest = ["approve", root, "--key", str(Path(folder) / "signer"), "--digest", _digest(root)]
         counted = {"approve": passed(lambda: cli.main(digest))}
-        steps = campaign.planned()  # Snakemake's part, in another process than the steps
+        steps = campaign.planned("a", "caveats")  # Snakemake's part, in another process than the steps
         counted["stage"] = passed(lambda: campaign.run_planned(steps, "a"))
         campaign.complete()
         counted["status"] = passed(lambda: cli.main(["status", root]))

@@ -69,13 +69,12 @@ class Campaign:
 
     def run_here(self, *names: str) -> int:
         """Run steps in this process, each as its rule's shell line would; the exit code of the last one."""
-        return self.run_planned(self.planned(), *names)
+        return self.run_planned(self.planned(*names), *names)
 
-    def planned(self) -> dict[str, list[str]]:
-        """Words of the shell line of each step of a forced dry run, by the step's name."""
-        return {
-            step.name: _words(step) for step in _dry_run_here(self.root, self.root / "Snakefile", forced=True).steps
-        }
+    def planned(self, *names: str) -> dict[str, list[str]]:
+        """Words of the shell lines of these steps, as a forced dry run has them."""
+        steps = _dry_run_here(self.root, self.root / "Snakefile", forced=True).steps
+        return {step.name: _words(step) for step in steps if step.name in names}
 
     def run_planned(self, steps: dict[str, list[str]], *names: str) -> int:
         """Run some of these steps in this process; the exit code of the last one."""
