@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from sophron.campaign.planning import campaign_agents
+from sophron.campaign.scaffold import kind_catalogue, yaml_comments
 from sophron.campaign.spec.spec import SPEC_NAME
 from sophron.interfaces.kind import Kind
 from sophron.records import entry_points, templates
 from sophron.records.documents import load_yaml
 from sophron.records.errors import UserError
 from sophron.records.files import resource, write_text
-from sophron.records.strict_yaml import parse
 
 TEMPLATES = ("campaign", "templates", "new")
 DRAFT_NAME = "drafted.campaign.yaml"
@@ -56,7 +56,7 @@ def from_draft(folder: Path, draft: Mapping[str, Any], agents: Mapping[str, Any]
 
 
 def draft_text(folder: Path, draft: Mapping[str, Any], agents: Mapping[str, Any] | None = None) -> str:
-    """Return the text of an agent's draft, for the campaign that `folder` is.
+    """Return the text of an agent's draft, for the campaign that `folder` is, as the nearest example is written.
 
     What would justify a criterion against a published value is UNVERIFIED there: a person's word, not an agent's.
     """
@@ -64,12 +64,16 @@ def draft_text(folder: Path, draft: Mapping[str, Any], agents: Mapping[str, Any]
 
     there = _there(folder)
     begun = {} if "campaign" in there else there
+    spec = _completed({"version": 1, **_unjustified(draft), "campaign": campaign_id(folder)}, begun, agents)
+    example = kind_catalogue.most_like(spec)
     editor, buffer = YAML(), io.StringIO()
     editor.width = 120
     editor.indent(mapping=2, sequence=4, offset=2)
-    spec = _in_order(_completed({"version": 1, **_unjustified(draft), "campaign": campaign_id(folder)}, begun, agents))
-    editor.dump(spec, buffer)
-    return buffer.getvalue()
+    if example is None:  # the review says what is wrong with the kind
+        editor.dump(spec, buffer)
+        return buffer.getvalue()
+    editor.dump(yaml_comments.inline(_like(spec, example.spec), example.text), buffer)
+    return yaml_comments.carried_over(buffer.getvalue(), example.text)
 
 
 def _there(folder: Path) -> Mapping[str, Any]:
@@ -85,16 +89,6 @@ def _completed(draft: dict[str, Any], begun: Mapping[str, Any], agents: Mapping[
     limits = {**draft.get("limits", {}), **begun.get("limits", {})}
     asking = {"agents": dict(who), "limits": {**limits, **campaign_agents.default_limits(), **limits}} if who else {}
     return {**draft, **({"limits": limits} if limits else {}), **asking}
-
-
-def _in_order(draft: dict[str, Any]) -> dict[str, Any]:
-    """The draft with its keys in the order in which `sophron new` writes them for its kind."""
-    try:
-        example = _spec(entry_points.load("sophron.kinds", str(draft.get("kind"))), draft["campaign"], seed=1)
-    except UserError:  # the review says what is wrong with the kind
-        return draft
-    ordered: dict[str, Any] = _like(draft, parse(example.encode(), "")[0])
-    return ordered
 
 
 def _like(value: Any, example: Any) -> Any:

@@ -5,7 +5,7 @@ As plain data for rules of thumb, and as text for whoever reads: one line a kind
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -106,6 +106,22 @@ def _new(kind: Kind) -> list[Example]:
         return []
     rendered = templates.render(path, campaign=f"new-{kind.name}".replace("_", "-"), seed=1)
     return [Example(f"new-{kind.name}", rendered)]
+
+
+def most_like(spec: Mapping[str, Any]) -> Example | None:
+    """Return the example that has most values in common with a spec of its kind; None if there is no example."""
+    name, own = str(spec.get("kind")), set(_values(spec))
+    examples = _examples(name) if name in entry_points.names("sophron.kinds") else ()
+    return max(examples, key=lambda example: len(own & set(_values(example.spec))), default=None)
+
+
+def _values(data: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[object, ...]]:
+    """Yield (keys, value as text) of each value that is no mapping."""
+    if isinstance(data, Mapping):
+        for key, value in data.items():
+            yield from _values(value, (*path, str(key)))
+    else:
+        yield path, str(data)
 
 
 # The same as text: what a language model, which knows nothing of this installation, drafts a campaign from
