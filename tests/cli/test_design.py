@@ -12,6 +12,7 @@ from sophron.campaign.planning import campaign_agents
 from sophron.campaign.spec import spec
 from sophron.records import strict_yaml
 from sophron.records.files import resource
+from sophron.science.lammps.engine import LAMMPS
 
 pytest.importorskip("anthropic")
 NOTHING = {"question": None, "draft": None, "pitfalls": [], "refusal": None, "nearest": None, "suspicious_text": []}
@@ -107,3 +108,22 @@ def test_a_person_closes_the_dialogue(tmp_path, capsys, asked):
 def test_a_backend_that_is_not_installed_is_one_sentence(asked, tmp_path, capsys):
     assert design(tmp_path / "x", "--agents", "antropic", "--from", str(tmp_path / "request.md")) == 2
     assert "--agents antropic: is no backend; known are anthropic" in capsys.readouterr().err
+
+
+def test_a_draft_that_the_engine_here_cannot_run_goes_back_once(asked, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(LAMMPS, "lacks", lambda styles: [style for style in styles if style == "tersoff/new"])
+    folder, draft = tmp_path / "argon", {**EXAMPLE, "method": {**EXAMPLE["method"], "pair_style": "tersoff/new"}}
+    with serve_anthropic(queue(turn("draft", "So.", draft=draft), turn("draft", "Still so.", draft=draft))) as peer:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", peer.url)
+        assert design(folder, "--agents", "anthropic", "--from", str(tmp_path / "request.md"), "--answer", "") == 0
+    said = capsys.readouterr().out
+    assert "cannot run on this machine; it goes back once:\n  - LAMMPS on this machine has no style tersoff/new" in said
+    assert "It can be signed, but not run on this machine:\n  - LAMMPS" in said
+    assert "has no style tersoff/new" in str(peer.seen[-1].body["messages"])
+
+
+def test_a_program_says_what_it_was_built_with():
+    program = pytest.importorskip("sophron.science.lammps.executable").find()
+    assert {"MANYBODY", "MOLECULE"} <= set(program.packages)
+    assert LAMMPS.lacks(["tersoff", "no/such/style", "lj/cut"]) == ["no/such/style"]
+    assert "MANYBODY" in LAMMPS.installed()

@@ -60,12 +60,13 @@ def run(args: argparse.Namespace) -> int:
             print(f"{ENDED[turn['status']]} To begin anew, move {root / design_dialogue.FOLDER} away.")
             return 1
         if turn["status"] == "draft":
-            faults = _tried(root, turn["draft"], args.agents)
-            if faults and design_dialogue.note_refusals(root, faults):
-                _say_faults("The draft cannot be signed; it goes back once:", faults)
+            faults, lacking = _tried(root, turn["draft"], args.agents), design_dialogue.engine_faults(turn["draft"])
+            if (faults or lacking) and design_dialogue.note_refusals(root, [*faults, *lacking]):
+                why = "cannot be signed" if faults else "cannot run on this machine"
+                _say_faults(f"The draft {why}; it goes back once:", [*faults, *lacking])
                 back = True
                 continue
-            return _drafted(root, turn, faults, args)
+            return _drafted(root, turn, faults, lacking, args)
         if args.answer is not None and reply is None:
             return 0
         said = reply if reply is not None else _ask("Your answer")
@@ -182,7 +183,9 @@ def _say_faults(words: str, faults: Sequence[str]) -> None:
     print("\n  - ".join([words, *faults]))
 
 
-def _drafted(root: Path, turn: Mapping[str, Any], faults: Sequence[str], args: argparse.Namespace) -> int:
+def _drafted(
+    root: Path, turn: Mapping[str, Any], faults: Sequence[str], lacking: Sequence[str], args: argparse.Namespace
+) -> int:
     from sophron.agents.supervisor import design_dialogue
     from sophron.campaign.scaffold import campaign_folder
     from sophron.campaign.spec.spec import SPEC_NAME
@@ -192,6 +195,8 @@ def _drafted(root: Path, turn: Mapping[str, Any], faults: Sequence[str], args: a
     path = campaign_folder.from_draft(root, turn["draft"], _leaders(root, args.agents))
     if faults:
         _say_faults("As it stands it cannot be signed:", faults)
+    if lacking:
+        _say_faults("It can be signed, but not run on this machine:", lacking)
     said = ""
     if args.answer is None:
         said = _ask("Does this say what you mean? (it is kept beside the signature, and replaces it nowhere)")

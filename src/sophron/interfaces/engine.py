@@ -90,6 +90,11 @@ class Engine:
         """Return a line on the program on this machine: version, what it was built with; EnvironmentFailure if none."""
         return ""
 
+    def lacks(self, styles: Sequence[str]) -> list[str]:
+        """Return those of these styles that the program on this machine does not have; EnvironmentFailure if none."""
+        del styles
+        return []
+
     def progress(self, workdir: Path, log_dir: Path) -> Progress | None:
         """Return how far a step is, live or dead; None if that cannot be known.
 

@@ -5,10 +5,12 @@ asked and answered), `answer-<n>.json` (the agent's turns). It ends in a draft a
 beside the signed one and replaces it nowhere.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from sophron.campaign.scaffold import kind_catalogue
 from sophron.interfaces import JsonObject
@@ -22,6 +24,7 @@ from sophron.records.typed_json import from_json, to_json
 REFUSALS_NAME = "refusals.json"
 FOLDER, REQUEST_NAME, TURNS_NAME, SPOKEN_NAME = "design", "request.md", "turns.json", "spoken-approval.json"
 MOST_TURNS = 20
+STYLE_KEYS = ("pair_style", "compute")
 NO_KIND_IS_NEAR = "None shares words with the request. Ask for the quantity, or look up the kind that you think of."
 
 
@@ -106,6 +109,26 @@ def _installed(engine_name: str) -> str:
         return f"{engine.title}: {engine.installed() or 'nothing is known'}"
     except EnvironmentFailure as failure:
         return f"{engine.title}: not on this machine ({failure.reason})"
+
+
+def engine_faults(draft: JsonObject) -> list[str]:
+    """Return what a drafted spec wants and the engine of this machine lacks, a sentence each."""
+    kind, styles = str(draft.get("kind")), list(dict.fromkeys(_styles(draft)))
+    faults = []
+    for name in kind_catalogue.engines([kind] if kind in entry_points.names("sophron.kinds") else []):
+        engine: Engine = entry_points.load("sophron.engines", name)
+        with suppress(EnvironmentFailure):
+            faults += [f"{engine.title} on this machine has no style {style}" for style in engine.lacks(styles)]
+    return faults
+
+
+def _styles(data: Any) -> Iterator[str]:
+    """Yield the engine's styles that a spec names, under whichever key they stand."""
+    if isinstance(data, Mapping):
+        yield from (str(data[key]) for key in STYLE_KEYS if key in data)
+    inner = data.values() if isinstance(data, Mapping) else data if isinstance(data, list) else ()
+    for part in inner:
+        yield from _styles(part)
 
 
 def answer_path(root: Path, number: int) -> Path:

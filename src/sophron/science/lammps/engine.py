@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from sophron.interfaces.engine import Engine, Progress, RestartFile, may_have_started
@@ -31,6 +32,13 @@ class LammpsEngine(Engine):
         program = executable.find()
         accelerators, packages = sorted(program.suffixes), program.packages
         return f"{program.version}; accelerators: {', '.join(accelerators) or 'none'}; packages: {' '.join(packages)}"
+
+    def lacks(self, styles: Sequence[str]) -> list[str]:
+        """Look for each style in what `lmp -h` lists."""
+        from sophron.science.lammps import executable
+
+        known = set(executable.find().help.split())
+        return [style for style in styles if style not in known]
 
     def progress(self, workdir: Path, log_dir: Path) -> Progress | None:
         """Read the thermo table of the run that is going on."""
