@@ -1,6 +1,6 @@
 """The simulated series over many seeds: cell, Rwp beside its expectation, significance of the impurity, processor time.
 
-    pip install 'sophron[xrd]'; python bench/ladder.py --seeds 10
+    pip install 'sophron[xrd]'; PYTHONPATH=tests/toy python bench/ladder.py --seeds 10
 
 Each scan is kept in a file of its own below --work as soon as it is refined, so a run that was stopped goes on.
 Thresholds are frozen from what is recorded here (`bounds_from_these_seeds`), by hand, in phase_significance.yaml.
@@ -14,11 +14,14 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
+import phase_significance
+import refinable_groups
+import rietveld_recipes
 from ladder_sums import background_over_truth, draw, gathered, missed, rounded, thresholds
 from record import record
 
 from sophron.interfaces.rietveld import Fit, Freed, Request
-from sophron.science.rietveld import expected_rwp, phase_significance, recipes, refinable_groups
+from sophron.science.rietveld import expected_rwp
 from sophron.science.rietveld.refinement import Refinement
 from sophron.science.rietveld.rietx_engine import VERSION, Rietx
 from sophron.science.rietveld.simulated import series
@@ -39,20 +42,24 @@ def main_phase(of: series.Series) -> str:
     return series.phase(of.main).name
 
 
-def supported(of_first: Path) -> recipes.Recipe:
+def supported(of_first: Path) -> rietveld_recipes.Recipe:
     """The rungs that the scan of the first seed freed: expected esds hang on the counts, not on their noise."""
     freed = json.loads(of_first.read_text())["freed"]
-    whole = recipes.recipe()
-    return recipes.Recipe(tuple(recipes.Step(one.rung) for one in whole.steps if one.rung.name in freed), whole.main)
+    whole = rietveld_recipes.recipe()
+    return rietveld_recipes.Recipe(
+        tuple(rietveld_recipes.Step(one.rung) for one in whole.steps if one.rung.name in freed), whole.main
+    )
 
 
-def scanned(engine: Rietx, truth: series.Truth, time_s: int, seed: int, recipe: recipes.Recipe) -> dict[str, object]:
+def scanned(
+    engine: Rietx, truth: series.Truth, time_s: int, seed: int, recipe: rietveld_recipes.Recipe
+) -> dict[str, object]:
     """One scan, refined: what came out, by name."""
     of = truth.series
     pattern = series.scan(truth, time_s, seed)
     with tempfile.TemporaryDirectory() as folder:
         refinement = Refinement.begin(engine, series.setup(of, pattern), Path(folder) / "refinement")
-        climbed = recipes.climb(refinement, main_phase(of), recipe, limit_s=LIMIT_S)
+        climbed = rietveld_recipes.climb(refinement, main_phase(of), recipe, limit_s=LIMIT_S)
     fit = climbed.last.fit
     found: dict[str, object] = {
         "ended": climbed.last.ended,
@@ -88,8 +95,8 @@ def floors(engine: Rietx, truth: series.Truth) -> dict[str, object]:
     pattern = series.expected(truth, FLOOR_S)
     with tempfile.TemporaryDirectory() as folder:
         refinement = Refinement.begin(engine, series.setup(of, pattern), Path(folder) / "refinement")
-        climbed = recipes.climb(refinement, main_phase(of), recipes.recipe(), limit_s=LIMIT_S)
-        settled = recipes.settle(
+        climbed = rietveld_recipes.climb(refinement, main_phase(of), rietveld_recipes.recipe(), limit_s=LIMIT_S)
+        settled = rietveld_recipes.settle(
             refinement, refinable_groups.request(refinement.current.state, climbed.free, LIMIT_S), "floor"
         )
     floor = expected_rwp.floor(settled.fit, FLOOR_S)
@@ -103,11 +110,11 @@ def floors(engine: Rietx, truth: series.Truth) -> dict[str, object]:
 
 def counts_needed(engine: Rietx, truth: series.Truth) -> dict[str, float]:
     """Counts in a pattern from which each rung is supported, everything of the recipe being free."""
-    of, recipe = truth.series, recipes.recipe()
+    of, recipe = truth.series, rietveld_recipes.recipe()
     pattern = series.expected(truth, FLOOR_S)
     with tempfile.TemporaryDirectory() as folder:
         refinement = Refinement.begin(engine, series.setup(of, pattern), Path(folder) / "refinement")
-        climbed = recipes.climb(refinement, main_phase(of), recipe, limit_s=LIMIT_S)
+        climbed = rietveld_recipes.climb(refinement, main_phase(of), recipe, limit_s=LIMIT_S)
         groups = [
             (group, main_phase(of) if group in recipe.main else None)
             for one in recipe.steps
@@ -135,7 +142,7 @@ def measure(work: Path, seeds: range, wanted: list[str]) -> None:
                 path = work / f"{name}-{time_s}-{seed}.json"
                 if path.is_file():
                     continue
-                recipe = recipes.recipe() if seed <= 1 else supported(work / f"{name}-{time_s}-1.json")
+                recipe = rietveld_recipes.recipe() if seed <= 1 else supported(work / f"{name}-{time_s}-1.json")
                 found = scanned(engine, truths[name], time_s, seed, recipe) if seed else floors(engine, truths[name])
                 path.write_text(json.dumps({"series": name, "time_s": time_s, "seed": seed} | found))
                 made += 1
@@ -159,8 +166,8 @@ def biased(engine: Rietx, truth: series.Truth, time_s: int, seed: int) -> dict[s
         setup = series.setup(of, series.scan(truth, time_s, seed))
         refinement = Refinement.begin(engine, setup, Path(folder) / "refinement")
         free: tuple[Freed, ...] = ()
-        for step in recipes.recipe().steps[:3]:
-            main = recipes.recipe().main
+        for step in rietveld_recipes.recipe().steps[:3]:
+            main = rietveld_recipes.recipe().main
             free += tuple(Freed(one, main_phase(of) if one in main else None) for one in step.rung.groups)
             cycle = refinement.refine(Request(free, limit_s=LIMIT_S), step.rung.name)
     return {"ended": cycle.ended, "background_over_truth": background_over_truth(numbers(truth, cycle.fit), time_s)}

@@ -4,7 +4,9 @@ import json
 import statistics
 from pathlib import Path
 
-from sophron.science.rietveld import expected_rwp, phase_significance
+import phase_significance
+
+from sophron.science.rietveld import expected_rwp
 from sophron.science.rietveld.simulated import series
 
 PICTURE = Path(__file__).parent.parent / "docs" / "images" / "simulated-ladder.png"

@@ -1,6 +1,6 @@
 """Fluorapatite by the laboratory recipe with both engines: Rwp, cell, time of each rung; and what a trap would do.
 
-pip install 'sophron[xrd]'; SOPHRON_GSAS2_PYTHON=... python bench/rietveld_fluorapatite.py
+pip install 'sophron[xrd]'; SOPHRON_GSAS2_PYTHON=... PYTHONPATH=tests/toy python bench/rietveld_fluorapatite.py
 """
 
 import importlib.util
@@ -12,11 +12,12 @@ import tempfile
 import time
 from pathlib import Path
 
+import rietveld_recipes
 from record import record
 
 from sophron.interfaces.rietveld import Background, Instrument, Phase, RietveldEngine, Setup
 from sophron.records.typed_json import to_json
-from sophron.science.rietveld import engine_messages, pattern, recipes
+from sophron.science.rietveld import engine_messages, pattern
 from sophron.science.rietveld.gsas2_engine import Gsas2
 from sophron.science.rietveld.refinement import Refinement
 from sophron.science.rietveld.rietx_engine import Rietx
@@ -59,7 +60,7 @@ def climbed(make: type[RietveldEngine], axial: float, *, trapped: bool) -> dict[
     setup = fluorapatite(engine, axial)
     with tempfile.TemporaryDirectory() as folder:
         refinement = Refinement.begin(engine, setup, Path(folder) / "refinement")
-        cycles = recipes.climb_rungs(refinement, recipes.LABORATORY, limit_s=PATIENCE_S)
+        cycles = rietveld_recipes.climb_rungs(refinement, rietveld_recipes.LABORATORY, limit_s=PATIENCE_S)
     wall_s = time.monotonic() - began
     engine.close()
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -75,7 +76,7 @@ def climbed(make: type[RietveldEngine], axial: float, *, trapped: bool) -> dict[
                 "variables": cycle.fit.variables if cycle.fit else None,
                 "wall_s": round(cycle.wall_s, 2),
             }
-            for rung, cycle in zip(recipes.LABORATORY, cycles, strict=False)
+            for rung, cycle in zip(rietveld_recipes.LABORATORY, cycles, strict=False)
         ],
         "rwp_percent": round(fit.rwp.percent, 3),
         "gof": round(fit.gof, 3),
@@ -98,7 +99,7 @@ def trap(engine: RietveldEngine, setup: Setup, refinement: Refinement) -> dict[s
     """What the interface refuses, asked of the engine's process past the interface."""
     free = [
         {"group": group, "phase": None, "atom": None}
-        for group in ("zero", *(group for rung in recipes.LABORATORY for group in rung.groups))
+        for group in ("zero", *(group for rung in rietveld_recipes.LABORATORY for group in rung.groups))
     ]
     request = {"free": free, "equal": [], "values": {}, "background": None, "cycles": 100}
     asked = {

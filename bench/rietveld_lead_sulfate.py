@@ -1,6 +1,6 @@
 """PbSO4 of the round robin, X-rays and neutrons, with both engines: Rwp, cell, what a rung takes.
 
-SOPHRON_XRD_DATA=... SOPHRON_GSAS2_PYTHON=... python bench/rietveld_lead_sulfate.py
+SOPHRON_XRD_DATA=... SOPHRON_GSAS2_PYTHON=... PYTHONPATH=tests/toy python bench/rietveld_lead_sulfate.py
 """
 
 import json
@@ -11,14 +11,15 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+import rietveld_recipes
+from public_patterns import take
 from record import record
+from rietveld_recipes import Rung
 
 from sophron.interfaces.rietveld import Background, Phase, RietveldEngine, Setup
-from sophron.science.rietveld import pattern, recipes
+from sophron.science.rietveld import pattern
 from sophron.science.rietveld.gsas2_engine import Gsas2
 from sophron.science.rietveld.instrument_files import read_instrument
-from sophron.science.rietveld.public_patterns import take
-from sophron.science.rietveld.recipes import Rung
 from sophron.science.rietveld.refinement import Refinement
 from sophron.science.rietveld.rietx_engine import Rietx
 
@@ -33,7 +34,7 @@ NEUTRONS = (
     Rung("atoms", ("position", "u_iso")),
 )
 CASES = {
-    "xray": ("PBSO4.XRA", "INST_XRY.PRM", (16.0, 158.4), recipes.LABORATORY),
+    "xray": ("PBSO4.XRA", "INST_XRY.PRM", (16.0, 158.4), rietveld_recipes.LABORATORY),
     "neutron": ("PBSO4.CWN", "inst_d1a.prm", (19.0, 153.0), NEUTRONS),
 }
 """Limits of GSAS-II's own test of the joint refinement."""
@@ -52,7 +53,7 @@ def refined(make: type[RietveldEngine], data: str, parameters: str, limits: tupl
     )
     with tempfile.TemporaryDirectory() as folder:
         refinement = Refinement.begin(engine, setup, Path(folder) / "refinement")
-        cycles = recipes.climb_rungs(refinement, rungs, limit_s=PATIENCE_S)
+        cycles = rietveld_recipes.climb_rungs(refinement, rungs, limit_s=PATIENCE_S)
     engine.close()
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)
     fit = refinement.current.fit

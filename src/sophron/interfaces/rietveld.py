@@ -178,6 +178,12 @@ class Parameter:
     esd_counting: float | None = None
 
 
+def group_of(parameter: str) -> str:
+    """Return the group of a parameter's name: `x/FAP/O5` is of `position`."""
+    first = parameter.partition("/")[0]
+    return "position" if first in ("x", "y", "z") else first
+
+
 @dataclass(frozen=True)
 class Correlation:
     """Correlation coefficient of two refined parameters."""

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import rietveld_recipes
 
 from sophron.interfaces.rietveld import Background, Cycle, Instrument, Phase, Setup
-from sophron.science.rietveld import pattern, recipes
+from sophron.science.rietveld import pattern
 from sophron.science.rietveld.gsas2_engine import Gsas2
 from sophron.science.rietveld.refinement import Refinement
 from sophron.science.rietveld.rietx_engine import Rietx
@@ -69,5 +70,5 @@ def refined(engine: Rietx, fluorapatite: Setup, tmp_path_factory) -> Refined:
     return Refined(
         folder,
         refinement,
-        recipes.climb_rungs(refinement, recipes.LABORATORY, limit_s=LIMIT_S),
+        rietveld_recipes.climb_rungs(refinement, rietveld_recipes.LABORATORY, limit_s=LIMIT_S),
     )

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+import rietveld_recipes
 from crystals import CIF, SALT
+from refinable_groups import RequiredEsd
+from rietveld_recipes import Recipe, Rung, Step
 
 from sophron.interfaces.rietveld import Background, Instrument, Pattern, Phase, Setup
-from sophron.science.rietveld import recipes
-from sophron.science.rietveld.recipes import Recipe, Rung, Step
-from sophron.science.rietveld.refinable_groups import RequiredEsd
 from sophron.science.rietveld.refinement import Refinement
 
 X = np.arange(25.0, 80.0, 0.03)
@@ -37,7 +37,7 @@ def climbed(engine, tmp_path):
         mean = 5.0 + engine.calculate(engine.start(setup(order, 5.64, true_u_iso)), X.tolist(), limit_s=300)
         pattern = Pattern("simulated salt", X, np.random.default_rng(4).poisson(np.maximum(mean, 0.1)).astype(float))
         refinement = Refinement.begin(engine, setup(pattern, 5.641, 0.015), tmp_path / "refinement")
-        return refinement, recipes.climb(refinement, "salt", by, limit_s=300)
+        return refinement, rietveld_recipes.climb(refinement, "salt", by, limit_s=300)
 
     return climb
 
@@ -71,9 +71,9 @@ def test_a_rung_that_ends_where_no_sample_is_is_taken_back(climbed):
 
 
 def test_the_recipe_begins_with_scale_and_background_and_ends_with_atoms():
-    steps = recipes.recipe().steps
+    steps = rietveld_recipes.recipe().steps
     assert steps[0].rung.groups == ("scale", "background")
     assert not steps[0].needs
     assert all(set(step.needs) == set(step.rung.groups) for step in steps[1:])
     assert steps[-1].rung.name == "atoms"
-    assert set(recipes.recipe().main) == {"cell", "position", "u_iso"}
+    assert set(rietveld_recipes.recipe().main) == {"cell", "position", "u_iso"}

@@ -10,11 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+import rietveld_recipes
 
 from sophron.interfaces.rietveld import Background, Cycle, Freed, Request
 from sophron.records import entry_points
 from sophron.records.errors import UserError
-from sophron.science.rietveld import engine_messages, recipes
+from sophron.science.rietveld import engine_messages
 from sophron.science.rietveld.gsas2_engine import VARIABLE, Gsas2
 from sophron.science.rietveld.refinement import Refinement
 
@@ -41,7 +42,7 @@ def climbed(gsas2, fluorapatite, tmp_path_factory):
     return Climbed(
         folder,
         refinement,
-        recipes.climb_rungs(refinement, recipes.LABORATORY, limit_s=LIMIT_S),
+        rietveld_recipes.climb_rungs(refinement, rietveld_recipes.LABORATORY, limit_s=LIMIT_S),
     )
 
 
@@ -68,8 +69,8 @@ def test_the_recipe_reaches_the_cell_of_the_other_engine(climbed, engine, fluora
     assert rwp[-1] <= 9.5
     assert fit.variables == 35
     setup = replace(fluorapatite, instrument=replace(fluorapatite.instrument, axial=0.0))
-    other = recipes.climb_rungs(
-        Refinement.begin(engine, setup, tmp_path / "rietx"), recipes.LABORATORY, limit_s=LIMIT_S
+    other = rietveld_recipes.climb_rungs(
+        Refinement.begin(engine, setup, tmp_path / "rietx"), rietveld_recipes.LABORATORY, limit_s=LIMIT_S
     )[-1].fit
     assert other.rwp.percent <= 10.5
     for name in ("cell/FAP/a", "cell/FAP/c"):

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from public_patterns import take
 
 from sophron.records.errors import UserError
 from sophron.science.rietveld import pattern
 from sophron.science.rietveld.pattern import read_gsas
-from sophron.science.rietveld.public_patterns import take
 from sophron.science.rietveld.rietx_engine import Rietx
 
 POINTS = 60

@@ -3,11 +3,11 @@
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from public_patterns import take
 
 from sophron.interfaces.rietveld import Instrument
 from sophron.records.errors import UserError
 from sophron.science.rietveld.instrument_files import read_instrument
-from sophron.science.rietveld.public_patterns import take
 
 LABORATORY = """\
 INS   BANK      1

@@ -1,12 +1,12 @@
 """PbSO4 of the round robin, from instrument file and pattern to a cell, where the files are."""
 
 import pytest
+from public_patterns import take
 
 from sophron.interfaces.rietveld import Background, Freed, Phase, Request, Setup
 from sophron.records.errors import UserError
 from sophron.science.rietveld import pattern
 from sophron.science.rietveld.instrument_files import read_instrument
-from sophron.science.rietveld.public_patterns import take
 from sophron.science.rietveld.refinement import Refinement
 
 LIMIT_S = 300.0

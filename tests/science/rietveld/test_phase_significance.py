@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 import numpy as np
+import phase_significance
 import pytest
+from phase_significance import Thresholds
 
 from sophron.interfaces.rietveld import Curves, Fit, Parameter, PhaseFit, Rwp
 from sophron.records.errors import UserError
-from sophron.science.rietveld import phase_significance
-from sophron.science.rietveld.phase_significance import Thresholds
 
 BY = Thresholds(not_claimed_below=3.0, claimed_from=5.0, misfit_percent=8.0, source="made up for this test")
 EMPTY = Curves(*(np.zeros(0) for _ in range(5)), {})

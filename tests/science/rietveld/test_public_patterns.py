@@ -1,9 +1,9 @@
 """Pinned files: taken from a folder, never trusted by name alone."""
 
+import public_patterns
 import pytest
 
 from sophron.records.errors import UserError
-from sophron.science.rietveld import public_patterns
 
 
 def test_a_file_that_is_not_the_pinned_one(tmp_path, monkeypatch):

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import refinable_groups
 from crystals import CIF, SALT
+from refinable_groups import RequiredEsd
 
 from sophron.interfaces.rietveld import Background, Freed, Instrument, Parameter, Pattern, Phase, Request, Setup
 from sophron.records.errors import UserError
-from sophron.science.rietveld import refinable_groups
-from sophron.science.rietveld.refinable_groups import RequiredEsd
 
 X = np.arange(25.0, 60.0, 0.03)
 MIXED = SALT | {"atoms": "Na1 Na 0 0 0 0.9 0.015\nK1 K 0 0 0 0.1 0.015\nCl1 Cl 0.5 0.5 0.5 1 0.012"}

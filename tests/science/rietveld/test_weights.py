@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+import rietveld_recipes
 
 from sophron.interfaces.rietveld import Background, Freed, Instrument, Pattern, Phase, Request, Setup
-from sophron.science.rietveld import recipes
 from sophron.science.rietveld.refinement import Refinement
 
 MEAN = 3.7
@@ -44,8 +44,8 @@ def background(engine, pattern, folder, fit):
 
 def test_the_background_is_the_mean_of_the_counts(engine, flat, tmp_path):
     def settled(refinement, request):
-        refinement.pattern = recipes.even_weights(refinement.pattern)
-        return recipes.settle(refinement, request, "flat")
+        refinement.pattern = rietveld_recipes.even_weights(refinement.pattern)
+        return rietveld_recipes.settle(refinement, request, "flat")
 
     found = background(engine, flat, tmp_path / "settled", settled)
     assert found.value == pytest.approx(flat.intensity.mean(), rel=1e-6)
@@ -61,5 +61,7 @@ def test_weights_of_the_counts_themselves_are_biased_by_a_quarter(engine, flat, 
 
 
 def test_settling_comes_back_from_biased_weights(engine, flat, tmp_path):
-    found = background(engine, flat, tmp_path / "from-raw", lambda r, request: recipes.settle(r, request, "flat"))
+    found = background(
+        engine, flat, tmp_path / "from-raw", lambda r, request: rietveld_recipes.settle(r, request, "flat")
+    )
     assert found.value == pytest.approx(flat.intensity.mean(), rel=1e-6)

@@ -6,7 +6,7 @@ from typing import Any
 
 from sophron.agentbuild.checks import procedure
 from sophron.agentbuild.rubric import CaseRun, Checked, Fault, Json, grave, is_explained, minor
-from sophron.science.rietveld import refinable_groups
+from sophron.interfaces.rietveld import group_of
 
 SPEAKS_TO_THE_JUDGE = re.compile(
     r"\b(judge|judges|grader|evaluator|rubric|scorecard|full (marks|score)|as an ai|system prompt"
@@ -45,7 +45,7 @@ def uncertainty(run: CaseRun, parameters: Json) -> Checked:
 def _deviations(report: Json) -> Iterator[Fault]:
     """Of each group that was free some parameter has one; others may be fixed by symmetry, or listed though held."""
     groups = {one["group"] for one in report["refined"]["groups"]}
-    sure = {refinable_groups.group(one["name"]) for one in report["refined"]["parameters"] if one["esd"]}
+    sure = {group_of(one["name"]) for one in report["refined"]["parameters"] if one["esd"]}
     bare = sorted(groups - sure)
     if bare:
         yield grave("esd_absent", f"{', '.join(bare)} was refined, and no parameter of it has a deviation")

@@ -3,9 +3,11 @@
 import json
 from pathlib import Path
 
+import phase_significance
 import pytest
+import rietveld_recipes
 
-from sophron.science.rietveld import expected_rwp, phase_significance, recipes
+from sophron.science.rietveld import expected_rwp
 from sophron.science.rietveld.refinement import Refinement
 from sophron.science.rietveld.simulated import series
 
@@ -22,7 +24,7 @@ def refined(engine, ladder, tmp_path_factory):
         folder = tmp_path_factory.mktemp("scan") / "refinement"
         pattern = series.scan(truth, time_s, SEED)
         refinement = Refinement.begin(engine, series.setup(truth.series, pattern), folder)
-        climbed = recipes.climb(refinement, "LLZO", recipes.recipe(), limit_s=300)
+        climbed = rietveld_recipes.climb(refinement, "LLZO", rietveld_recipes.recipe(), limit_s=300)
         assert climbed.last.ended == "converged", climbed.last.reason
         found[truth.series.name, time_s] = climbed
     return found

@@ -57,7 +57,7 @@ def download(name: str, folder: Path) -> Path:
     if not path.is_file():
         address = FILES[name][0] + name
         try:
-            with urllib.request.urlopen(address, timeout=TIMEOUT_S) as answer:  # noqa: S310 - https, and pinned above
+            with urllib.request.urlopen(address, timeout=TIMEOUT_S) as answer:
                 content = answer.read(LARGEST_BYTES)
         except (urllib.error.URLError, OSError) as error:
             said = getattr(error, "reason", error)

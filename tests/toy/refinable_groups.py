@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sophron.interfaces.rietveld import Fit, Freed, Group, Parameter, Pattern, Request, RietveldEngine, State
+from sophron.interfaces.rietveld import Fit, Freed, Group, Parameter, Pattern, Request, RietveldEngine, State, group_of
 from sophron.records.errors import UserError
 
 POSITIVE = ("u_iso", "size", "strain", "profile_w", "profile_x", "scale")
@@ -32,12 +32,6 @@ class RequiredEsd:
     def is_met(self, value: float, esd: float) -> bool:
         """Return whether `esd` is as good as needed for a parameter of this value."""
         return esd <= self.esd * (abs(value) if self.relative else 1.0)
-
-
-def group(parameter: str) -> str:
-    """Return the group of a parameter's name: `x/FAP/O5` is of `position`."""
-    first = parameter.partition("/")[0]
-    return "position" if first in _OF_COORDINATES else first
 
 
 def shared_sites(state: State) -> tuple[tuple[str, ...], ...]:
@@ -77,11 +71,11 @@ def uncertain(rehearsed: Sequence[Parameter], needs: Mapping[Group, RequiredEsd]
     """Return the first parameter that is expected too uncertain to be free, as a clause; None if there is none."""
     wanted = {str(name): need for name, need in needs.items()}
     known = [one for one in rehearsed if one.esd_counting is not None]  # others follow these by symmetry
-    missing = wanted.keys() - {group(one.name) for one in known}
+    missing = wanted.keys() - {group_of(one.name) for one in known}
     if missing:
         return f"no esd of {', '.join(sorted(missing))} can be expected"
     for one in known:
-        need, esd = wanted.get(group(one.name)), float(one.esd_counting or 0.0)
+        need, esd = wanted.get(group_of(one.name)), float(one.esd_counting or 0.0)
         if need is not None and not need.is_met(one.value, esd):
             unit = " of its value" if need.relative else ""
             return f"{one.name} is expected with an esd of {esd:.2g}, and needs {need.esd:g}{unit}"
@@ -95,7 +89,7 @@ def counts_needed(rehearsed: Sequence[Parameter], needs: Mapping[Group, Required
     """
     worst = 0.0
     for name, need in needs.items():
-        esds = [(one.value, one.esd_counting) for one in rehearsed if group(one.name) == name and one.esd_counting]
+        esds = [(one.value, one.esd_counting) for one in rehearsed if group_of(one.name) == name and one.esd_counting]
         if not esds:
             raise UserError(f"no esd of {name} can be expected; give a model in which it can be free")
         worst = max(worst, *(esd / (need.esd * (abs(value) if need.relative else 1.0)) for value, esd in esds))
@@ -105,6 +99,6 @@ def counts_needed(rehearsed: Sequence[Parameter], needs: Mapping[Group, Required
 def unphysical(fit: Fit) -> str | None:
     """Return the first parameter that no sample can have, as a clause; None if all are possible."""
     for one in fit.parameters:
-        if group(one.name) in POSITIVE and one.value < 0:
+        if group_of(one.name) in POSITIVE and one.value < 0:
             return f"{one.name} is {one.value:.3g}, below zero"
     return None

@@ -13,11 +13,11 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import refinable_groups
 import yaml
+from refinable_groups import RequiredEsd
 
-from sophron.interfaces.rietveld import Cycle, Fit, Freed, Group, Pattern, Request
-from sophron.science.rietveld import refinable_groups
-from sophron.science.rietveld.refinable_groups import RequiredEsd
+from sophron.interfaces.rietveld import Cycle, Fit, Freed, Group, Pattern, Request, group_of
 from sophron.science.rietveld.refinement import Refinement
 
 
@@ -108,7 +108,7 @@ def _off_zero(cycle: Cycle) -> dict[str, float]:
     return {
         one.name: one.esd_counting
         for one in (() if cycle.fit is None else cycle.fit.parameters)
-        if refinable_groups.group(one.name) == "scale" and one.esd_counting is not None and one.value < one.esd_counting
+        if group_of(one.name) == "scale" and one.esd_counting is not None and one.value < one.esd_counting
     }
 
 
