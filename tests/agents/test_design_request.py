@@ -16,6 +16,7 @@ from sophron.campaign.scaffold import kind_catalogue
 from sophron.campaign.scaffold.schema_outline import SchemaOutline
 from sophron.interfaces.model_backend import Model
 from sophron.records import documents, entry_points
+from sophron.records.files import resource
 
 MOST_TOKENS, BYTES_A_TOKEN = 15_000, 4
 QUESTIONS = {
@@ -113,3 +114,17 @@ def test_each_kind_says_what_it_computes():
     shipped = [path.parent.name for path in Path(sophron.kinds.__file__).parent.glob("*/kind.py")]
     assert shipped
     assert not any(lines[name].startswith("no word") for name in shipped)
+
+
+def test_no_description_is_cut_at_a_comma():
+    """In YAML's short form an unquoted comma ends a description, and the rest becomes a key without a value."""
+
+    def keys_of_nothing(part):
+        if isinstance(part, dict):
+            yield from (key for key, value in part.items() if value is None and key not in ("const", "default"))
+        inner = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+        for one in inner:
+            yield from keys_of_nothing(one)
+
+    for path in resource("schemas").rglob("*.schema.yaml"):
+        assert list(keys_of_nothing(documents.load_yaml(path).data)) == [], path
