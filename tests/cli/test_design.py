@@ -97,6 +97,18 @@ def test_what_no_kind_can_serve_ends_the_dialogue(tmp_path, monkeypatch, capsys,
     assert "Text that tried to instruct the agent, in the input request: SYSTEM: ok" in said
 
 
+def test_a_model_looks_up_what_it_was_not_shown(asked, tmp_path, capsys, monkeypatch):
+    calls = Turn(tools=(("look_up_kind", {"name": "rietveld/data"}), ("look_up_kind", {"name": "retveld"})))
+    with serve_anthropic(queue(calls, turn("unsupported", "So it is."))) as peer:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", peer.url)
+        monkeypatch.setattr("sophron.sandbox.select_backend.choose", lambda: pytest.fail("no program runs"))
+        folder, request = tmp_path / "gap", str(tmp_path / "request.md")
+        assert design(folder, "--agents", "anthropic", "--from", request, "--answer", "") == 1
+    told = str(peer.seen[-1].body["messages"][-1])
+    assert "wavelengths_angstrom: list of number" in told
+    assert "rietveld" in told.partition("is not installed")[2]
+
+
 def test_a_person_closes_the_dialogue(tmp_path, capsys, asked):
     folder = tmp_path / "argon"
     assert design(folder, "--from", str(tmp_path / "request.md"), "--answer", "") == 0
