@@ -45,7 +45,7 @@ def request(agent: "AgentFile", step: str, inputs: JsonObject, tools: Sequence[T
         step=step,
         agent=agent.name,
         turn=1,
-        system="".join([_system(agent), *_texts(_prompt_parts(agent, constant, inputs))]),
+        system="".join([_system(agent), "\n" if constant else "", *_texts(_prompt_parts(agent, constant, inputs))]),
         messages=(Message("user", tuple(_prompt_parts(agent, varying, inputs))),),
         schema=agent.schema,
         inputs=plain,

@@ -13,7 +13,7 @@ from sophron.campaign.planning import campaign_agents
 from sophron.campaign.scaffold import kind_catalogue, yaml_comments
 from sophron.campaign.spec.spec import SPEC_NAME
 from sophron.interfaces.kind import Kind
-from sophron.records import entry_points, templates
+from sophron.records import entry_points
 from sophron.records.documents import load_yaml
 from sophron.records.errors import UserError
 from sophron.records.files import resource, write_text
@@ -30,7 +30,7 @@ def create(kind_name: str, folder: Path) -> None:
     """
     kind: Kind = entry_points.load("sophron.kinds", kind_name)
     check_empty(folder)
-    spec = _spec(kind, campaign_id(folder), 1 + secrets.randbelow(LARGEST_SEED))
+    spec = kind_catalogue.render_new(kind, campaign_id(folder), seed=1 + secrets.randbelow(LARGEST_SEED))
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / SPEC_NAME, spec)
     furnish(folder)
@@ -127,11 +127,3 @@ def campaign_id(folder: Path) -> str:
     if not 2 <= len(name) <= 63:
         raise UserError(f"{folder}: its name gives no campaign id; use 2 to 63 letters, digits and hyphens")
     return name
-
-
-def _spec(kind: Kind, campaign: str, seed: int) -> str:
-    # A kind that comes from another distribution gives the absolute path of its template.
-    path = resource(*TEMPLATES) / (kind.template or f"{kind.name}.yaml.j2")
-    if not path.is_file():
-        raise UserError(f'the kind "{kind.name}" brings no campaign to start from; copy one that exists')
-    return templates.render(path, campaign=campaign, seed=seed)

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ class Example:
     name: str
     text: str
 
-    @property
+    @cached_property
     def spec(self) -> dict[str, Any]:
         """The content of the file."""
         content: dict[str, Any] = parse(self.text.encode(), self.name)[0]
@@ -101,11 +101,20 @@ def _examples(kind: str) -> tuple[Example, ...]:
 
 
 def _new(kind: Kind) -> list[Example]:
-    path = resource("campaign", "templates", "new") / (kind.template or f"{kind.name}.yaml.j2")
-    if not path.is_file():
-        return []
-    rendered = templates.render(path, campaign=f"new-{kind.name}".replace("_", "-"), seed=1)
-    return [Example(f"new-{kind.name}", rendered)]
+    name = f"new-{kind.name}".replace("_", "-")
+    return [Example(name, render_new(kind, name, seed=1))] if _template(kind).is_file() else []
+
+
+def render_new(kind: Kind, campaign: str, *, seed: int) -> str:
+    """Return the spec that `sophron new` makes. UserError if the kind has none to start from."""
+    if not _template(kind).is_file():
+        raise UserError(f'the kind "{kind.name}" brings no campaign to start from; copy one that exists')
+    return templates.render(_template(kind), campaign=campaign, seed=seed)
+
+
+def _template(kind: Kind) -> Path:
+    # A kind that comes from another distribution gives the absolute path of its template.
+    return resource("campaign", "templates", "new") / (kind.template or f"{kind.name}.yaml.j2")
 
 
 def most_like(spec: Mapping[str, Any]) -> Example | None:
