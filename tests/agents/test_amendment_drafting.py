@@ -50,12 +50,15 @@ def test_a_fault_goes_back_to_the_agent_once(campaign):
 
 
 @pytest.mark.parametrize("second", [[MORE], [NONSENSE], [], None])
-def test_a_fault_that_is_left_is_told_with_the_draft(campaign, second):
+def test_a_draft_with_a_fault_that_is_left_is_told_and_not_offered(campaign, second):
     campaign.sign()
     offered, told = offer(campaign, [MORE], second, [MORE, ROOM])
     assert len(told) == 2
     assert offered.faults[0].startswith("limits.core_hours: the ceilings add up to")
-    assert amendment_draft.read_draft(campaign.root).changes == ["stages.b.mechanical.ceilings.runtime_min: 10 -> 600"]
+    assert offered.draft is None
+    assert "sophron amend --set stages.b.mechanical.ceilings.runtime_min=600 --rationale" in offered.why
+    assert amendment_draft.read_draft(campaign.root) is None
+    assert campaign.events("drafted") == []
 
 
 def test_what_is_not_a_spec_is_no_draft(campaign):

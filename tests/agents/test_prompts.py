@@ -49,8 +49,8 @@ def test_the_ten_skills_are_there_and_documented(name):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("{{ verdict }}", "{{ verdikt }}", "verdikt"),
-        ("{{ criteria }}", "", "does not use this input"),
+        ("{{ judged }}", "{{ judgd }}", "judgd"),
+        ("{{ log }}", "", "does not use this input"),
         ("rank: 2", "rank: 0", "rank"),
         ("name: explain", "name: other", "called as its file"),
         ("tools: []", "tool: []", "did you mean"),

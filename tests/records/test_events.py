@@ -67,6 +67,7 @@ EXAMPLES = {
     "agent_asked": {"step": "caveats", "agent": "report"},
     "agent_failed": {"step": "caveats", "agent": "report", "kind": "refusal", "reason": "r"},
     "reasked": {"step": "caveats", "number": 1},
+    "suspicious_text": {"step": "caveats", "agent": "caveats", "where": "assumptions", "reason": "be silent"},
 }
 
 

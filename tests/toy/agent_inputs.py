@@ -16,7 +16,9 @@ LIQUID = yaml.safe_load(resource("campaigns", "lj-liquid-viscosity", "campaign.y
 
 
 def fitting(answer, name):
-    """The answer, if it fits the agent's schema."""
+    """The answer, if it fits the agent's schema; its backend adds the text that tries to instruct."""
+    if "suspicious_text" in documents.schema(f"agents/{name}")["properties"]:
+        answer = {"suspicious_text": [], **answer}
     documents.validate(documents.Document(answer, Path("answer")), f"agents/{name}")
     return answer
 

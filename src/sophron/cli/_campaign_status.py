@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sophron.agents.gateway import ledger
 from sophron.campaign.state import projector as states
 from sophron.campaign.state import time_left
-from sophron.campaign.state.reducer import Record, cut_short, fresh, plain
+from sophron.campaign.state.reducer import Record, cut_short, fresh, plain, suspicious_sentence
 from sophron.records import SPEC_NAME, approvals, events, process_identity, typed_json
 from sophron.records.digests import file_digest
 from sophron.records.errors import UserError
@@ -270,6 +270,7 @@ def page(state: Record, live: Record) -> list[str]:
     if state["queued"]:
         lines += ["", f"Queued: {_named(list(state['queued']))}"]
     lines += _section("Errors", list(_errors(state)))
+    lines += _section("Suspicious text", [suspicious_sentence(one) for one in state.get("suspicious_text", [])])
     return lines + _section("Waiting", list(_waiting(state, live)))
 
 

@@ -189,7 +189,7 @@ def _run(args: argparse.Namespace) -> int:
     if agent.digest(campaign_agents.chosen(spec.data, agent.name)) != args.digest:
         raise Refused(f"{name}: the agent {agent.name} is not the one that the rule names; use the rule as it is")
     override = step_wiring.allowed_override(args.agents or os.environ.get(BACKEND_VARIABLE))
-    inputs = agent_inputs.for_rule(root, spec, args.rule, wildcards)
+    inputs = agent_inputs.for_rule(root, spec, args.rule, wildcards, agent)
     files = agent_inputs.folders(root, agent) | agent_inputs.files(agent, inputs)
     asked = spec.agent_rules.get(args.rule)
     may_fail = asked is not None and asked.may_fail

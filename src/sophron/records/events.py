@@ -48,6 +48,7 @@ REQUIRED: dict[str, frozenset[str]] = {
     "agent_answered": frozenset({"step", "agent", "backend", "model", "calls", "summary"}),
     "agent_failed": frozenset({"step", "agent", "kind", "reason"}),
     "reasked": frozenset({"step", "number"}),
+    "suspicious_text": frozenset({"step", "agent", "where", "reason"}),
     "cleared": frozenset({"step", "stage", "wildcards", "kept"}),
 }
 
@@ -79,6 +80,7 @@ class Event:
     total: int | None = None
     verdict: str = ""
     failed: Sequence[str] = ()
+    where: str = ""
     model: str = ""
     summary: str = ""
     version: int = 0

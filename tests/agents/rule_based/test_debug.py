@@ -3,7 +3,8 @@
 import pytest
 from agent_inputs import fitting, judged, stage_block, verdict
 
-from sophron.agents.rule_based.debug import CLASSES, answer, installed
+from sophron.agents.documents.known_failures import CLASSES, installed
+from sophron.agents.rule_based.debug import answer
 from sophron.records import documents
 from sophron.records.files import resource
 

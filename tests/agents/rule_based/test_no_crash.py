@@ -9,11 +9,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sophron.agents.gateway.backends.rule_based_backend import Heuristic
+from sophron.campaign.execution import margins
+from sophron.campaign.execution.verdict import Verdict
 from sophron.interfaces.model_backend import Model, ModelError, Request
 from sophron.records import documents, entry_points
+from sophron.records.typed_json import from_json, to_json
 
 MISSED = verdict(judged("error", "viscosity_relative_error < 0.06", 0.12, 0.06, passed=False))
-FAILURE = {"kind": "verdict", "reasons": {"a": "criteria"}, "verdict": MISSED, "tries": [{"step": "a", "reason": "x"}]}
+MARGINS = to_json(margins.of_verdict(from_json(Verdict, MISSED)))
+FAILURE = {"kind": "verdict", "reasons": {"a": "criteria"}, "verdict": MARGINS, "tries": [{"step": "a", "reason": "x"}]}
 WORDS = "Viscosity of the Lennard-Jones liquid by Green-Kubo at density 0.84, temperature 0.7, cutoff 2.5"
 TURNS = [{"question": 3, "asked": "", "answered": "yes"}, {"question": 4, "asked": "", "answered": "no others"}]
 STAGE = {
@@ -49,14 +53,14 @@ INPUTS = {
         "pipeline": "FILE 01_prep.py\nfrom pathlib import Path\n",
         "failure": {"file": "01_prep.py", "said": "NameError: name 'np' is not defined"},
     },
-    "amend": {"spec": MELT, "stage": "green_kubo", "failure": FAILURE, "diagnosis": {}, "pitfalls": PITFALLS[:4]},
+    "amend": {"spec": MELT, "stage": "green_kubo", "failed": FAILURE, "diagnosis": {}, "known_pitfalls": PITFALLS[:4]},
     "checkpoint-management": {
         "restarts": [{"step": "a", "file": "r", "bytes": 1, "order": 1, "valid": True}],
         "policy": {"keep": 1},
     },
     "debug": {
         "stage": "produce",
-        "failure": {"kind": "dead", "reasons": {"a": "oom-kill"}, "verdict": None, "tries": []},
+        "failed": {"kind": "dead", "reasons": {"a": "oom-kill"}, "verdict": None, "tries": []},
         "log": "mpirun: command not found",
         "spec_stage": stage_block(memory_mb=[2000], modules=["openmpi"]),
         "overlays": [{"stage": "produce", "key": "memory_mb", "value": 1}],
@@ -72,12 +76,13 @@ INPUTS = {
         },
     },
     "caveats": {
-        "spec": LIQUID,
-        "verdicts": [MISSED],
-        "result": {"green_kubo": {"viscosity": 3.2, "viscosity_standard_error": 0.1}},
+        "question": {"question": LIQUID["question"], "method": LIQUID["method"]},
+        "definitions": LIQUID["stages"],
+        "judged": [MARGINS],
+        "answers": {"green_kubo": {"viscosity": 3.2, "viscosity_standard_error": 0.1}},
+        "assumptions": [{"id": "a", "statement": "b", "status": "UNVERIFIED"}],
         "amendments": [{"version": 2, "rationale": "x", "invalidated_stages": []}],
         "tries": ["x"],
-        "unverified": ["liquid"],
     },
     "resume": {
         "state": {
@@ -88,7 +93,7 @@ INPUTS = {
         "progress": "",
         "init": "",
     },
-    "explain": {"verdict": MISSED, "outcome": [{"result": {"refusal": "noise: x"}}], "criteria": [{"id": "error"}]},
+    "explain": {"judged": MARGINS, "results": {"steps": {"a": {"refusal": "noise: x"}}}},
 }
 OUTPUTS = {"analysis": "vote", "force-field": "vote", "sampling": "vote", "pipeline-author": "pipeline-author"} | {
     "pipeline-critic": "pipeline-critic",
@@ -110,8 +115,12 @@ JUNK = st.one_of(
 
 
 def asked(agent, inputs):
-    request = Request("step", agent, 1, "", (), {}, inputs)
+    request = Request("step", agent, 1, "", (), schema(agent), inputs)
     return Heuristic().complete(request, MODEL)
+
+
+def schema(agent):
+    return documents.schema(f"agents/{OUTPUTS.get(agent, agent)}")
 
 
 def places(data, path=()):

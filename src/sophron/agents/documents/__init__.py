@@ -1,3 +1,3 @@
 """Documents of agents: definitions as prompts, requests as JSON, typed failures, and secrets taken out."""
 
-__all__ = ["answers", "model_request", "redact"]
+__all__ = ["answers", "known_failures", "model_request", "redact"]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sophron.campaign.planning.campaign_agents import AgentFile
 
 MOST_BYTES = 40_000
+LINE = 120
 INTRODUCTION = 'You are the agent "{}".'
 MEDIA = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp"}
 
@@ -63,11 +64,12 @@ def _texts(parts: Iterator[Part]) -> Iterator[str]:
 
 
 def _cut(agent: "AgentFile") -> tuple[str, str]:
-    """Return the prompt up to its last constant input, which services keep from call to call, and the rest."""
+    """Return the prompt up to its last constant input, or its first one, and the rest; services keep what is first."""
     from sophron.campaign.planning.campaign_agents import PLACE  # with YAML, which a replay needs not
 
-    declared, places = agent.front["inputs"], PLACE.finditer(agent.prompt)
-    end = max((place.end() for place in places if declared[place[1]].get("constant")), default=0)
+    declared, places = agent.front["inputs"], list(PLACE.finditer(agent.prompt))
+    first = places[0].start() if agent.front.get("instructions_first") else 0
+    end = max((place.end() for place in places if declared[place[1]].get("constant")), default=first)
     return agent.prompt[:end], agent.prompt[end:]
 
 
@@ -88,8 +90,9 @@ def _prompt_parts(agent: "AgentFile", prompt: str, inputs: JsonObject) -> Iterat
         elif isinstance(value, Path):
             yield _image(value)
         else:
-            most = agent.front["inputs"][role].get("max_bytes", MOST_BYTES)
-            yield Text(fenced(role, "(not given)" if value is None else value, most))
+            about = agent.front["inputs"][role]
+            shown = "(not given)" if value is None else compact(value) if about.get("compact") else value
+            yield Text(fenced(role, shown, about.get("max_bytes", MOST_BYTES)))
     yield Text(prompt[end:])
 
 
@@ -97,6 +100,23 @@ def _image(path: Path) -> Image:
     if path.suffix.lower() not in MEDIA:
         raise UserError(f"{path}: is no picture that a model takes; give one of {', '.join(MEDIA)}")
     return Image(MEDIA[path.suffix.lower()], base64.b64encode(path.read_bytes()).decode())
+
+
+def compact(value: Any) -> str:
+    """Return plain data as JSON without indentation: an entry of what is longer than a line has a line; text stays."""
+    if isinstance(value, str):
+        return value
+    line = json.dumps(value, ensure_ascii=False)
+    if len(line) <= LINE or not isinstance(value, Mapping | list | tuple):
+        return line
+    if isinstance(value, Mapping):
+        entries = [f"{json.dumps(key, ensure_ascii=False)}: {_nested(inner)}" for key, inner in value.items()]
+        return "{" + ",\n".join(entries) + "}"
+    return "[" + ",\n".join(map(_nested, value)) + "]"
+
+
+def _nested(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else compact(value)
 
 
 def fenced(role: str, value: Any, most: int) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sophron.agents.documents.answers import REMOVED, Change
-from sophron.agents.rule_based.explain import comparisons
+from sophron.agents.rule_based.explain import margins_of
 from sophron.agents.rule_based.input_checks import (
     count,
     given,
@@ -61,19 +61,18 @@ def longer(spec: UncheckedObject, stage: str, failure: UncheckedObject) -> Longe
 
 def _missed(failure: UncheckedObject) -> tuple[str, float, float] | None:
     """Find the error criterion missed by most, if all that were missed are such: (comparison, value, limit)."""
-    verdict = mapping(failure.get("verdict") or {}, "failure.verdict")
-    missed = [one for one in objects(verdict.get("criteria", []), "verdict.criteria") if not one.get("passed")]
+    verdict = failure.get("verdict")
+    missed = [one for one in margins_of(verdict).criteria if not one.passed] if verdict else []
     worst: tuple[str, float, float] | None = None
     for criterion in missed:
-        expression = text(criterion.get("expression"), "the expression of a criterion")
-        if not ERROR_WORDS.search(expression) or not LIMITED.match(expression):
+        if not ERROR_WORDS.search(criterion.expression) or not LIMITED.match(criterion.expression):
             return None
-        for one in comparisons(criterion):
+        for one in criterion.least:
             value, limit = one.value, one.limit
             if value is None or limit is None or limit <= 0 or value <= limit:
                 continue
             if worst is None or value / limit > worst[1] / worst[2]:
-                worst = (expression.split("<")[0].strip(), value, limit)
+                worst = (criterion.expression.split("<")[0].strip(), value, limit)
     return worst
 
 
@@ -176,15 +175,14 @@ def answer(inputs: UncheckedObject) -> UncheckedObject:
     for f squared the steps (`sampling`). Where neither applies nothing is changed: a person must decide.
     """
     spec = mapping(given(inputs, "spec"), "spec")
-    failure = mapping(given(inputs, "failure"), "failure")
+    failure = mapping(inputs.get("failed") or given(inputs, "failure"), "failure")
     stage = text(given(inputs, "stage"), "stage")
     if stage not in stages_of(spec):
         raise ValueError(f"the spec has no stage {quoted(stage)}")
-    pitfalls = objects(inputs.get("pitfalls", []), "pitfalls")
+    pitfalls = objects(inputs.get("known_pitfalls") or inputs.get("pitfalls", []), "pitfalls")
+    told = [failure, inputs.get("log", ""), inputs.get("diagnosis", {})]
     proposal = (
-        _from_pitfall(pitfalls, spec, [*strings(failure), *strings(inputs.get("diagnosis", {}))])
-        or _longer(spec, stage, failure)
-        or _nothing(stage, pitfalls)
+        _from_pitfall(pitfalls, spec, list(strings(told))) or _longer(spec, stage, failure) or _nothing(stage, pitfalls)
     )
     return {
         "changes": to_json(proposal.changes),

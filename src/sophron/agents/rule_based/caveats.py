@@ -1,4 +1,4 @@
-"""Rule of thumb of the report agent: the caveats that follow from the records, without a word of praise."""
+"""Rule of thumb of the caveats agent: the caveats that follow from the records, without a word of praise."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -20,12 +20,12 @@ def answer(inputs: UncheckedObject) -> UncheckedObject:
     a tenth is a caution (Superscientist F.2: report under-converged values with their caveat, never tune towards the
     literature).
     """
-    spec = mapping(given(inputs, "spec"), "spec")
-    answers = _answers(given(inputs, "result"))
+    spec = _spec(inputs)
+    answers = _answers(inputs.get("answers") or given(inputs, "result"))
     caveats = [
         *(caveat for one in answers for caveat in [*_uncertainty(one), *_reference(one, spec)]),
-        *_unverified(inputs.get("unverified", []), spec),
-        *_verdicts(inputs.get("verdicts", [])),
+        *_unverified(inputs, spec),
+        *_verdicts(inputs.get("judged") or inputs.get("verdicts", [])),
         *_tries(inputs.get("tries", [])),
         *_amendments(inputs.get("amendments", [])),
         *_method(spec),
@@ -34,6 +34,14 @@ def answer(inputs: UncheckedObject) -> UncheckedObject:
         caveats.append(_caveat("uncertainty", "No stage gives a number that answers the question.", "serious"))
     caveats.sort(key=lambda caveat: GRAVITY.index(caveat["severity"]))
     return {"caveats": caveats, "summary": _summary(spec, answers, caveats)}
+
+
+def _spec(inputs: UncheckedObject) -> UncheckedObject:
+    """Return the spec; of its parts, where an agent is given no more than it needs."""
+    if "definitions" not in inputs:
+        return mapping(given(inputs, "spec"), "spec")
+    about = mapping(given(inputs, "question"), "question")
+    return {**about, "stages": mapping(inputs["definitions"], "definitions")}
 
 
 def _caveat(about: str, text: str, severity: str) -> Caveat:
@@ -77,9 +85,19 @@ def _uncertainty(one: UncheckedObject) -> Iterator[Caveat]:
     ends = _interval(one.get("interval"))
     if ends is not None:
         text += f"; interval {ends[0]:.6g} to {ends[1]:.6g}"
-    yield _caveat(
-        "uncertainty", f"{text}. It holds statistical error only.", "caution" if share > LARGE_ERROR else "note"
-    )
+    yield _caveat("uncertainty", f"{text}. {_made_of(one)}", "caution" if share > LARGE_ERROR else "note")
+
+
+def _made_of(one: UncheckedObject) -> str:
+    """Say which of a stage's errors the standard error is, as far as the input says so."""
+    about = one.get("error")
+    is_one = about.get("standard_error_is") if isinstance(about, Mapping) else None
+    if not isinstance(about, Mapping) or not isinstance(is_one, str):
+        return "It holds statistical error only."
+    parts = mapping(about.get("parts", {}), "error.parts")
+    others = ", ".join(f"{quoted(name)} {size:.2g}" for name, size in parts.items() if number(size) is not None)
+    freedom = f" with {about['degrees_of_freedom']} degrees of freedom" if about.get("degrees_of_freedom") else ""
+    return f"It is the {quoted(is_one)}{freedom} (of: {others}), and holds no systematic error."
 
 
 def _interval(interval: object) -> tuple[float, float] | None:
@@ -109,8 +127,12 @@ def _reference(one: UncheckedObject, spec: UncheckedObject) -> Iterator[Caveat]:
         yield _caveat("reference", f"{text} Nothing was tuned towards it; the difference is unexplained.", "serious")
 
 
-def _unverified(unverified: object, spec: UncheckedObject) -> Iterator[Caveat]:
-    ids = listed(unverified, "unverified")
+def _unverified(inputs: UncheckedObject, spec: UncheckedObject) -> Iterator[Caveat]:
+    told = objects(inputs.get("assumptions", []), "assumptions")
+    ids = [
+        *listed(inputs.get("unverified", []), "unverified"),
+        *(one for one in told if one.get("status") == "UNVERIFIED"),
+    ]
     assumptions = objects(mapping(spec.get("method", {}), "spec.method").get("assumptions", []), "assumptions")
     known = {str(one.get("id")): one for one in assumptions}
     for one in ids:

@@ -4,100 +4,16 @@ The messages and their meaning stand in `workflow/agents/failures.yaml`, each wi
 E, is the pattern: a missing environment module is found in the log and loaded; a fault of the science is left alone.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
+from sophron.agents.documents import known_failures
 from sophron.agents.documents.answers import DebugAnswer, Overlay
-from sophron.agents.rule_based.input_checks import count, given, listed, mapping, number, objects, quoted, text, texts
+from sophron.agents.documents.known_failures import Match
+from sophron.agents.rule_based.input_checks import count, given, listed, mapping, number, objects, quoted, text
 from sophron.interfaces import UncheckedObject
-from sophron.records import documents
-from sophron.records.errors import UserError
-from sophron.records.files import resource
 from sophron.records.typed_json import to_json
-
-CLASSES = ("definitional", "mechanical", "environment", "transient")
-LONGEST_LINE = 4000  # a progress bar is one line of megabytes
-MOST_LINES = 20_000
-
-
-@dataclass(frozen=True)
-class Known:
-    """An entry of the table. key, choose: its remedy, empty without one."""
-
-    id: str
-    pattern: re.Pattern[str]
-    kind: str
-    what: str
-    modules: tuple[str, ...]
-    key: str
-    choose: str
-
-
-@dataclass(frozen=True)
-class Match:
-    """A line that an entry recognises. modules: names of environment modules that would cure it."""
-
-    known: Known
-    line: str
-    place: int
-    modules: tuple[str, ...]
-
-
-def installed() -> list[Known]:
-    """Return the installed `agents/failures.yaml`."""
-    return list(_installed())
-
-
-@cache
-def _installed() -> tuple[Known, ...]:
-    return tuple(parse(documents.load_yaml(resource("workflow", "agents", "failures.yaml")).data))
-
-
-def parse(entries: object) -> list[Known]:
-    """Parse plain data that fits `schemas/failures.schema.yaml`. ValueError for a pattern that is not valid."""
-    return [_known_failure(entry) for entry in objects(entries, "failures")]
-
-
-def _known_failure(entry: UncheckedObject) -> Known:
-    name = text(entry.get("id"), "the id of a failure")
-    try:
-        pattern = re.compile(text(entry.get("pattern"), f"the pattern of {name}"), re.IGNORECASE)
-    except re.error as error:
-        raise ValueError(f"the pattern of the failure {name} is no regular expression ({error})") from None
-    kind = text(entry.get("class"), f"the class of {name}")
-    if kind not in CLASSES:
-        raise ValueError(f"the failure {name} has the class {kind}; known are {', '.join(CLASSES)}")
-    remedy = mapping(entry.get("remedy") or {"key": "", "choose": ""}, f"the remedy of {name}")
-    key, choose = (text(remedy.get(part), f"the {part} of {name}") for part in ("key", "choose"))
-    modules = tuple(texts(entry.get("modules", []), f"modules of {name}"))
-    return Known(name, pattern, kind, text(entry.get("what"), f"the meaning of {name}"), modules, key, choose)
-
-
-def matches(lines: Sequence[str], table: Sequence[Known]) -> list[Match]:
-    """Return what the table recognises, in the order of the classes and then of the lines."""
-    recognised = []
-    for place, line in enumerate(lines[-MOST_LINES:]):
-        for known in table:
-            seen = known.pattern.search(line[:LONGEST_LINE])
-            if seen:
-                names = [name for key, name in seen.groupdict().items() if name and key.startswith("module")]
-                modules = tuple(name.lower() for name in names) or known.modules
-                recognised.append(Match(known, quoted(line), place, modules))
-    return sorted(recognised, key=lambda match: (CLASSES.index(match.known.kind), match.place))
-
-
-def table_of(entries: object) -> list[Known]:
-    """Return the table that a step was given, or the installed one without any. ValueError if it is not valid."""
-    if entries is not None:
-        return parse(entries)
-    try:
-        return installed()
-    except UserError as error:
-        raise ValueError(str(error)) from None
-
 
 MOST_EVIDENCE = 5
 MOST_RETRIES = 2  # of a machine's failure; the third time it is no accident
@@ -135,12 +51,13 @@ def answer(inputs: UncheckedObject) -> UncheckedObject:
 
 
 def _diagnose(inputs: UncheckedObject) -> DebugAnswer:
-    failure = mapping(given(inputs, "failure"), "failure")
-    table = table_of(inputs.get("failures"))
+    failure = mapping(inputs.get("failed") or given(inputs, "failure"), "failure")
+    own = inputs.get("failures")
+    table = known_failures.installed() if own is None else known_failures.parse(listed(own, "failures"))
     reasons = _reasons(failure)
     if _only_criteria_failed(failure):
         return _missed_criteria(failure)
-    hits = matches([*reasons, *text(given(inputs, "log"), "log").splitlines()], table)
+    hits = known_failures.matches([*reasons, *text(given(inputs, "log"), "log").splitlines()], table)
     if hits:
         return _diagnose_known(hits, inputs)
     unknown = "No message in the log is among the known ones."
@@ -249,9 +166,10 @@ def _mechanical(hits: Sequence[Match], diagnosis: str, evidence: list[str], shap
 def _remedy(match: Match, shape: Shape) -> Any:
     """Return the value to choose, or None if no signed choice helps."""
     options = shape.options(match.known.key)
-    if match.known.choose == "none":
+    choose = match.known.remedy.choose if match.known.remedy else ""
+    if choose == "none":
         return "none" if "none" in options else None
-    if match.known.choose == "larger":
+    if choose == "larger":
         now = number(shape.values.get(match.known.key)) or 0
         larger = [size for size in map(count, options) if (size or 0) > now and size is not None]
         return min(larger, default=None)

@@ -1,141 +1,78 @@
-"""Rule of thumb of the verify agent: the verdict in words, each number with its margin. It never judges anew."""
+"""Rule of thumb of the explain agent: the verdict in words, with the reasons on record. It never judges anew."""
 
-import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
-from sophron.agents.rule_based.input_checks import given, mapping, number, objects, quoted, text
+from sophron.agents.rule_based.input_checks import given, mapping, objects, quoted, read
+from sophron.campaign.execution import margins
+from sophron.campaign.execution.margins import StageMargins
+from sophron.campaign.execution.verdict import Verdict
 from sophron.interfaces import UncheckedObject
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """One comparison of a criterion in one step. margin: how far the value is from the limit, below zero if missed."""
-
-    criterion: str
-    step: str
-    comparison: str
-    value: float | None
-    limit: float | None
-    margin: float | None
-
-
 def answer(inputs: UncheckedObject) -> UncheckedObject:
-    """Copy the verdict; add the step with the least margin of each comparison, and the reasons of a failure.
+    """Copy the verdict; say how many criteria hold, and the reasons of a failure.
 
     Next is accept after a pass, debug where a step failed, amend where finished steps do not fulfil the criteria
     (Superscientist A.2 and A.3: the verdict is deterministic, and only an amendment may change a criterion).
     """
-    verdict = mapping(given(inputs, "verdict"), "verdict")
-    outcome = text(verdict.get("verdict"), "verdict.verdict")
-    if outcome not in ("pass", "fail"):
+    judged = margins_of(inputs.get("judged") or given(inputs, "verdict"))
+    if judged.verdict not in ("pass", "fail"):
         raise ValueError("verdict.verdict is neither pass nor fail")
-    judged = objects(verdict.get("criteria", []), "verdict.criteria")
-    failed_steps = mapping(verdict.get("failed_steps") or {}, "verdict.failed_steps")
-    numbers = [asdict(worst) for criterion in judged for worst in _worst(criterion)]
-    stage = text(verdict.get("stage"), "verdict.stage")
-    causes = [] if outcome == "pass" else [*_causes(judged, failed_steps), *_refusals(inputs.get("outcome", []))]
-    return {
-        "stage": stage,
-        "verdict": outcome,
-        "explanation": _explained(stage, outcome, judged, failed_steps, inputs),
-        "numbers": numbers,
+    passed = judged.verdict == "pass"
+    causes = [] if passed else [*_causes(judged), *_refusals(inputs)]
+    said: dict[str, object] = {
+        "stage": judged.stage,
+        "verdict": judged.verdict,
+        "explanation": _explained(judged, inputs),
         "causes": list(dict.fromkeys(causes)),
-        "next": "accept" if outcome == "pass" else "debug" if failed_steps else "amend",
+        "next": "accept" if passed else "debug" if judged.failed_steps else "amend",
     }
+    if "judged" not in inputs:  # a definition of before, whose answers repeat the numbers
+        said["numbers"] = [{"criterion": one.id, **asdict(least)} for one in judged.criteria for least in one.least]
+    return said
 
 
-def comparisons(criterion: UncheckedObject) -> Iterator[Comparison]:
-    """Yield every comparison of a judged criterion, in all its steps, with value, limit and margin."""
-    name = text(criterion.get("id"), "the id of a criterion")
-    for step in objects(criterion.get("steps", []), f"steps of {name}"):
-        for made in objects(step.get("comparisons", []), f"comparisons of {name}"):
-            comparison = text(made.get("text"), f"a comparison of {name}")
-            value, limit, margin = _margin(comparison, number(made.get("left")), number(made.get("right")))
-            yield Comparison(name, str(step.get("step", "")), comparison, value, limit, margin)
+def margins_of(value: object) -> StageMargins:
+    """Return the margins that an input holds, or those of the whole verdict that definitions of before are given."""
+    verdict = mapping(value, "verdict")
+    if any("least" in one for one in objects(verdict.get("criteria", []), "verdict.criteria")):
+        return read(StageMargins, verdict, "verdict")
+    whole = {"definition_digest": "", "criteria_digest": "", "outcomes": {}, "criteria": [], "failed_steps": {}}
+    return margins.of_verdict(read(Verdict, {**whole, **verdict}, "verdict"))
 
 
-def _worst(criterion: UncheckedObject) -> list[Comparison]:
-    """Return, for each comparison, the step with the least margin; one that has no number comes before all others."""
-    least: dict[str, Comparison] = {}
-    for one in comparisons(criterion):
-        before = least.get(one.comparison)
-        if before is None or _rank(one) < _rank(before):
-            least[one.comparison] = one
-    return list(least.values())
-
-
-def _rank(one: Comparison) -> float:
-    return float("-inf") if one.margin is None else one.margin
-
-
-def _margin(
-    comparison: str, left: float | None, right: float | None
-) -> tuple[float | None, float | None, float | None]:
-    """Return value, limit, margin of a comparison such as `abs(x - 1) < 0.1`; the side without names is the limit."""
-    try:
-        tree = ast.parse(comparison.strip(), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise ValueError(f"{quoted(comparison)} is no comparison") from None
-    if not isinstance(tree, ast.Compare) or len(tree.ops) != 1:
-        raise ValueError(f"{quoted(comparison)} is no single comparison")
-    flipped = not _named(tree.left) and _named(tree.comparators[0])
-    value, limit = (right, left) if flipped else (left, right)
-    if left is None or right is None:
-        return value, limit, None
-    sign = tree.ops[0]
-    if isinstance(sign, ast.Lt | ast.LtE):
-        margin = right - left
-    elif isinstance(sign, ast.Gt | ast.GtE):
-        margin = left - right
-    else:
-        margin = -abs(left - right) if isinstance(sign, ast.Eq) else abs(left - right)
-    return value, limit, number(margin)
-
-
-def _named(node: ast.AST) -> bool:
-    """Return if a side holds a name of the result; those of signed numbers, such as `definition.steps`, are dotted."""
-    signed = {id(inner) for part in ast.walk(node) if isinstance(part, ast.Attribute) for inner in ast.walk(part)}
-    return any(isinstance(part, ast.Name) and id(part) not in signed for part in ast.walk(node))
-
-
-def _causes(judged: list[UncheckedObject], failed_steps: UncheckedObject) -> Iterator[str]:
-    for step, reason in failed_steps.items():
+def _causes(judged: StageMargins) -> Iterator[str]:
+    for step, reason in judged.failed_steps.items():
         yield quoted(f"{step} failed: {reason}", 400)
-    for criterion in judged:
-        steps = objects(criterion.get("steps", []), "steps of a criterion")
-        bad = [step for step in steps if not step.get("passed") and str(step.get("step")) not in failed_steps]
-        if bad:
-            about = criterion.get("statement") or criterion.get("id")
-            yield quoted(
-                f"Not so in {len(bad)} of {len(steps)} steps: {about} In {bad[0].get('step')}: ", 300
-            ) + quoted(f" {bad[0].get('reason')}.")
+    for one in judged.criteria:
+        if one.missed:
+            about = one.statement or one.id
+            yield quoted(f"Not so in {one.missed} of {one.steps} steps: {about} {one.reason}.", 500)
 
 
-def _refusals(outcomes: object) -> Iterator[str]:
+def _refusals(inputs: UncheckedObject) -> Iterator[str]:
     """Yield refusals that a stage gave in place of a number, as estimators leave them in `refusal`."""
-    for outcome in objects(outcomes, "outcome"):
+    results = mapping(inputs.get("results", {}), "results")
+    steps = mapping(results.get("steps", {}), "results.steps")
+    listed = [{"step": step, "result": result} for step, result in steps.items()]
+    for outcome in [*listed, *objects(inputs.get("outcome", []), "outcome")]:
         result = outcome.get("result")
         refusal = result.get("refusal") if isinstance(result, Mapping) else None
         if isinstance(refusal, str):
             yield quoted(f"{outcome.get('step', outcome.get('stage', 'A step'))} gave no number: {refusal}", 400)
 
 
-def _explained(
-    stage: str,
-    outcome: str,
-    judged: list[UncheckedObject],
-    failed_steps: UncheckedObject,
-    inputs: UncheckedObject,
-) -> str:
-    held = sum(bool(criterion.get("passed")) for criterion in judged)
-    sentences = [f"Stage {quoted(stage)}: {held} of {len(judged)} criteria hold; the verdict is {outcome}."]
-    if failed_steps:
-        sentences.append(f"{len(failed_steps)} of its steps failed and gave no result.")
-    if not judged:
+def _explained(judged: StageMargins, inputs: UncheckedObject) -> str:
+    held = sum(one.passed for one in judged.criteria)
+    stands = f"{held} of {len(judged.criteria)} criteria hold; the verdict is {judged.verdict}."
+    sentences = [f"Stage {quoted(judged.stage)}: {stands}"]
+    if judged.failed_steps:
+        sentences.append(f"{len(judged.failed_steps)} of its steps failed and gave no result.")
+    if not judged.criteria:
         sentences.append("Nothing was judged: the stage has no criteria.")
     ids = {str(one.get("id")) for one in objects(inputs.get("criteria", []), "criteria")}
-    unknown = sorted(ids - {str(one.get("id")) for one in judged})
+    unknown = sorted(ids - {one.id for one in judged.criteria})
     if unknown:
         sentences.append(f"The verdict does not speak of {quoted(', '.join(unknown))}, which the spec asks for.")
     return " ".join(sentences)

@@ -1,6 +1,7 @@
 """How rules of thumb read their inputs: plain data of a known shape, or a ValueError that says what is amiss."""
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
@@ -12,6 +13,14 @@ T = TypeVar("T")
 
 LONGEST_QUOTE = 240
 LARGEST_INTEGER = 2**53 - 1
+MOST_INSTRUCTIONS = 20
+INSTRUCTION = re.compile(
+    r"</?\s*(?:input|inputs|system)\b|^\s*(?:system|assistant)\s*:|\binstructions? (?:to|for) (?:the |any )?"
+    r"(?:\w+ )?(?:agent|model|assistant)\b|\b(?:ignore|disregard|forget) (?:all|any|the|your|previous|what)\b.{0,60}"
+    r"\b(?:instruction|rule|prompt|above|before)|\bby order of\b|\bwrite no (?:caveat|warning)|\byou are now\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Text that speaks to an agent instead of about the science. A rule of thumb: it obeys nothing anyway."""
 
 
 def unfit(what: str, kind: str) -> ValueError:
@@ -110,6 +119,18 @@ def strings(data: object) -> Iterator[str]:
     elif isinstance(data, Sequence):
         for part in data:
             yield from strings(part)
+
+
+def instructions(inputs: UncheckedObject) -> list[dict[str, str]]:
+    """Return the lines of inputs that try to instruct an agent, as {where: the input, text}."""
+    found = [
+        {"where": role, "text": quoted(line)}
+        for role, value in inputs.items()
+        for text in strings(value)
+        for line in text.splitlines()
+        if INSTRUCTION.search(line)
+    ]
+    return list({one["text"]: one for one in reversed(found)}.values())[::-1][:MOST_INSTRUCTIONS]
 
 
 def quoted(line: str, most: int = LONGEST_QUOTE) -> str:

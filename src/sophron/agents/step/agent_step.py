@@ -205,6 +205,9 @@ def _converse(work: AgentStep, ask: Ask, tools: Tools | None) -> Answered:
     who = {"backend": answered.backend, "model": answered.model, "calls": answered.calls}
     about = who | {"summary": conversation.summary(answered.answer), "wall_s": round(time.monotonic() - begun, 3)}
     events.append(work.root, "sophron", "agent_answered", step=work.step, agent=work.agent.name, **about)
+    for found in answered.answer.get("suspicious_text", []):
+        about = {"agent": work.agent.name, "where": found["where"], "reason": found["text"]}
+        events.append(work.root, "sophron", "suspicious_text", step=work.step, **about)
     return answered
 
 

@@ -124,12 +124,12 @@ def summary(answer: JsonObject) -> str:
 
 
 def _explain(inputs: JsonObject, answer: JsonObject) -> list[str]:
-    explained = from_json(VerifyAnswer, answer)
+    explained, judged = from_json(VerifyAnswer, answer), inputs.get("judged") or inputs["verdict"]
     copied = {"stage": explained.stage, "verdict": explained.verdict}
     return [
-        f"{key} is {value}, the verdict says {inputs['verdict'][key]}; copy it"
+        f"{key} is {value}, the verdict says {judged[key]}; copy it"
         for key, value in copied.items()
-        if value != inputs["verdict"][key]
+        if value != judged[key]
     ]
 
 

@@ -1,23 +1,28 @@
 """Write down what failed in a campaign for the agents that look at it; move failed results out of the way."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sophron.agents.documents import known_failures
 from sophron.agents.memory import debug_memory
-from sophron.agents.step.agent_inputs import failure_path
+from sophron.agents.step import step_logs
+from sophron.agents.step.failure_inputs import earlier, failure_path
 from sophron.campaign.execution import clear_failed, outcome_store, verdict
 from sophron.campaign.execution.tries import tries_of
 from sophron.campaign.execution.verdict import Verdict
+from sophron.campaign.planning.campaign_agents import MOST_TRIES
 from sophron.campaign.spec.spec import Spec
 from sophron.campaign.state.projector import project
+from sophron.interfaces import JsonObject
 from sophron.records import documents, files
 from sophron.records.digests import step_name
 from sophron.records.errors import UserError
 from sophron.records.typed_json import to_json
 
-LOG_BYTES = 12_000
-MOST_LOGS = 8
+MOST_RECOGNISED = 8
+SAME = ("version", "kind", "reasons", "verdict", "outcomes")
+"""What two failures have in common if nothing changed between them; tries and logs have numbers and times."""
 CURES_MACHINE = frozenset({"modules", "accelerator"})
 
 
@@ -89,25 +94,65 @@ def note(root: Path, spec: Spec, failure: Failure) -> int:
                     files.move(old, path.parent / f"v{version}" / old.name)
         else:
             attempt += 1
+    files.write_json(failure_path(root, failure.stage, str(attempt)), _content(root, spec, failure))
+    return attempt
+
+
+def _content(root: Path, spec: Spec, failure: Failure) -> JsonObject:
     tries = [one for step in failure.steps for one in tries_of(root, step)]
-    content = {
+    log = step_logs.whole(root, failure.stage, step_logs.failed_steps(failure.reasons))
+    lines = [line for reason in failure.reasons.values() for line in reason.splitlines()] + log.splitlines()
+    recognised = [match.told for match in known_failures.matches(lines, known_failures.installed())]
+    return {
         "version": spec.version,
         "kind": failure.kind,
-        "reasons": failure.reasons,
+        "reasons": dict(failure.reasons),
         "verdict": to_json(failure.verdict),
         "outcome": {"result": {"refusal": _refusal(root, failure)}},
+        "outcomes": _outcomes(root, failure),
         # Times and costs say nothing about a cause, and would make equal failures look different.
         "tries": [{key: getattr(one, key) for key in ("step", "number", "status", "reason")} for one in tries],
-        "log": "\n".join(_logs(root, failure)),
+        "recognised": list({one["line"]: one for one in reversed(recognised)}.values())[::-1][:MOST_RECOGNISED],
+        "log": log,
     }
-    files.write_json(failure_path(root, failure.stage, str(attempt)), content)
-    return attempt
+
+
+def unchanged(root: Path, spec: Spec, failure: Failure) -> int | None:
+    """Return the attempt at this very failure that was answered and changed nothing; None if there is none."""
+    content = _content(root, spec, failure)
+    for attempt in range(MOST_TRIES, 0, -1):
+        path = failure_path(root, failure.stage, str(attempt))
+        if path.is_file():
+            before = documents.load_record(path)
+            same = all(before.get(key) == to_json(content[key]) for key in SAME) and _causes(before) == _causes(content)
+            return attempt if same and _is_answered(root, failure.stage, attempt) else None
+    return None
+
+
+def _causes(content: JsonObject) -> set[str]:
+    return {one["what"] for one in content.get("recognised", [])}
+
+
+def _is_answered(root: Path, stage: str, attempt: int) -> bool:
+    """Return whether the agents have said what they can: an amendment was drafted or declined, or a repair named."""
+    if (root / "records" / f"amend-{stage}-{attempt}" / "answer.json").is_file():
+        return True
+    answers = earlier(root, "debug", {"stage": stage, "attempt": str(attempt + 1)})
+    return bool(answers) and answers[-1]["class"] == "environment"
+
+
+def _outcomes(root: Path, failure: Failure) -> JsonObject:
+    """Return what steps that are at fault left as their outcome: the reason, and the result if there is one."""
+    paths = {step: outcome_store.published(root, step) for step in step_logs.failed_steps(failure.reasons)}
+    found = {step: documents.load_record(path) for step, path in paths.items() if path}
+    return {step: {key: one.get(key) for key in ("status", "reason", "result")} for step, one in found.items()}
 
 
 def note_refusals(root: Path, stage: str, attempt: int, refusals: Sequence[str]) -> None:
     """Add to a failure why the amendment drafted for it could not be signed; its reader is asked again."""
     path = failure_path(root, stage, str(attempt))
-    files.write_json(path, documents.load_record(path) | {"refusals": list(refusals)})
+    refused = earlier(root, "amend", {"stage": stage, "attempt": str(attempt + 1)})[-1:]
+    files.write_json(path, documents.load_record(path) | {"refusals": list(refusals), "refused": refused})
 
 
 def _refusal(root: Path, failure: Failure) -> str | None:
@@ -117,25 +162,6 @@ def _refusal(root: Path, failure: Failure) -> str | None:
         if refusal:
             return str(refusal)
     return None
-
-
-def _logs(root: Path, failure: Failure) -> Iterator[str]:
-    """Yield the ends of what engines, schedulers and Snakemake left about the failed steps, the newest last."""
-    paths: list[Path] = []
-    for step in failure.steps:
-        numbers = sorted(
-            (int(path.name) for path in outcome_store.record_folder(root, step).glob("[0-9]*")), reverse=True
-        )
-        paths += [
-            path for number in numbers[:1] for path in outcome_store.record_folder(root, step).glob(f"{number}/*")
-        ]
-    for folder in (root / "logs" / failure.stage, root / ".snakemake" / "slurm_logs", root / ".snakemake" / "log"):
-        paths += folder.rglob("*.log")
-    kept = sorted((path for path in paths if path.is_file()), key=lambda path: path.stat().st_mtime_ns)[-MOST_LOGS:]
-    for path in kept:
-        if path.suffix != ".json":
-            raw = path.read_bytes()[-LOG_BYTES:]
-            yield f"==> {path.relative_to(root)}\n{raw.decode(errors='replace')}"
 
 
 def set_aside(root: Path, spec: Spec, failure: Failure) -> None:

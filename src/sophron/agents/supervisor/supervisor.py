@@ -5,6 +5,7 @@ debug agent among the signed choices, and a change of definition is drafted and 
 """
 
 import json
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,18 +35,23 @@ MOST_ANSWERS = 2
 
 
 class Offer(NamedTuple):
-    """What is offered to a person. faults: why the draft could not be signed; why: the reason if there is no draft."""
+    """What is offered to a person. faults: why the draft could not be signed; why: the reason if there is no draft.
+
+    command: drafts the same by hand.
+    """
 
     draft: Draft | None
     faults: Sequence[str] = ()
     why: str = ""
+    command: str = ""
 
 
 def offer(root: Path, ask: Callable[[Sequence[str]], AmendAnswer | None], probe: ProbeSpec) -> Offer:
     """Draft what the agent answers, and try it; its faults go back to the agent once.
 
-    ask: gives the answer, told the faults of the one before. A second answer that is worse than the first, because it
-    is not a spec, is not taken. Raises UserError if a person's draft waits.
+    ask: gives the answer, told the faults of the one before. Only a draft that opens the gate is offered, but for
+    what a person may verify. A second answer that is worse than the first, because it is not a spec, is not taken.
+    Raises UserError if a person's draft waits.
     """
     best = Offer(None, why="the amend agent gave no answer")
     for _ in range(MOST_ANSWERS):
@@ -57,6 +63,10 @@ def offer(root: Path, ask: Callable[[Sequence[str]], AmendAnswer | None], probe:
         best = attempt if attempt.draft or not best.draft else best
         if not best.faults:
             break
+    if best.draft and best.faults:
+        with campaign_lock.signing(root):
+            amendment_draft.drop_draft(root)
+        return best._replace(draft=None, why=f"Nothing is drafted. To draft it by hand: {best.command}.")
     if best.draft:
         _tell(root, best.draft)
     return best
@@ -81,7 +91,11 @@ def _try_draft(root: Path, answer: AmendAnswer, probe: ProbeSpec, own: Draft | N
             if own:
                 own.write(root)
             return Offer(None, [str(error)], f"what the amend agent drafted cannot be a version: {error}.")
-        return Offer(draft, approve.draft_faults(root, probe))
+        words = [word for one in settings for word in ("--set", one)] + [
+            word for one in removed for word in ("--remove", one)
+        ]
+        command = shlex.join(["sophron", "amend", *words, "--rationale", answer.rationale])
+        return Offer(draft, approve.draft_faults(root, probe), command=command)
 
 
 def _leave_to_people(answer: AmendAnswer) -> None:
@@ -263,6 +277,8 @@ class Loop:
         if failure.kind == "environment" and not failure_report.has_choice(spec, failure.stage):
             return self._lacking(failure)
         self._note_end(spec, failure.stage)
+        if before := failure_report.unchanged(self._root, spec, failure):
+            return self._nothing_new(failure, before)
         attempt = failure_report.note(self._root, spec, failure)
         debug_memory.take(self._root, failure.stage, attempt)
         if attempt > self._settings.tries:
@@ -271,7 +287,9 @@ class Loop:
         return self._debugged(spec, failure, attempt)
 
     def _debugged(self, spec: Spec, failure: failure_report.Failure, attempt: int) -> Ending | None:
-        self._explain(failure)
+        if failure.kind == "verdict":  # no mechanical change makes a finished result pass
+            self._explain(failure)
+            return self._escalated(failure, attempt)
         content = self._answer(f"results/{failure.stage}/debug-{attempt}.json")
         answer = None if content is None else from_json(DebugAnswer, content)
         if answer is None:
@@ -330,11 +348,19 @@ class Loop:
             self._tried = None
 
     def _explain(self, failure: failure_report.Failure) -> None:
-        """Say what the explain agent makes of a missed criterion, for people; it decides nothing."""
-        if failure.kind == "verdict":
-            answer = self._answer(f"results/{failure.stage}/explanation.json")
-            if answer is not None:
-                self._say(f"{failure.stage}: {from_json(VerifyAnswer, answer).explanation}")
+        """Say what the explain agent makes of a missed criterion; the amend agent reads it too."""
+        answer = self._answer(f"results/{failure.stage}/explanation.json")
+        if answer is not None:
+            self._say(f"{failure.stage}: {from_json(VerifyAnswer, answer).explanation}")
+
+    def _nothing_new(self, failure: failure_report.Failure, attempt: int) -> Ending:
+        """Stop without asking anybody: what agents had to say of this failure they said."""
+        again = f", sophron retry {failure.stage} if it was the machine" if failure.kind == "outcome" else ""
+        self._say(
+            f"{failure.stage} failed as in attempt {attempt}, and nothing changed since: no agent is asked again. "
+            f"A person decides. Next: sophron status, sophron amend{again}"
+        )
+        return Ending.SIGNATURE
 
     def _halted(self, why: str) -> Ending | None:
         if self._rapid < MOST_RAPID:
@@ -368,15 +394,15 @@ class Loop:
 
     def _escalated(self, failure: failure_report.Failure, attempt: int) -> Ending:
         """Draft an amendment, if the amend agent knows one, and stop: a person decides."""
-        draft, faults, why = offer(
+        draft, faults, why, _ = offer(
             self._root, lambda refusals: self._proposal(failure.stage, attempt, refusals), self._settings.probe
         )
+        for fault in faults:
+            self._say(f"What the amend agent drafted cannot be signed: {fault}")
         if draft is None:
             again = f"sophron retry {failure.stage} if it was the machine, " if failure.kind == "outcome" else ""
             self._say(f"{failure.stage}: {why} Next: sophron status, {again}sophron amend")
             return Ending.ESCALATED
         self._say(f"Version {draft.version} is drafted: {json.dumps(draft.changes, ensure_ascii=False)}")
-        for fault in faults:
-            self._say(f"As it stands it cannot be signed: {fault}")
         self._say("Nothing changes before a person signs it. Next: sophron review, sophron approve")
         return Ending.SIGNATURE

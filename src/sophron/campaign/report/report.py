@@ -87,11 +87,12 @@ class Signed:
 
 @dataclass(frozen=True)
 class Trouble:
-    """Something that did not go as planned."""
+    """Something that did not go as planned. told: whether an agent said so of its inputs."""
 
     time: str
     what: str
     reason: str
+    told: bool = False
 
 
 @dataclass
@@ -272,7 +273,7 @@ def collect(root: Path, spec: Spec, in_force: approvals.Approval) -> Report:
         spec,
         [_stage(root, spec, stage, looped.get(stage.name)) for stage in spec.stages],
         approval_chain(in_force),
-        [trouble for trouble in map(_trouble, recorded) if trouble is not None],
+        _troubles(recorded),
         _snakemake_versions(recorded),
     )
 
@@ -353,8 +354,15 @@ def approval_chain(in_force: approvals.Approval) -> list[Signed]:
     return chain[::-1]
 
 
+def _troubles(recorded: Sequence[Event]) -> list[Trouble]:
+    """Return what went wrong, in its order; what an agent said of its inputs once, since a replay repeats it."""
+    found = [trouble for event in recorded if (trouble := _trouble(event))]
+    first = {(one.what, one.reason): one for one in reversed(found)}
+    return [one for one in found if not one.told or one is first[one.what, one.reason]]
+
+
 def _trouble(event: Event) -> Trouble | None:
-    """What went wrong: a refused step, a failed or killed try, a failed verdict, an error of Snakemake."""
+    """What went wrong: a refused step, a failed try, a failed verdict, suspicious text, an error of Snakemake."""
     name, time = event.event, event.time
     if name == "refused":
         return Trouble(time, f"{event.step} was refused", event.reason or "")
@@ -362,6 +370,9 @@ def _trouble(event: Event) -> Trouble | None:
         return Trouble(time, f"{event.step}: {event.status}", event.reason or "")
     if name == "verdict" and event.verdict != "pass":
         return Trouble(time, f"{event.stage} failed its criteria", "; ".join(event.failed))
+    if name == "suspicious_text":
+        what = f"{event.step}: text in {event.where} tries to instruct an agent"
+        return Trouble(time, what, event.reason or "", told=True)
     if name == "run_error":
         return Trouble(time, "Snakemake stopped", event.reason or "")
     return None

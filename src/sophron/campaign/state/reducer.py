@@ -281,6 +281,20 @@ def _agent_failed(state: Record, event: Record) -> list[str]:
     return [f"{event['step']}: {event['agent']} gave no answer ({event['kind']}): {event['reason']}"]
 
 
+def _suspicious_text(state: Record, event: Record) -> list[str]:
+    found = {"step": event["step"], "where": plain(event["where"]), "text": plain(event["reason"])}
+    known = state.setdefault("suspicious_text", [])
+    if found in known:  # a replay repeats its answers
+        return []
+    known.append(found)
+    return [suspicious_sentence(found)]
+
+
+def suspicious_sentence(found: Record) -> str:
+    """Return one line about text that tried to instruct an agent."""
+    return f'{found["step"]}: text in {found["where"]} tries to instruct an agent: "{found["text"]}"'
+
+
 def _reasked(_: Record, event: Record) -> list[str]:
     return [f"{event['step']}: its answer was set aside as number {event['number']}, to be asked again"]
 
@@ -520,6 +534,7 @@ _HANDLERS: dict[str, Callable[[Record, Record], list[str]]] = {
     "agent_answered": _agent_answered,
     "agent_failed": _agent_failed,
     "reasked": _reasked,
+    "suspicious_text": _suspicious_text,
     "run_started": _run_started,
     "run_ended": _run_ended,
     "run_progress": _run_progress,

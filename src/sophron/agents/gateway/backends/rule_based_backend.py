@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 
 from sophron import __version__
+from sophron.agents.rule_based.input_checks import instructions
 from sophron.interfaces import UncheckedObject
 from sophron.interfaces.model_backend import (
     Model,
@@ -20,6 +21,7 @@ from sophron.interfaces.rule_based_agent import Exchange, RuleOfThumb, ToolUser,
 from sophron.records import entry_points
 from sophron.records.errors import UserError
 
+SUSPICIOUS = "suspicious_text"
 GROUP = "sophron.rule_based_agents"
 
 
@@ -81,9 +83,16 @@ def _rule(agent: str) -> RuleOfThumb | ToolUser:
 def _reply(rule: RuleOfThumb | ToolUser, request: Request) -> tuple[Use, ...] | UncheckedObject:
     """Return tools to use, or the answer."""
     if not isinstance(rule, ToolUser):
-        return dict(rule(request.inputs))
+        return _whole(request, rule(request.inputs))
     reply = rule.proceed(request.inputs, list(_exchanges(request)))
-    return reply if isinstance(reply, tuple) else dict(reply)
+    return reply if isinstance(reply, tuple) else _whole(request, reply)
+
+
+def _whole(request: Request, answer: UncheckedObject) -> UncheckedObject:
+    """Return an answer with the text that tries to instruct its reader, if the schema has a place for it."""
+    if SUSPICIOUS not in request.schema.get("properties", {}):
+        return dict(answer)
+    return {SUSPICIOUS: instructions(request.inputs), **answer}
 
 
 def _exchanges(request: Request) -> Iterator[Exchange]:
