@@ -92,7 +92,7 @@ def _whole(request: Request, answer: UncheckedObject) -> UncheckedObject:
     """Return an answer with the text that tries to instruct its reader, if the schema has a place for it."""
     if SUSPICIOUS not in request.schema.get("properties", {}):
         return dict(answer)
-    return {SUSPICIOUS: instructions(request.inputs), **answer}
+    return {**answer, SUSPICIOUS: answer.get(SUSPICIOUS) or instructions(request.inputs)}
 
 
 def _exchanges(request: Request) -> Iterator[Exchange]:
