@@ -39,8 +39,9 @@ def offer(campaign, *answers):
 def test_a_fault_goes_back_to_the_agent_once(campaign):
     campaign.sign()
     offered, (first, second) = offer(campaign, [MORE], [MORE, ROOM])
-    assert first == []
-    assert second[0].startswith("limits.core_hours: the ceilings add up to")
+    assert first == design_dialogue.NO_DRAFT
+    assert second.startswith("- limits.core_hours: the ceilings add up to")
+    assert '"limits": {"core_hours": 1}' in second.partition("The draft:")[2]
     assert offered.faults == []
     assert [one.split(":")[0] for one in amendment_draft.read_draft(campaign.root).changes] == [
         ROOM["path"],
@@ -112,8 +113,9 @@ def test_a_drafted_spec_is_tried_before_it_is_put_in_place(campaign, tmp_path, m
     request.write_text("A sum.")
     assert main(["design", str(root), "--from", str(request), "--answer", "yes"]) == 0
     first, second = told
-    assert first == []
-    assert second[0].startswith("limits.core_hours: the ceilings add up to")
+    assert first == design_dialogue.NO_DRAFT
+    assert second.startswith("- limits.core_hours: the ceilings add up to")
+    assert '"limits": {"core_hours": 1}' in second.partition("The draft:")[2]
     assert "The draft cannot be signed; it goes back once:\n  - limits.core_hours" in capsys.readouterr().out
     assert load_yaml(root / "campaign.yaml").data["limits"] == {"core_hours": 100}
     assert not (root / "approvals" / amendment_draft.CANDIDATE_NAME).exists()

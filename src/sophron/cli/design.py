@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
             return 1
         if turn["status"] == "draft":
             faults, lacking = _tried(root, turn["draft"], args.agents), design_dialogue.engine_faults(turn["draft"])
-            if (faults or lacking) and design_dialogue.note_refusals(root, [*faults, *lacking]):
+            if (faults or lacking) and design_dialogue.note_refusals(root, [*faults, *lacking], turn["draft"]):
                 why = "cannot be signed" if faults else "cannot run on this machine"
                 _say_faults(f"The draft {why}; it goes back once:", [*faults, *lacking])
                 back = True

@@ -5,6 +5,7 @@ asked and answered), `answer-<n>.json` (the agent's turns). It ends in a draft a
 beside the signed one and replaces it nowhere.
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ REFUSALS_NAME = "refusals.json"
 FOLDER, REQUEST_NAME, TURNS_NAME, SPOKEN_NAME = "design", "request.md", "turns.json", "spoken-approval.json"
 MOST_TURNS = 20
 STYLE_KEYS = ("pair_style", "compute")
+NO_DRAFT = "There was no draft at this turn."
 NO_KIND_IS_NEAR = "None shares words with the request. Ask for the quantity, or look up the kind that you think of."
 
 
@@ -60,21 +62,24 @@ def add_answer(root: Path, question: int, asked: str, answer: str) -> None:
     files.write_json(root / FOLDER / TURNS_NAME, to_json([*turns(root), entry]))
 
 
-def note_refusals(root: Path, refusals: Sequence[str]) -> bool:
+def note_refusals(root: Path, refusals: Sequence[str], draft: JsonObject) -> bool:
     """Keep why the draft of this turn could not be signed, for its agent; False if it was told before."""
     turn = len(turns(root)) + 1
     if _refusals(root):
         return False
-    files.write_json(root / FOLDER / REFUSALS_NAME, {"turn": turn, "refusals": list(refusals)})
+    files.write_json(root / FOLDER / REFUSALS_NAME, {"turn": turn, "refusals": list(refusals), "draft": dict(draft)})
     return True
 
 
-def _refusals(root: Path) -> list[str]:
-    """Return why the draft of this turn could not be signed, if one was made and tried."""
+def _refusals(root: Path) -> str:
+    """Return the draft of this turn and why it could not be signed; empty if none was made and tried."""
     path = root / FOLDER / REFUSALS_NAME
     content = documents.load_record(path) if path.is_file() else {}
-    refusals: list[str] = content["refusals"] if content.get("turn") == len(turns(root)) + 1 else []
-    return refusals
+    if content.get("turn") != len(turns(root)) + 1:
+        return ""
+    faults, draft = content["refusals"], content.get("draft")
+    said = "\n".join(f"- {fault}" for fault in faults)
+    return f"{said}\n\nThe draft:\n{json.dumps(draft, ensure_ascii=False)}" if draft else said
 
 
 def inputs(root: Path) -> JsonObject:
@@ -87,7 +92,7 @@ def inputs(root: Path) -> JsonObject:
         **_constants(root, read_text(path), [turn.answered for turn in turns(root)]),
         "request": read_text(path),
         "turns": dialogue,
-        "refusals": _refusals(root),
+        "refusals": _refusals(root) or NO_DRAFT,
     }
 
 
