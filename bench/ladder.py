@@ -17,11 +17,11 @@ from pathlib import Path
 import phase_significance
 import refinable_groups
 import rietveld_recipes
+import rwp_floor
 from ladder_sums import background_over_truth, draw, gathered, missed, rounded, thresholds
 from record import record
 
 from sophron.interfaces.rietveld import Fit, Freed, Request
-from sophron.science.rietveld import expected_rwp
 from sophron.science.rietveld.refinement import Refinement
 from sophron.science.rietveld.rietx_engine import VERSION, Rietx
 from sophron.science.rietveld.simulated import series
@@ -78,7 +78,7 @@ def numbers(truth: series.Truth, fit: Fit) -> dict[str, object]:
     return {
         "rwp_percent": fit.rwp.percent,
         "r_expected_percent": fit.r_expected_percent,
-        "misfit_percent": expected_rwp.misfit_percent(fit),
+        "misfit_percent": fit.misfit_percent,
         "variables": fit.variables,
         "cell_error_ppm": None if cell is None else 1e6 * (cell.value / truth.cell_angstrom - 1),
         "cell_esd_ppm": None if cell is None else 1e6 * (cell.esd_counting or 0.0) / truth.cell_angstrom,
@@ -99,7 +99,7 @@ def floors(engine: Rietx, truth: series.Truth) -> dict[str, object]:
         settled = rietveld_recipes.settle(
             refinement, refinable_groups.request(refinement.current.state, climbed.free, LIMIT_S), "floor"
         )
-    floor = expected_rwp.floor(settled.fit, FLOOR_S)
+    floor = rwp_floor.floor(settled.fit, FLOOR_S)
     return {
         **asdict(floor),
         "percent": floor.percent,

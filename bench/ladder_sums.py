@@ -5,8 +5,8 @@ import statistics
 from pathlib import Path
 
 import phase_significance
+import rwp_floor
 
-from sophron.science.rietveld import expected_rwp
 from sophron.science.rietveld.simulated import series
 
 PICTURE = Path(__file__).parent.parent / "docs" / "images" / "simulated-ladder.png"
@@ -25,7 +25,7 @@ def gathered(work: Path, name: str) -> dict[str, object]:
     floor_path = work / f"{name}-0-0.json"
     if floor_path.is_file():
         floor = json.loads(floor_path.read_text())
-        sums = expected_rwp.Floor(*(floor[key] for key in ("time_s", "misfit", "signal", "variance")))
+        sums = rwp_floor.Floor(*(floor[key] for key in ("time_s", "misfit", "signal", "variance")))
     scans = [json.loads(path.read_text()) for path in work.glob(f"{name}-*.json") if path != floor_path]
     scans.sort(key=lambda one: (one["time_s"], one["seed"]))
     fitted = [one for one in scans if "rwp_percent" in one]  # a wrong phase may come to no fit at all

@@ -62,7 +62,7 @@ def test_each_open_surface_may_change(made, parent):
     found = tried(made, parent, "".join(changes))
     assert found.refusal == ""
     assert found.changed == ("agent.md", "helpers/counting.py", "recipe.yaml", "wiring.yaml")
-    assert aud.definition(parent.with_name("target"), made).front["tools"] == ["read_file"]
+    assert aud.definition(parent.with_name("target"), made.tools["servers"]).front["tools"] == ["read_file"]
 
 
 def test_a_miscounted_hunk_still_applies(made, parent):

@@ -74,8 +74,8 @@ def test_an_agent_calls_its_helpers_in_its_sandbox(agent, tmp_path):
 def test_the_shipped_contract_offers_helpers_and_the_blank_agent_has_none(tmp_path):
     made = contract.load(resource("contracts", "rietveld-snr"))
     assert "helpers__call" in made.tools["tools"]
-    assert "helpers__call" not in aud.wiring(made.blank, made)
+    assert "helpers__call" not in aud.definition(made.blank, made.tools["servers"]).front["tools"]
     aud.copy(made.blank, tmp_path / "aud")
     wiring = tmp_path / "aud" / "wiring.yaml"
     wiring.write_text(wiring.read_text() + "  - helpers__call\n")
-    assert aud.definition(tmp_path / "aud", made).front["servers"].keys() == {"rietveld", "helpers"}
+    assert aud.definition(tmp_path / "aud", made.tools["servers"]).front["servers"].keys() == {"rietveld", "helpers"}

@@ -15,7 +15,6 @@ import yaml
 
 from sophron.interfaces.rietveld import Fit
 from sophron.records.errors import UserError, shown
-from sophron.science.rietveld.expected_rwp import misfit_percent
 
 Verdict = Literal[
     "claimed",  # it is there
@@ -82,4 +81,4 @@ def of_minor_phase(fit: Fit, phase: str, by: Thresholds) -> Evidence:
 
 def is_adequate(fit: Fit, by: Thresholds) -> bool:
     """Return whether the model as a whole may be right: a wrong main phase leaves more than any minor one explains."""
-    return misfit_percent(fit) <= by.misfit_percent
+    return fit.misfit_percent <= by.misfit_percent

@@ -68,29 +68,29 @@ def copy(source: Path, target: Path) -> None:
         shutil.copyfile(path, target / name)
 
 
-def definition(folder: Path, contract: Contract) -> campaign_agents.AgentFile:
+def definition(folder: Path, servers: Json) -> campaign_agents.AgentFile:
     """Return the agent as it is asked: its definition with the tools of its wiring. UserError with file and key.
 
-    Servers come from the contract's inventory alone, so that no agent wires itself to a program of its own.
+    servers: those of the contract's inventory, by name; no agent wires itself to a program of its own.
     """
     agent = campaign_agents.load_agent(folder / DEFINITION, of_any_name=True)
-    tools = wiring(folder, contract)
-    used = {name.partition("__")[0] for name in tools if "__" in name}
-    servers = {name: about for name, about in contract.tools["servers"].items() if name in used}
-    front = {**agent.front, "tools": tools} | ({"servers": servers} if servers else {})
-    return replace(agent, front=front)
+    if not (folder / WIRING).is_file():
+        return agent
+    document = _wiring(folder)
+    tools = document.data["tools"]
+    used = list(dict.fromkeys(tool.partition("__")[0] for tool in tools if "__" in tool))
+    for server in used:
+        if server not in servers:
+            known = ", ".join(servers) or "none"
+            raise UserError(f"{document.where(['tools'])}: there is no server {shown(server)}; known are {known}")
+    wired = {"servers": {name: servers[name] for name in used}} if used else {}
+    return replace(agent, front={**agent.front, "tools": tools, **wired})
 
 
-def wiring(folder: Path, contract: Contract) -> list[str]:
-    """Return the tools that an agent is wired to. UserError for one that the inventory does not have."""
+def _wiring(folder: Path) -> Document:
     document = load_yaml(folder / WIRING)
     validate(document, "build/wiring")
-    tools: list[str] = list(document.data["tools"])
-    for tool in tools:
-        if tool not in contract.tools["tools"]:
-            known = ", ".join(contract.tools["tools"])
-            raise UserError(f"{document.where(['tools'])}: {shown(tool)} is not in the inventory; known are {known}")
-    return tools
+    return document
 
 
 def recipe(folder: Path) -> Json:
@@ -111,7 +111,12 @@ def check(folder: Path, contract: Contract) -> None:
     Python of helpers is parsed here and imported nowhere; `executable` does that, apart from this account.
     """
     found = files(folder)
-    definition(folder, contract)
+    wiring, inventory = _wiring(folder), contract.tools["tools"]
+    for tool in wiring.data["tools"]:
+        if tool not in inventory:
+            known = ", ".join(inventory)
+            raise UserError(f"{wiring.where(['tools'])}: {shown(tool)} is not in the inventory; known are {known}")
+    definition(folder, contract.tools["servers"])
     recipe(folder)
     for name, path in found.items():
         surface = contract.boundary.surface_of(name)

@@ -20,7 +20,6 @@ from sophron.records.errors import UserError, shown
 from sophron.records.files import resource, write_text
 
 SHIPPED = "contracts"
-SAMPLES = "sophron.samples"
 VERSION_FORM = re.compile(r"\d+\.\d+\.\d+")
 TEMPLATES = ("agentbuild", "templates", "contract")
 LARGEST_KNOWLEDGE = 400_000  # bytes: it is read by a model, whole
@@ -119,7 +118,7 @@ def _version(path: Path) -> str:
 
 
 def _check_source(path: Path, case: curriculum.Case) -> None:
-    known = entry_points.names(SAMPLES)
+    known = entry_points.names(curriculum.GROUP)
     if case.source not in known:
         raise UserError(
             f'{path}: cases.{case.name}.source: there is no source "{case.source}"; known are {", ".join(known)}'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -248,6 +249,14 @@ class Fit:
     phases: tuple[PhaseFit, ...]
     flags: tuple[Flag, ...]
     curves: Curves
+
+    @property
+    def misfit_percent(self) -> float:
+        """What of Rwp counting statistics do not explain: root of Rwp^2 - Rexp^2, zero if they explain all of it.
+
+        Unlike GOF it does not grow with the time, so one bound on it holds for a short and a long scan.
+        """
+        return math.sqrt(max(self.rwp.percent**2 - self.r_expected_percent**2, 0.0))
 
     def parameter(self, name: str) -> Parameter:
         """Return the refined parameter called so; KeyError."""

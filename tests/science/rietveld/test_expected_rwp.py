@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+import rwp_floor
 
 from sophron.interfaces.rietveld import Curves, Fit, Rwp
-from sophron.science.rietveld import expected_rwp
 
 X = np.linspace(10.0, 60.0, 2000)
 TRUTH = 2.0 + 30.0 * np.exp(-(((X - 35.0) / 2.0) ** 2))
@@ -19,7 +19,7 @@ def fit_made_up(observed, calculated, rwp=10.0, expected=6.0):
 @pytest.mark.parametrize("longer", [1.0, 20.0])
 def test_rwp_of_many_draws(longer):
     """No parameter is free, so a fit is the model itself."""
-    floor = expected_rwp.floor(fit_made_up(TRUTH, MODEL), 60.0)
+    floor = rwp_floor.floor(fit_made_up(TRUTH, MODEL), 60.0)
     rng = np.random.default_rng(3)
     draws = rng.poisson(longer * TRUTH, (400, X.size))
     weight = 1 / (longer * MODEL)
@@ -29,13 +29,13 @@ def test_rwp_of_many_draws(longer):
 
 
 def test_the_floor_is_what_remains_of_endless_counting():
-    floor = expected_rwp.floor(fit_made_up(TRUTH, MODEL), 60.0)
+    floor = rwp_floor.floor(fit_made_up(TRUTH, MODEL), 60.0)
     assert 3 < floor.percent < 12
     assert floor.rwp_percent(1e9, 0) == pytest.approx(floor.percent, rel=1e-4)
     assert floor.rwp_percent(60.0, 50) < floor.rwp_percent(60.0, 0)
-    assert expected_rwp.floor(fit_made_up(TRUTH, TRUTH), 60.0).percent == 0
+    assert rwp_floor.floor(fit_made_up(TRUTH, TRUTH), 60.0).percent == 0
 
 
 def test_what_counting_does_not_explain():
-    assert expected_rwp.misfit_percent(fit_made_up(TRUTH, MODEL, 10.0, 6.0)) == pytest.approx(8.0)
-    assert expected_rwp.misfit_percent(fit_made_up(TRUTH, MODEL, 5.9, 6.0)) == 0.0
+    assert fit_made_up(TRUTH, MODEL, 10.0, 6.0).misfit_percent == pytest.approx(8.0)
+    assert fit_made_up(TRUTH, MODEL, 5.9, 6.0).misfit_percent == 0.0

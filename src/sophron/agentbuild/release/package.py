@@ -9,7 +9,7 @@ import io
 import shutil
 import tarfile
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,12 +20,11 @@ from sophron.agentbuild.release import trail as trails
 from sophron.agentbuild.release.message_inputs import Asked, AskedInput
 from sophron.agentbuild.release.trail import Trail
 from sophron.agents.documents.redact import Redactor
-from sophron.campaign.planning import campaign_agents
 from sophron.campaign.planning.campaign_agents import AgentFile
 from sophron.interfaces import JsonObject
 from sophron.records import documents
 from sophron.records.digests import canonical_bytes, digest, file_digest
-from sophron.records.errors import UserError, shown
+from sophron.records.errors import UserError
 from sophron.records.files import write_bytes, write_json
 from sophron.records.typed_json import from_json, to_json
 
@@ -70,30 +69,10 @@ def load_agent(folder: Path, servers: Mapping[str, Any]) -> Aud:
     UserError for a missing or faulty definition, for a tool of a server that the inventory lacks, and for what cannot
     be part of an agent.
     """
-    path = folder / DEFINITION
-    if not path.is_file():
-        raise UserError(f"{path}: there is no such file; an agent under development has its definition there")
-    agent = campaign_agents.load_agent(path, of_any_name=True)
+    agent = folders.definition(folder, servers)
     if PROVIDED in agent.front["inputs"] and not (folder / RECIPE).is_file():
-        raise UserError(f"{folder / RECIPE}: is missing, and {path} has the input {PROVIDED}; add the file")
-    return Aud(folder, replace(agent, front=_wired(folder, agent.front, servers)))
-
-
-def _wired(folder: Path, front: Mapping[str, Any], servers: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The front matter with the tools of the wiring. Servers come from the inventory and from nowhere else."""
-    path = folder / WIRING
-    if not path.is_file():
-        return front
-    document = documents.load_yaml(path)
-    tools = document.data.get("tools") if isinstance(document.data, Mapping) else None
-    if not isinstance(tools, list) or not all(isinstance(tool, str) for tool in tools):
-        raise UserError(f"{path}: holds no list of tools; write `tools: []` or name them")
-    used = list(dict.fromkeys(tool.partition("__")[0] for tool in tools if "__" in tool))
-    for server in used:
-        if server not in servers:
-            known = ", ".join(servers) or "none"
-            raise UserError(f"{document.where(['tools'])}: there is no server {shown(server)}; known are {known}")
-    return {**front, "tools": tools} | ({"servers": {name: servers[name] for name in used}} if used else {})
+        raise UserError(f"{folder / RECIPE}: is missing, and {DEFINITION} has the input {PROVIDED}; add the file")
+    return Aud(folder, agent)
 
 
 def _listed(folder: Path) -> dict[str, Path]:

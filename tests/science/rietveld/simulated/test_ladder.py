@@ -6,8 +6,8 @@ from pathlib import Path
 import phase_significance
 import pytest
 import rietveld_recipes
+import rwp_floor
 
-from sophron.science.rietveld import expected_rwp
 from sophron.science.rietveld.refinement import Refinement
 from sophron.science.rietveld.simulated import series
 
@@ -34,7 +34,7 @@ def refined(engine, ladder, tmp_path_factory):
 def floor():
     """As the bench found it without noise."""
     found = json.loads(RESULTS.read_text())["result"]["series"]["ladder"]["floor"]
-    return expected_rwp.Floor(*(found[key] for key in ("time_s", "misfit", "signal", "variance")))
+    return rwp_floor.Floor(*(found[key] for key in ("time_s", "misfit", "signal", "variance")))
 
 
 def test_the_cell_is_the_true_one(refined):

@@ -7,7 +7,6 @@ any. A measured value is never read here.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -93,13 +92,6 @@ def renormalised(host: Molecule, guest: Molecule) -> list[str]:
             off = f"the charges sum to {molecule.charge:.4f} e"
             remarks.append(f"{what}.mol2: {off}; they are renormalised to {meant} e")
     return remarks
-
-
-def formula(molecule: Molecule) -> str:
-    """Return the elements and counts in Hill's order, without the charge."""
-    counts = Counter(atom.element for atom in molecule.atoms)
-    order = [each for each in ("C", "H") if each in counts] + sorted(set(counts) - {"C", "H"})
-    return "".join(f"{each}{counts[each] if counts[each] > 1 else ''}" for each in order)
 
 
 def _taproom(found: Benchmark, code: str, folder: Path) -> Guest:

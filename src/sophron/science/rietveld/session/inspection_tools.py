@@ -12,7 +12,6 @@ from sophron.interfaces.rietveld import Fit, Pattern
 from sophron.records.errors import UserError
 from sophron.records.typed_json import to_json
 from sophron.science.rietveld import plots
-from sophron.science.rietveld.expected_rwp import misfit_percent
 from sophron.science.rietveld.session import fit_diagnostics
 from sophron.science.rietveld.session.report import cell, fit_numbers, phase_numbers, rounded
 from sophron.science.rietveld.session.session import Session
@@ -131,7 +130,7 @@ def diagnose(session: Session) -> Answer:
     hint = found[0].message if found else "nothing speaks against it"
     numbers = {
         "findings": float(len(found)),
-        "misfit_percent": rounded(misfit_percent(fit)),
+        "misfit_percent": rounded(fit.misfit_percent),
         "cell_moved_percent": rounded(max(moved.values(), default=0.0)),
     }
     return Answer(hint, numbers=numbers, details={"findings": to_json(found)})

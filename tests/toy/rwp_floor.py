@@ -1,4 +1,4 @@
-"""Expected Rwp: the counting-statistics floor plus the model's own misfit."""
+"""Expected Rwp of a simulated series: the counting-statistics floor plus the model's own misfit."""
 
 from __future__ import annotations
 
@@ -48,11 +48,3 @@ def floor(fit: Fit, time_s: float) -> Floor:
         signal=float(np.sum(truth**2 / model)),
         variance=float(np.sum(truth / model)),
     )
-
-
-def misfit_percent(fit: Fit) -> float:
-    """Return what of Rwp counting statistics do not explain: root of Rwp^2 - Rexp^2, zero if they explain all of it.
-
-    Unlike GOF it does not grow with the time, so one bound on it holds for a short and a long scan.
-    """
-    return math.sqrt(max(fit.rwp.percent**2 - fit.r_expected_percent**2, 0.0))
