@@ -1,5 +1,7 @@
 """Analysis with known answers: a flux of known correlation, a profile of known slopes, exact lengths."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
@@ -80,6 +82,18 @@ def test_conductivity_is_flux_over_gradient_through_two_cross_sections():
     assert found["gradient_rising"] == pytest.approx(2.0)
     assert found["gradient_falling"] == pytest.approx(-2.0)
     assert found["energy_swapped"] == 72.0
+
+
+def test_few_blocks_know_their_error_badly():
+    rng, made = np.random.default_rng(3), wedge(blocks=4)
+    noisy = replace(
+        made,
+        temperature=made.temperature + 0.3 * rng.normal(size=made.temperature.shape),
+        swapped=np.concatenate([[0.0], np.cumsum(12.0 + 0.2 * rng.normal(size=4))]),
+    )
+    found = conductivity(noisy, 0.7, 1.0)
+    assert 3.0 <= found["conductivity_degrees_of_freedom"] <= 6.0
+    assert conductivity(wedge(), 0.7, 1.0)["conductivity_degrees_of_freedom"] is None  # without any scatter
 
 
 def test_a_gradient_with_the_wrong_sign_gives_no_conductivity():

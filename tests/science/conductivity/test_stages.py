@@ -98,6 +98,11 @@ def test_lengths_are_averaged_over_replicas():
     assert [one.length for one in lengths] == [10.0, 20.0, 40.0]
     assert lengths[0] == extrapolate.BoxLength(10.0, 2.5, 0.5, replicas=2, degrees_of_freedom=1)
     assert lengths[1].conductivity_error == 0.3
+    assert lengths[1].degrees_of_freedom is None
+    few = extrapolate.by_length([one | {"conductivity_degrees_of_freedom": 1.0} for one in boxes])
+    assert few[1] == extrapolate.BoxLength(20.0, 3.0, 0.3, replicas=1, degrees_of_freedom=1.0)
+    # Seven errors apart: not below p = 0.01 if each error has one degree of freedom, so that they combine.
+    assert (few[0].conductivity_error, few[0].degrees_of_freedom) == (pytest.approx(0.5), pytest.approx(2.0))
     with pytest.raises(EngineFailure, match="2 lengths have a conductivity with an error"):
         extrapolate.by_length(boxes[:3])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -63,7 +64,7 @@ def run(ctx: StepContext) -> StepResult:
 
 @dataclass(frozen=True)
 class BoxLength:
-    """Conductivity of a box of one length over its replicas; degrees_of_freedom: if their spread is the error."""
+    """Conductivity of a box of one length over its replicas; degrees_of_freedom: of its error, None if it is known."""
 
     length: float
     conductivity: float
@@ -81,8 +82,9 @@ def by_length(results: Sequence[Mapping[str, Any]]) -> list[BoxLength]:
     lengths = []
     for length, group in groupby(ordered, key=lambda result: float(result["length"])):
         runs = list(group)
-        columns = ([run[name] for run in runs] for name in ("conductivity", "conductivity_error"))
-        mean, error, freedom = replica_mean(*columns)
+        values, errors = ([run[name] for run in runs] for name in ("conductivity", "conductivity_error"))
+        freedoms = [run.get("conductivity_degrees_of_freedom") or math.inf for run in runs]
+        mean, error, freedom = replica_mean(values, errors, freedoms)
         if error:
             lengths.append(BoxLength(length, mean, error, len(runs), freedom))
     if len(lengths) < LEAST_LENGTHS:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sophron.interfaces.kind import EngineFailure
 from sophron.science.estimators.correlated_series import block_mean
-from sophron.science.estimators.statistics import t_quantile
+from sophron.science.estimators.statistics import satterthwaite, t_quantile
 
 LEAST_BLOCKS = 4
 
@@ -68,9 +68,10 @@ def gradients(profile: Profile, share: float) -> NDArray[np.float64]:
 def conductivity(profile: Profile, share: float, unit: float) -> dict[str, float | None]:
     """Conductivity in `unit` of the profile's own, flux and gradients, with errors from the spread of blocks.
 
+    conductivity_degrees_of_freedom: of its error, so many as blocks less one know of flux and gradient together.
     The swapped energy flows back through two cross-sections, so flux = energy / (2 area time), and conductivity =
     flux / mean gradient of the halves. halves_z: difference of the two gradients in its standard errors.
-    Both are None if blocks correlate too much (`block_mean`). EngineFailure if there are too few blocks, or the 95 %
+    They are None if blocks correlate too much (`block_mean`). EngineFailure if there are too few blocks, or the 95 %
     interval of the gradient holds 0.
     """
     if len(profile.temperature) < LEAST_BLOCKS:
@@ -85,10 +86,14 @@ def conductivity(profile: Profile, share: float, unit: float) -> dict[str, float
     flux = block_mean(np.diff(profile.swapped) / (2 * profile.area * profile.block_time))
     value = unit * flux.mean / gradient.mean
     mean = profile.temperature.mean(axis=0)
-    errors = [one.error and one.error / one.mean for one in (gradient, flux)]
+    parts = (gradient, flux)
+    errors = [one.error and one.error / one.mean for one in parts if one.error is not None]
+    freedom = satterthwaite(np.square(errors), [one.degrees_of_freedom for one in parts][: len(errors)])
+    known = len(errors) == len(parts)
     return {
         "conductivity": value,
-        "conductivity_error": None if None in errors else value * math.hypot(*filter(None, errors)),
+        "conductivity_error": value * math.hypot(*errors) if known else None,
+        "conductivity_degrees_of_freedom": freedom if known and math.isfinite(freedom) else None,
         "heat_flux": flux.mean,
         "heat_flux_error": flux.error,
         "gradient_rising": float(rising.mean()),

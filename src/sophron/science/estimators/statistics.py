@@ -99,7 +99,7 @@ def replica_mean(
         test = homogeneity(values, known, freedoms)
         if test.p_value > LEAST_P_VALUE:
             widened = combined * math.sqrt(max(1.0, test.chi2 / max(test.degrees_of_freedom, 1)))
-            return mean, widened, _finite(_satterthwaite(np.square(known), freedoms))
+            return mean, widened, _finite(satterthwaite(np.square(known), freedoms))
     if count < 2:
         return mean, None, None
     return mean, t_interval(values).standard_error, count - 1
@@ -120,12 +120,12 @@ def pooled_mean(values: Sequence[float], errors: Sequence[float], freedoms: Sequ
     numbers, weights = _weights(values, errors)
     if freedoms is not None and min(freedoms) < LEAST_FREEDOM_OF_WEIGHTS:
         error = math.hypot(*errors) / numbers.size
-        return Estimated(float(numbers.mean()), error, _satterthwaite(1 / weights, freedoms))
+        return Estimated(float(numbers.mean()), error, satterthwaite(1 / weights, freedoms))
     total = float(weights.sum())
     share = weights / total
     noise = 0.0 if freedoms is None else float((share * (1 - share) / np.asarray(freedoms)).sum())
     mean, error = float((share * numbers).sum()), math.sqrt((1 + 4 * noise) / total)
-    return Estimated(mean, error, _finite(_satterthwaite(share, freedoms)))
+    return Estimated(mean, error, _finite(satterthwaite(share, freedoms)))
 
 
 def homogeneity(
@@ -162,12 +162,13 @@ def chi2_p_value(chi2: float, degrees_of_freedom: int) -> float:
     return float(special.chdtrc(degrees_of_freedom, chi2)) if degrees_of_freedom > 0 else 1.0
 
 
-def _satterthwaite(variances: NDArray[np.float64], freedoms: Sequence[float] | None) -> float:
-    """Degrees of freedom of a sum of variances with so many each; infinity if they are known."""
+def satterthwaite(variances: ArrayLike, freedoms: Sequence[float] | None) -> float:
+    """Return the degrees of freedom of a sum of variances with so many each; infinity if they are known."""
     if freedoms is None:
         return math.inf
-    spread = float((variances**2 / np.asarray(freedoms, dtype=np.float64)).sum())
-    return float(variances.sum()) ** 2 / spread if spread else math.inf
+    parts = np.asarray(variances, dtype=np.float64)
+    spread = float((parts**2 / np.asarray(freedoms, dtype=np.float64)).sum())
+    return float(parts.sum()) ** 2 / spread if spread else math.inf
 
 
 def _finite(freedom: float) -> float | None:
