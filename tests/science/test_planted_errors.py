@@ -8,6 +8,8 @@ from sophron.records.files import resource
 
 ERRORS = planted_errors.listed()
 OF_KINDS = planted_errors.listed("planted_errors_of_kinds")
+OF_DIALOGUE = planted_errors.listed("planted_errors_of_dialogue")
+ALL = ERRORS + OF_KINDS + OF_DIALOGUE
 SHIPPED = sorted(resource("campaigns").glob("*/campaign.yaml"))
 
 
@@ -15,7 +17,7 @@ def test_there_are_twenty():
     assert len({one["error"] for one in ERRORS}) == 20
 
 
-@pytest.mark.parametrize("planted", ERRORS + OF_KINDS, ids=[one["error"] for one in ERRORS + OF_KINDS])
+@pytest.mark.parametrize("planted", ALL, ids=[one["error"] for one in ALL])
 def test_a_planted_error_is_caught(planted, tmp_path):
     assert planted["caught"] in planted_errors.caught(planted, tmp_path)
 
