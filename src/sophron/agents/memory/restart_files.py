@@ -15,8 +15,9 @@ def list_restarts(root: Path) -> list[dict[str, object]]:
     restarts = []
     for folder in sorted((root / "scratch").glob("*/*/")):
         files = [one for engine in engines.installed() for one in engine.restart_files(folder)]
-        # The order counts, not the clock: an agent's inputs must be the same when they mean the same.
-        files.sort(key=lambda one: (one.path.stat().st_mtime_ns, one.path.name))
+        # The order counts, not the clock: an agent's inputs must be the same when they mean the same. A copy of the
+        # campaign may have lost the times, so the engine's own step comes first.
+        files.sort(key=lambda one: (one.timestep or 0, one.path.stat().st_mtime_ns, one.path.name))
         for order, one in enumerate(files, start=1):
             about = {"step": str(folder.relative_to(root / "scratch")), "file": one.path.name, "order": order}
             about |= {"bytes": one.path.stat().st_size, "timestep": one.timestep, "valid": one.valid}
