@@ -73,6 +73,7 @@ def reading() -> dict:
 def packages() -> dict:
     """Tables of contents, small modules with one importer, and cycles between sibling packages."""
     graph = grimp.build_graph("sophron")
+    registries = (TOP / "setup.cfg").read_text()
     folders = sorted({path.parent for path in modules()} - {LIBRARY})
     with_contents = [folder for folder in folders if "__all__" in (folder / "__init__.py").read_text()]
     small = [
@@ -81,6 +82,7 @@ def packages() -> dict:
         if path.stem != "__init__"
         and len(path.read_text().splitlines()) < SMALL
         and len(graph.find_modules_that_directly_import(_name(path))) == 1
+        and f"{_name(path)}:" not in registries  # whoever looks through a registry is one more importer
     ]
     return {
         "packages": len(folders),

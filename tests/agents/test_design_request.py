@@ -9,7 +9,7 @@ import sophron.kinds
 from sophron.agents.documents import model_request
 from sophron.agents.gateway.backends.anthropic import request_body
 from sophron.agents.supervisor import design_dialogue
-from sophron.agents.tools import installed_kinds
+from sophron.agents.tools import toolbox
 from sophron.agents.tools.safe_open import OutsideError
 from sophron.campaign.planning import campaign_agents
 from sophron.campaign.scaffold import kind_catalogue
@@ -31,7 +31,7 @@ QUESTIONS = {
 def sent(root):
     """The body as the service gets it, in the order in which it is read and cached: tools, system, messages."""
     agent = campaign_agents.find_agent(None, "design")
-    request = model_request.request(agent, "design", design_dialogue.inputs(root), [installed_kinds.TOOL])
+    request = model_request.request(agent, "design", design_dialogue.inputs(root), [toolbox.KIND_TOOL])
     body = request_body(request, Model("x", "anthropic", "x", 1), {})
     return json.dumps([body["tools"], body["system"], body["messages"]], ensure_ascii=False, separators=(",", ":"))
 
@@ -73,7 +73,7 @@ def test_a_request_that_names_no_kind_gets_one_by_its_answers(tmp_path):
 def test_every_key_of_a_kind_and_every_result_field_is_told():
     for name in entry_points.names("sophron.kinds"):
         for stage in entry_points.load("sophron.kinds", name).stages:
-            text = installed_kinds.answer(f"{name}/{stage.name}")
+            text = toolbox.look_up_kind(f"{name}/{stage.name}")
             for part in ("definition", "result"):
                 for key, about in documents.schema(stage.schema)["$defs"][part].get("properties", {}).items():
                     assert f"  {key}" in text
@@ -81,10 +81,10 @@ def test_every_key_of_a_kind_and_every_result_field_is_told():
 
 
 def test_the_tool_gives_kinds_and_examples_and_names_the_nearest_to_a_wrong_name():
-    assert "## Kind rietveld" in installed_kinds.answer("rietveld")
-    assert "kind: viscosity" in installed_kinds.answer("kg-melt-viscosity")
+    assert "## Kind rietveld" in toolbox.look_up_kind("rietveld")
+    assert "kind: viscosity" in toolbox.look_up_kind("kg-melt-viscosity")
     with pytest.raises(OutsideError, match="viscosity"):
-        installed_kinds.answer("viscosty")
+        toolbox.look_up_kind("viscosty")
 
 
 def test_a_line_says_type_bounds_and_meaning():

@@ -145,6 +145,7 @@ MODULES = {f"{HOST_GUEST}.{before}": f"{HOST_GUEST}.{now}" for before, now in _S
     f"{ESTIMATORS}.cycle": f"{ESTIMATORS}.thermodynamic_cycle",
     f"{ESTIMATORS}.decorrelate": f"{ESTIMATORS}.correlated_series",
     f"{ESTIMATORS}.subsampling": f"{ESTIMATORS}.correlated_series",
+    f"{ESTIMATORS}.heat_current": f"{ESTIMATORS}.green_kubo",
     f"{ESTIMATORS}.neighbours": f"{ESTIMATORS}.bar",
     f"{ESTIMATORS}.power": f"{ESTIMATORS}.statistical_power",
 }

@@ -11,10 +11,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Self
 
-from sophron.agents.tools import files, installed_kinds, literature, literature_web
+from sophron.agents.tools import files, literature, literature_web
 from sophron.agents.tools.literature_web import Web
 from sophron.agents.tools.mcp_client import Connection, McpError, Server
 from sophron.agents.tools.safe_open import OutsideError, Places
+from sophron.campaign.scaffold import kind_catalogue
 from sophron.interfaces import JsonObject
 from sophron.interfaces.model_backend import Image, Text, Tool, ToolAnswer, ToolCall
 from sophron.interfaces.sandbox import Ended, Grant, SandboxBackend
@@ -98,14 +99,35 @@ def _stream(name: str, path: Path) -> list[str]:
     ]
 
 
+KIND_TOOL = Tool(
+    "look_up_kind",
+    "A kind of campaign in full with one example (`viscosity`), a stage of a kind with the keys of its definition and "
+    "its result (`viscosity/shear`), or an example campaign as its file (`kg-melt-viscosity`), by its name.",
+    {
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["name"],
+        "properties": {"name": {"type": "string", "minLength": 1, "maxLength": 100}},
+    },
+)
+
+
+def look_up_kind(name: str) -> str:
+    """Return what has this name. OutsideError if nothing has."""
+    try:
+        return kind_catalogue.look_up(name)
+    except UserError as unknown:
+        raise OutsideError(str(unknown)) from None
+
+
 Contents = tuple[Text | Image, ...]
 Function = Callable[[JsonObject], tuple[Contents, bool]]
 """A tool at work: validated arguments -> contents, and whether it failed."""
 
 _LIMITS = ("cpu_s", "memory_mb", "file_mb", "wall_s", "processes", "disk_mb")
-WITHOUT_PROGRAMS = frozenset({*(tool.name for tool in files.TOOLS), literature.TOOL.name, installed_kinds.TOOL.name})
+WITHOUT_PROGRAMS = frozenset({*(tool.name for tool in files.TOOLS), literature.TOOL.name, KIND_TOOL.name})
 """Tools that need no sandbox."""
-BUILT_IN = (*(tool.name for tool in files.TOOLS), "run_command", literature.TOOL.name, installed_kinds.TOOL.name)
+BUILT_IN = (*(tool.name for tool in files.TOOLS), "run_command", literature.TOOL.name, KIND_TOOL.name)
 
 
 class Toolbox:
@@ -190,7 +212,7 @@ class Toolbox:
         }
         tools_by_name["run_command"] = (command_tool(self._grant), self._run)
         tools_by_name[literature.TOOL.name] = (literature.TOOL, _of_text(literature.answer))
-        tools_by_name[installed_kinds.TOOL.name] = (installed_kinds.TOOL, _of_text(installed_kinds.answer))
+        tools_by_name[KIND_TOOL.name] = (KIND_TOOL, _of_text(look_up_kind))
         if self._web is not None:
             tools_by_name[literature_web.TOOL.name] = (literature_web.TOOL, _of_text(self._web.search))
         return tools_by_name

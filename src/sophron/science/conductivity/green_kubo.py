@@ -11,8 +11,7 @@ import scipy
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
 from sophron.science.conductivity.build import UNITS, Units
 from sophron.science.estimators.autocorrelation import autocorrelation
-from sophron.science.estimators.green_kubo import Estimate, estimate
-from sophron.science.estimators.heat_current import conductivity_integral
+from sophron.science.estimators.green_kubo import Estimate, conductivity_integral, estimate
 from sophron.science.estimators.plateau import Refusal
 from sophron.science.figures import BLUE, GREY, VERMILION, logarithmic_sample, saved_figure
 
