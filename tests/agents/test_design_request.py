@@ -20,7 +20,7 @@ from sophron.records.files import resource
 
 MOST_TOKENS, BYTES_A_TOKEN = 15_000, 4
 QUESTIONS = {
-    "viscosity": "Shear viscosity of a melt of 50 chains of 20 beads at density 0.85 and temperature 1, by Green-Kubo",
+    "viscosity": "Viscosity of a Kremer-Grest melt of 50 chains of 20 beads, by Green-Kubo and by shear flow as in your example",
     "conductivity": "Thermal conductivity of SiC at 300 K with the Tersoff potential",
     "rietveld": "The cell edge of PbSO4 from a neutron powder pattern",
     "host_guest": "Binding free energies of guests of cucurbituril, as in SAMPL4",
@@ -107,6 +107,9 @@ def test_a_line_says_type_bounds_and_meaning():
         "again?:",
         "  (as point above)",
     ]
+    brief = SchemaOutline(defs)
+    brief.brief = True
+    assert list(brief.lines(schema)) == ["a: number; Length in sigma.", "b?: x|y", "list: list", "again?:"]
 
 
 def test_each_kind_says_what_it_computes():
@@ -128,3 +131,22 @@ def test_no_description_is_cut_at_a_comma():
 
     for path in resource("schemas").rglob("*.schema.yaml"):
         assert list(keys_of_nothing(documents.load_yaml(path).data)) == [], path
+
+
+@pytest.mark.parametrize(
+    ("words", "example"),
+    [
+        (
+            "Viscosity of the Lennard-Jones liquid, Green-Kubo, then NVE: the result is for T = 0.722.",
+            "lj-liquid-viscosity",
+        ),
+        ("LJ liquid viscosity at the triple point with a cut-off of 3.5 sigma, eight replicas", "lj-liquid-viscosity"),
+        ("Zero-shear viscosity of a Kremer-Grest melt, with the cross-check by shear", "kg-melt-viscosity"),
+        ("Conductivity of SiC with Tersoff's potential", "sic-conductivity"),
+        ("The cell of lead sulfate from a powder pattern", "rietveld-pbso4"),
+        ("Lennard-Jones dimers in the host as in your lj-dimer-apr example, binding free energy", "lj-dimer-apr"),
+    ],
+)
+def test_the_example_shown_is_the_nearest(words, example):
+    (kind,) = kind_catalogue.nearest(words)
+    assert f"### Example {example}\n" in kind_catalogue.kind_text(kind, words)

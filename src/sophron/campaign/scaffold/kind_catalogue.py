@@ -3,11 +3,14 @@
 As plain data for rules of thumb, and as text for whoever reads: one line a kind, one kind in full, one example.
 """
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import takewhile
+from math import fsum
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +23,13 @@ from sophron.records.errors import UserError, did_you_mean, shown
 from sophron.records.files import read_text, resource
 from sophron.records.strict_yaml import parse
 
-MOST_BYTES = 26_000
-"""Of the kinds that are shown in full, but for the first."""
+MOST_BYTES = 17_000
+"""Of the stages of a kind that are shown in full; of a second kind that is."""
 NEAR = 0.6
 """Share of the best score from which another kind is near, too."""
 LEAST_SCORE = 0.5
 """Of a kind that is near: two words that one other kind has as well."""
+COMMON_WORDS = frozenset("the and for with that this your from what which are its one not all".split())  # noqa: SIM905
 SET_BY_PROGRAM = ("campaign", "version", "agents")
 """Keys of the spec that whoever drafts it need not know."""
 
@@ -157,7 +161,7 @@ def _kind_line(name: str) -> str:
 def nearest(words: str) -> list[str]:
     """Return the kinds that share most words with a request, best first; none if none shares a word that tells.
 
-    The others behind the first are near it in score, and together not longer than MOST_BYTES.
+    One behind the first is near it in score, and both together are not longer than 1.5 MOST_BYTES.
     """
     scores = _scores({name: _kind_words(name) for name in entry_points.names("sophron.kinds")}, words)
     ranked = sorted(scores, key=lambda name: (-scores[name], name))
@@ -165,7 +169,7 @@ def nearest(words: str) -> list[str]:
     chosen, size = near[:1], len(near and kind_text(near[0], words))
     for name in near[1:]:
         size += len(kind_text(name, words))
-        chosen += [name] if size <= MOST_BYTES else []
+        chosen += [name] if size <= 1.5 * MOST_BYTES else []
     return chosen
 
 
@@ -173,11 +177,12 @@ def _scores(texts: dict[str, set[str]], words: str) -> dict[str, float]:
     """Return how much of the words each text shares; a word counts the less the more texts have it."""
     spread = Counter(word for text in texts.values() for word in text)
     wanted = _words(words)
-    return {name: sum(1 / spread[word] ** 2 for word in wanted & text) for name, text in texts.items()}
+    # fsum: the same for any order of a set, or a tie would be decided anew in each process
+    return {name: fsum(1 / spread[word] ** 2 for word in wanted & text) for name, text in texts.items()}
 
 
 def _words(text: str) -> set[str]:
-    return {word.removesuffix("s") for word in re.findall(r"[a-z][a-z0-9]{2,}", text.lower())}
+    return {word.removesuffix("s") for word in re.findall(r"[a-z][a-z0-9]{2,}", text.lower())} - COMMON_WORDS
 
 
 def _kind_words(name: str) -> set[str]:
@@ -188,24 +193,41 @@ def _kind_words(name: str) -> set[str]:
 
 
 def kind_text(name: str, words: str = "") -> str:
-    """Return a kind in full: what it answers, its stages and, of those in its example nearest to `words`, the keys."""
+    """Return a kind in full: what it answers, the keys of its stages, and its example that is nearest to `words`.
+
+    If all stages are longer than MOST_BYTES, only those of the example are in it, and the others are named.
+    """
     example = _example(name, words)
-    there = set(example.spec["stages"]) if example else {stage.name for stage in _kind(name).stages}
-    said = [f"## Kind {name}", *_question_lines(name)]
+    stages = {stage.name: "\n".join(lines) for stage, lines in _stages(name)}
+    there = set(example.spec["stages"]) if example and sum(map(len, stages.values())) > MOST_BYTES else set(stages)
+    said = ["\n".join([f"## Kind {name}", *_question_lines(name)])]
+    said += [text for stage, text in stages.items() if stage in there]
+    if others := [stage for stage in stages if stage not in there]:
+        said.append(f"Further stages, to look up as {name}/STAGE: {', '.join(others)}.")
+    return "\n\n".join([*said, *([f"### Example {example.name}\n\n{example.text}"] if example else [])])
+
+
+def _stages(name: str) -> Iterator[tuple[StageKind, list[str]]]:
+    """Yield each stage with its lines; one of the same schema as an earlier one is written as that."""
+    first: dict[str, str] = {}
     for stage in _kind(name).stages:
-        if stage.name in there:
-            said += ["", *_stage_lines(stage)]
-    others = [stage.name for stage in _kind(name).stages if stage.name not in there]
-    if others:
-        said += ["", f"Further stages, to look up as {name}/STAGE: {', '.join(others)}."]
-    return "\n".join([*said, *([f"\n### Example {example.name}\n\n{example.text}"] if example else [])])
+        same = first.setdefault(stage.schema, stage.name)
+        yield stage, _stage_lines(stage) if same == stage.name else [_head(stage), f"definition and result: as {same}"]
 
 
 def _example(kind: str, words: str) -> Example | None:
+    """Return the example whose name, question and first lines share most words; of equals the first."""
     examples = {example.name: example for example in _examples(kind)}
-    texts = {name: _words(f"{name} {one.spec['question']} {one.spec['method']}") for name, one in examples.items()}
+    texts = {
+        name: _words(" ".join([name, str(one.spec["question"]), str(one.spec["method"]["name"]), _introduction(one)]))
+        for name, one in examples.items()
+    }
     scores = _scores(texts, words)
     return examples[max(scores, key=scores.__getitem__)] if examples else None
+
+
+def _introduction(example: Example) -> str:
+    return " ".join(takewhile(lambda line: line.startswith("#"), example.text.splitlines()))
 
 
 def _question_lines(name: str) -> list[str]:
@@ -216,14 +238,18 @@ def _question_lines(name: str) -> list[str]:
     return list(dict.fromkeys(lines))
 
 
+def _head(stage: StageKind) -> str:
+    return f"### Stage {stage.name}{' (optional)' if stage.optional else ''}"
+
+
 def _stage_lines(stage: StageKind) -> list[str]:
     schema = documents.schema(stage.schema)
     defs = schema["$defs"]
     outline = SchemaOutline(defs)
-    head = f"### Stage {stage.name}{' (optional)' if stage.optional else ''}"
     repeated = f", once for each {' and '.join(stage.wildcards)}" if stage.wildcards else ""
     builds = f"Builds on {', '.join(stage.depends_on)}{repeated}." if stage.depends_on else f"Begins{repeated}."
-    lines = [head, f"{builds} definition:", *outline.lines(defs.get("definition", {}), 1)]
+    lines = [_head(stage), f"{builds} definition:", *outline.lines(defs.get("definition", {}), 1)]
+    outline.brief = True
     return [*lines, "result, which its criteria compare:", *outline.lines(defs.get("result", {}), 1)]
 
 
@@ -235,19 +261,35 @@ def engines(kind_names: Iterable[str]) -> list[str]:
 
 def pitfall_lines(campaign_root: Path, kind_names: Sequence[str]) -> str:
     """Return a line for each pitfall that a campaign of these kinds could fall into."""
+    found = (one for one in catalogue(campaign_root) if any(_concerns(one, name) for name in kind_names))
     return "\n".join(
-        f"{one.id}: {one.title}. {one.why} Safeguard: {one.safeguard}"
-        for one in catalogue(campaign_root)
-        if _concerns(one, kind_names)
+        f"{one.id}: {one.what} {_first(one.why)} Safeguard: {one.safeguard}{_way_out(one)}" for one in found
     )
 
 
-def _concerns(pitfall: Pitfall, kind_names: Iterable[str]) -> bool:
-    for name in kind_names:
-        stages = {stage.name for stage in _kind(name).stages}
-        if (not pitfall.kinds or name in pitfall.kinds) and stages.issuperset(pitfall.stages):
-            return True
-    return False
+def _first(text: str) -> str:
+    """Return the first sentence of a text."""
+    return re.split(r"(?<=[.:]) (?=[A-Z])", text, maxsplit=1)[0]
+
+
+def _concerns(pitfall: Pitfall, kind: str) -> bool:
+    stages = {stage.name for stage in _kind(kind).stages}
+    needed = {*pitfall.stages, *_amendment(pitfall).get("remove_stages", ())}
+    return (not pitfall.kinds or kind in pitfall.kinds) and needed <= stages
+
+
+def _way_out(pitfall: Pitfall) -> str:
+    """Return the stages that a pitfall brings in place of those that fall into it, if it has any."""
+    amendment = _amendment(pitfall)
+    if "add_stages" not in amendment:
+        return ""
+    removed, added = ", ".join(amendment["remove_stages"]), json.dumps(amendment["add_stages"], ensure_ascii=False)
+    return f" Stages in place of {removed}: {added}"
+
+
+def _amendment(pitfall: Pitfall) -> dict[str, Any]:
+    content: dict[str, Any] = documents.load_yaml(pitfall.path).data.get("amendment", {})
+    return content
 
 
 def look_up(name: str) -> str:
@@ -256,9 +298,14 @@ def look_up(name: str) -> str:
     kind, _, stage = name.partition("/")
     if kind in kind_names and not stage:
         return kind_text(kind)
-    known = {example.name: example.text for one in kind_names for example in _examples(one)}
+    known = {example.name: _with_readme(example) for one in kind_names for example in _examples(one)}
     if kind in kind_names:
         known |= {f"{kind}/{one.name}": "\n".join(_stage_lines(one)) for one in _kind(kind).stages}
     if name not in known:
         raise UserError(f'"{shown(name)}" is not installed; {did_you_mean(name, [*kind_names, *known])}')
     return known[name]
+
+
+def _with_readme(example: Example) -> str:
+    readme = resource("campaigns") / example.name / "README.md"
+    return f"{example.text}\n{read_text(readme)}" if readme.is_file() else example.text

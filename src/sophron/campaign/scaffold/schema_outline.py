@@ -16,11 +16,15 @@ _SELF_EVIDENT = {"minimum": 0, "minItems": 1}
 
 
 class SchemaOutline:
-    """Writes schemas that share `$defs` as lines; each definition is written out once and named after that."""
+    """Writes schemas that share `$defs` as lines; each definition is written out once and named after that.
+
+    brief: without bounds and without what is inside a property; enough for a result, of which criteria compare numbers.
+    """
 
     def __init__(self, defs: JsonObject) -> None:
         self._defs = defs
         self._written: set[str] = set()
+        self.brief = False
 
     def lines(self, schema: JsonObject, depth: int = 0) -> Iterator[str]:
         """Yield a line for each property, those inside it indented below. A `?` marks a key that may be left out."""
@@ -29,7 +33,8 @@ class SchemaOutline:
             resolved = self._resolved(part)
             about = "; ".join(filter(None, (self._type(resolved), str(resolved.get("description", "")).strip())))
             yield f"{indent}{key}{'' if key in required else '?'}: {about}".rstrip()
-            yield from self._inner(part, depth + 1)
+            if not self.brief:
+                yield from self._inner(part, depth + 1)
 
     def _inner(self, part: JsonObject, depth: int) -> Iterator[str]:
         """Yield the lines below a key: of an object, of the items of a list, of each alternative."""
@@ -60,7 +65,8 @@ class SchemaOutline:
         word = " or ".join(types) if isinstance(types, list) else str(types)
         if word == "array":
             word = f"list of {self._type(self._resolved(part.get('items', {})))}".removesuffix(" of ")
-        bounds = [f"{sign} {part[name]:g}" for name, sign in _BOUNDS if name in part and _tells(name, part[name])]
+        named = [(name, sign) for name, sign in _BOUNDS if not self.brief and name in part and _tells(name, part[name])]
+        bounds = [f"{sign} {part[name]:g}" for name, sign in named]
         return " ".join(["" if word == "object" else word, *bounds]).strip()
 
 
