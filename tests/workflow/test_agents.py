@@ -9,6 +9,7 @@ import toy
 
 from sophron.agents.memory import debug_memory
 from sophron.agents.supervisor import supervisor
+from sophron.campaign.approval import amendment_draft
 from sophron.records.errors import UserError
 from sophron.records.files import resource
 
@@ -166,14 +167,23 @@ def test_a_definitional_fault_changes_nothing_and_waits_for_a_person(campaign):
     assert campaign.spec.read_bytes() == signed
     assert not (campaign.root / "mechanical.yaml").exists()
     assert campaign.events("overlay") == []
-    assert "debug of c, try 1: escalate" in said
+    assert "debug" not in said, "a missed criterion has no mechanical cure, so the debug agent is not asked"
     explained = answer_file(campaign, "c/explanation.json")["answer"]
     assert (explained["verdict"], explained["next"]) == ("fail", "amend")
     assert explained["explanation"] in said
-    # A second call looks again and stops at once: nothing was recomputed.
-    before = campaign.tries()
-    drive(campaign)
-    assert campaign.tries() == before
+    # A second call looks again and stops at once: nothing was recomputed, and nobody is asked again.
+    before, asked = campaign.tries(), len(campaign.events("agent_asked"))
+    ending, said = drive(campaign)
+    assert ending is supervisor.Ending.SIGNATURE
+    assert "c failed as in attempt 1, and nothing changed since: no agent is asked again" in said
+    assert (campaign.tries(), len(campaign.events("agent_asked"))) == (before, asked)
+    assert len(list((campaign.root / "records" / "failures").glob("c-*.json"))) == 1
+    # Neither is anybody while a draft waits.
+    amendment_draft.draft_amendment(campaign.root, "another weight", ["stages.c.definition.weight=0.49"])
+    ending, said = drive(campaign)
+    assert ending is supervisor.Ending.SIGNATURE
+    assert "Version 2 is drafted and waits for a signature" in said
+    assert len(campaign.events("agent_asked")) == asked
 
 
 def test_a_pause_file_stops_before_the_next_process(campaign):

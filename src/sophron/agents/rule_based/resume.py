@@ -22,7 +22,7 @@ def answer(inputs: UncheckedObject) -> UncheckedObject:
     Ran and running: stages that are completed and in progress. Processes: entries of running_process. Next: stages that
     are neither running nor completed and whose predecessors are completed.
     """
-    state = mapping(given(inputs, "state"), "state")
+    state = mapping(inputs.get("standing") or given(inputs, "state"), "state")
     stages = objects(state.get("stages", []), "state.stages")
     ran, running = (_with_status(stages, status) for status in ("completed", "in_progress"))
     processes = _running(state, None) + [entry for stage in stages for entry in _running(stage, _id(stage))]

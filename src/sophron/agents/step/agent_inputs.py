@@ -17,6 +17,17 @@ __all__ = ["amend", "caveats", "debug", "explain", "failure_path"]
 Inputs = JsonObject
 REGISTRY = "sophron.agent_inputs"
 LOG_TAIL = 20_000
+NOT_STANDING = {
+    "success_criteria",
+    "parameters",
+    "outputs",
+    "durations",
+    "projected_bytes",
+    "log_bytes",
+    "asked",
+    "queued",
+}
+"""Keys of workflow-state.json that say nothing of where a campaign stands."""
 FOLDERS = ("results", "records", "logs")
 """What an agent may ask to read with its tools. The gate, the keys' configuration and other campaigns are not there."""
 
@@ -59,9 +70,11 @@ def for_rule(root: Path, spec: Spec, rule: str, wildcards: Wildcards, agent: Age
 
 def resume(root: Path, _: Spec, __: Wildcards) -> Inputs:
     """Gather the inputs of the resume agent: the durable files."""
-    log, init = root / "progress.log", root / "init.sh"
+    log, init, state = root / "progress.log", root / "init.sh", documents.load_json(root / "workflow-state.json")
+    stages = [{key: value for key, value in stage.items() if key not in NOT_STANDING} for stage in state["stages"]]
     return {
-        "state": documents.load_json(root / "workflow-state.json"),
+        "standing": {key: value for key, value in state.items() if key not in NOT_STANDING} | {"stages": stages},
+        "state": state,
         "progress": read_bytes(log).decode(errors="replace")[-LOG_TAIL:] if log.is_file() else "",
         "init": read_text(init) if init.is_file() else "",
     }

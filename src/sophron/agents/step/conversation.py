@@ -146,7 +146,7 @@ def _debug(inputs: JsonObject, answer: JsonObject) -> list[str]:
 
 
 def _resume(inputs: JsonObject, answer: JsonObject) -> list[str]:
-    state, resumed = inputs["state"], from_json(ResumeAnswer, answer)
+    state, resumed = inputs.get("standing") or inputs["state"], from_json(ResumeAnswer, answer)
     status = {stage["id"]: stage["status"] for stage in state["stages"]}
     against = []
     for key, stages, wanted in (("ran", resumed.ran, "completed"), ("running", resumed.running, "in_progress")):

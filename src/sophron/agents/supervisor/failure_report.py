@@ -21,6 +21,7 @@ from sophron.records.errors import UserError
 from sophron.records.typed_json import to_json
 
 MOST_RECOGNISED = 8
+TRY_KEYS = ("step", "number", "status", "reason", "cores", "runtime_min")
 SAME = ("version", "kind", "reasons", "verdict", "outcomes")
 """What two failures have in common if nothing changed between them; tries and logs have numbers and times."""
 CURES_MACHINE = frozenset({"modules", "accelerator"})
@@ -111,7 +112,7 @@ def _content(root: Path, spec: Spec, failure: Failure) -> JsonObject:
         "outcome": {"result": {"refusal": _refusal(root, failure)}},
         "outcomes": _outcomes(root, failure),
         # Times and costs say nothing about a cause, and would make equal failures look different.
-        "tries": [{key: getattr(one, key) for key in ("step", "number", "status", "reason")} for one in tries],
+        "tries": [{key: getattr(one, key) for key in TRY_KEYS} for one in tries],
         "recognised": list({one["line"]: one for one in reversed(recognised)}.values())[::-1][:MOST_RECOGNISED],
         "log": log,
     }
