@@ -68,7 +68,8 @@ def _cut(agent: "AgentFile") -> tuple[str, str]:
     from sophron.campaign.planning.campaign_agents import PLACE  # with YAML, which a replay needs not
 
     declared, places = agent.front["inputs"], list(PLACE.finditer(agent.prompt))
-    first = places[0].start() if agent.front.get("instructions_first") else 0
+    above = agent.prompt[: places[0].start()] if places and agent.front.get("instructions_first") else ""
+    first = above.rfind("\n# ") if "\n# " in above else len(above)  # the input's own heading stays with it
     end = max((place.end() for place in places if declared[place[1]].get("constant")), default=first)
     return agent.prompt[:end], agent.prompt[end:]
 

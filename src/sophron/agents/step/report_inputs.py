@@ -16,6 +16,7 @@ from sophron.records import approvals, documents
 from sophron.records.typed_json import to_json
 
 DIGITS = 4
+SHOWN = ("passed", "steps")
 SAME_SHARE = 1e-9
 
 
@@ -23,23 +24,38 @@ def caveats(root: Path, spec: Spec, _: Wildcards) -> JsonObject:
     """Gather the inputs of the caveats agent: answers with their errors, margins, assumptions, pitfalls, history."""
     gathered = report.collect(root, spec, approvals.valid_approval(root))
     return {
-        "question": {key: spec.data[key] for key in ("question", "method") if key in spec.data},
+        "question": {"question": spec.data["question"], "method": {"name": spec.data["method"]["name"]}},
         "definitions": {
             name: {"depends_on": block["depends_on"], "definition": block["definition"]}
             for name, block in spec.data["stages"].items()
         },
         "answers": [_answer(gathered, one) for one in gathered.answers] or _finals(gathered),
-        "judged": [_rounded(to_json(margins.of_verdict(stage.verdict))) for stage in gathered.stages],
+        "judged": [_judged(stage) for stage in gathered.stages],
         "assumptions": list(_assumptions(root, spec, gathered.chain)),
-        "pitfalls": [
-            {"id": pitfall.id, "probe": finding.status, "evidence": finding.evidence}
-            for pitfall, finding in pitfalls.findings(root, spec)
-            if finding.status != "clear"
-        ],
+        "pitfalls": _pitfalls(root, spec),
         "amendments": [to_json(signed.amendment) for signed in gathered.chain if signed.amendment],
         "tries": [f"{one.time} {one.what}: {one.reason}" for one in gathered.troubles if not one.told],
         **_of_before(spec, gathered),
     }
+
+
+def _judged(stage: report.StageReport) -> JsonObject:
+    """Return the margins of a stage, without what is empty."""
+    judged = _rounded(to_json(margins.of_verdict(stage.verdict)))
+    criteria = [
+        {key: one[key] for key in one if key in SHOWN or (one[key] and key != "expression")}
+        for one in judged["criteria"]
+    ]
+    return {key: value for key, value in judged.items() if value} | {"criteria": criteria}
+
+
+def _pitfalls(root: Path, spec: Spec) -> JsonObject:
+    """Return what the probes say: those that are there or open with the evidence, the others by name."""
+    found = pitfalls.findings(root, spec)
+    told = [
+        {"id": one.id, "probe": say.status, "evidence": say.evidence} for one, say in found if say.status != "clear"
+    ]
+    return {"clear": [one.id for one, say in found if say.status == "clear"], "there_or_open": told}
 
 
 def _of_before(spec: Spec, gathered: Report) -> JsonObject:
