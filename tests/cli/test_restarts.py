@@ -1,12 +1,9 @@
 import json
-import os
-from types import SimpleNamespace
 
 import pytest
 import toy
 
 from sophron import cli
-from sophron.agents.memory import restart_files
 from sophron.science.lammps.segments import RESTART_END
 
 HEAD = RESTART_END + b"\0"
@@ -64,23 +61,3 @@ def test_an_answer_that_does_not_fit_moves_nothing(root, capsys):
     assert cli.main(["restarts", str(root), "--apply", path]) == 2
     assert "not a whole restart file" in capsys.readouterr().err
     assert (root / "scratch" / "0123" / "produce-0" / "run.0.a.restart").is_file()
-
-
-def test_the_order_is_that_of_the_simulation_also_in_a_copy(root, monkeypatch):
-    folder = root / "scratch" / "0123" / "produce-0"
-    written = ["run.1.a", "torn", "run.0.a", "run.0.b"]  # as a copy leaves them
-    steps = {"run.0.a": 195_000, "run.0.b": 190_000, "run.1.a": 770_000, "torn": None}
-    files = []
-    for seconds, name in enumerate(written):
-        (folder / name).write_bytes(HEAD)
-        os.utime(folder / name, (seconds, seconds))
-        files.append(SimpleNamespace(path=folder / name, timestep=steps[name], valid=name != "torn"))
-    engine = SimpleNamespace(restart_files=lambda _: list(files))
-    monkeypatch.setattr(restart_files.engines, "installed", lambda: [engine])
-    listed = restart_files.list_restarts(root)
-    assert [(one["order"], one["file"]) for one in listed] == [
-        (1, "run.0.b"),
-        (2, "run.0.a"),
-        (3, "run.1.a"),
-        (4, "torn"),
-    ]
