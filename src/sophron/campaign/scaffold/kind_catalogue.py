@@ -216,14 +216,14 @@ def _stages(name: str) -> Iterator[tuple[StageKind, list[str]]]:
 
 
 def _example(kind: str, words: str) -> Example | None:
-    """Return the example whose name, question and first lines share most words; of equals the first."""
+    """Return the example whose name (which counts twice), question and first lines share most words."""
     examples = {example.name: example for example in _examples(kind)}
     texts = {
         name: _words(" ".join([name, str(one.spec["question"]), str(one.spec["method"]["name"]), _introduction(one)]))
         for name, one in examples.items()
     }
-    scores = _scores(texts, words)
-    return examples[max(scores, key=scores.__getitem__)] if examples else None
+    scores, by_name = _scores(texts, words), _scores({name: _words(name) for name in examples}, words)
+    return max(examples.values(), key=lambda one: scores[one.name] + by_name[one.name], default=None)
 
 
 def _introduction(example: Example) -> str:
