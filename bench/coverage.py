@@ -43,6 +43,8 @@ FROZEN, JUDGED = 1, 2
 LOW, HIGH, MOST_REFUSED, FROM_TIMES = 0.92, 0.98, 0.10, 200
 FAST, SLOW = 0.3, 100.0
 TIMES = (50, 100, 200, 400)
+AT_ONCE = 400
+"""Series in memory."""
 
 
 def relaxing(tau: float, frequency: float = 0.0) -> Draw:
@@ -111,7 +113,8 @@ def of_series(seed: int, sets: int) -> Iterator[Row]:
         rng = generator(seed, kind)
         for times in TIMES:
             length = round(slow * times)
-            found = [series_mean(each) for each in draw(rng, sets, length)]
+            batches = [min(AT_ONCE, sets - done) for done in range(0, sets, AT_ONCE)]
+            found = [series_mean(each) for batch in batches for each in draw(rng, batch, length)]
             yield row(kind, length, times, [holds(one.mean, one.error, one.degrees_of_freedom) for one in found])
 
 

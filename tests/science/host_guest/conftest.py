@@ -3,6 +3,7 @@
 import json
 import math
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -104,3 +105,24 @@ def ghost(windows, lock=True, k_angle=20.0):
     chain = [Window(frame, each, Wall(0.0, 1.0)) for each in windows[0]]
     chain += [Window(Frame(Harmonic(each, 2.0), straight, None, None, straight)) for each in windows[1]]
     return Experiment(system, held, site, tuple(chain), T, np.concatenate([host, guest, points]), None, implicit=True)
+
+
+def charged(host=0.0, guest=0.0, *, far=18.0, ions=(), box_a=None, locked=True):
+    """A ghost pulled to `far`, with charges on its host and its guest, and ions in a box."""
+    openmm = pytest.importorskip("openmm", reason=f"OpenMM {CHEM}")
+    made = ghost(((0.5,), (4.0, far)), lock=locked)
+    system, force = made.system, openmm.NonbondedForce()
+    for _ in ions:
+        system.addParticle(23.0)
+    count = system.getNumParticles()
+    charges = np.zeros(count)
+    charges[:3] = host / 3
+    charges[3] = guest
+    charges[count - len(ions) :] = ions
+    for charge in charges:
+        force.addParticle(float(charge), 0.3, 0.0)
+    system.addForce(force)
+    places = np.concatenate([made.positions_a, np.full((len(ions), 3), 30.0)])
+    system.addConstraint(0, 1, 0.17)
+    system.addConstraint(1, 2, 0.17)
+    return replace(made, positions_a=places, box_a=box_a, implicit=box_a is None)

@@ -1,7 +1,6 @@
 """What host and guest still feel where they are released: exact for point charges, refused if it is not known."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,28 +9,7 @@ from sophron.science.estimators.refusal import Reason, Refusal
 from sophron.science.estimators.restraints import Harmonic
 from sophron.science.host_guest.protocols import residual_interaction
 
-from .conftest import CHEM, T, ghost
-
-
-def charged(host=0.0, guest=0.0, *, far=18.0, ions=(), box_a=None):
-    """A ghost pulled to `far`, with charges on its host and its guest, and ions in a box."""
-    openmm = pytest.importorskip("openmm", reason=f"OpenMM {CHEM}")
-    made = ghost(((0.5,), (4.0, far)))
-    system, force = made.system, openmm.NonbondedForce()
-    for _ in ions:
-        system.addParticle(23.0)
-    count = system.getNumParticles()
-    charges = np.zeros(count)
-    charges[:3] = host / 3
-    charges[3] = guest
-    charges[count - len(ions) :] = ions
-    for charge in charges:
-        force.addParticle(float(charge), 0.3, 0.0)
-    system.addForce(force)
-    places = np.concatenate([made.positions_a, np.full((len(ions), 3), 30.0)])
-    system.addConstraint(0, 1, 0.17)
-    system.addConstraint(1, 2, 0.17)
-    return replace(made, positions_a=places, box_a=box_a, implicit=box_a is None)
+from .conftest import CHEM, T, charged, ghost
 
 
 def test_the_mean_over_a_stiff_restraint_is_the_energy_at_its_target():
