@@ -49,21 +49,15 @@ class Example:
 
 
 def kinds() -> dict[str, Any]:
-    """Return kind -> {stages, schemas, templates, questions}.
+    """Return kind -> {schemas, templates}.
 
-    stages: list of {name, depends_on, optional}; schemas: stage -> its `$defs` without the result; templates: list of
-    {name, spec}, the campaign that `sophron new` makes and the shipped campaigns of the kind; questions: what the
-    kind answers in those, {quantities, conditions}, each name -> unit.
+    schemas: stage -> its `$defs` without the result; templates: list of {name, spec}, the campaign that `sophron new`
+    makes and the shipped campaigns of the kind.
     """
     return {
         name: {
-            "stages": [
-                {"name": stage.name, "depends_on": list(stage.depends_on), "optional": stage.optional}
-                for stage in _kind(name).stages
-            ],
             "schemas": {stage.name: _definition(stage.schema) for stage in _kind(name).stages},
             "templates": [{"name": example.name, "spec": example.spec} for example in _examples(name)],
-            "questions": _questions(name),
         }
         for name in entry_points.names("sophron.kinds")
     }
@@ -81,18 +75,6 @@ def _kind(name: str) -> Kind:
 
 def _definition(schema: str) -> dict[str, Any]:
     return {key: value for key, value in documents.schema(schema)["$defs"].items() if key != "result"}
-
-
-def _questions(name: str) -> list[dict[str, Any]]:
-    ask = _kind(name).question
-    found: list[dict[str, Any]] = []
-    for example in _examples(name):
-        if ask is None:
-            break
-        about = ask({stage: block["definition"] for stage, block in example.spec["stages"].items()})
-        question = {"quantities": dict(about.quantities), "conditions": dict(about.conditions)}
-        found += [] if question in found else [question]
-    return found
 
 
 @cache
@@ -231,11 +213,16 @@ def _introduction(example: Example) -> str:
 
 
 def _question_lines(name: str) -> list[str]:
-    lines = []
-    for about in _questions(name):
-        for key, entries in about.items():
-            lines.append(f"{key}: " + "; ".join(f"{entry} [{unit or 'text'}]" for entry, unit in entries.items()))
-    return list(dict.fromkeys(lines))
+    """Return what a kind answers in its examples, and for which conditions, each with its unit."""
+    ask = _kind(name).question
+    lines: dict[str, None] = {}
+    for example in _examples(name):
+        if ask is None:
+            break
+        about = ask({stage: block["definition"] for stage, block in example.spec["stages"].items()})
+        for word, entries in (("quantities", about.quantities), ("conditions", about.conditions)):
+            lines[f"{word}: " + "; ".join(f"{entry} [{unit or 'text'}]" for entry, unit in entries.items())] = None
+    return list(lines)
 
 
 def _head(stage: StageKind) -> str:
