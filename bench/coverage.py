@@ -122,7 +122,7 @@ def of_blocks(seed: int, sets: int) -> Iterator[Row]:
     """Means of a few blocks: of white noise, and of blocks of 10, 5 and a third of a correlation time."""
     times = {"independent": 0.001, "10 times long": 2.0, "5 times long": 4.0, "a third of a time": 60.0}
     for kind, tau in times.items():
-        for count in (8, 20):
+        for count in (4, 8, 20):
             rng = generator(seed, f"{kind} {count}")
             means = relaxing(tau)(rng, sets, 20 * count).reshape(sets, count, 20).mean(axis=2)
             found = [block_mean(each) for each in means]
@@ -303,6 +303,7 @@ def main() -> None:
         for one in part(FROZEN if asked.freeze else JUDGED, asked.series) if asked.only in (None, name) else ():
             rows.append({"part": name, **one, "acceptable": acceptable(one)})
             print(json.dumps(rows[-1]), flush=True)
+    rows.sort(key=lambda one: [*PARTS].index(str(one["part"])))
     if not asked.freeze:
         limits = {"coverage": [LOW, HIGH], "refused_share": MOST_REFUSED, "from_slow_times": FROM_TIMES}
         record("coverage", {"nominal": 0.95, "limits": limits, "rows": rows})

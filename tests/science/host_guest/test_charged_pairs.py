@@ -22,7 +22,7 @@ SALT = {"ions": (1.0, -1.0) * 10, "box_a": (60.0,) * 3}
 def test_a_charged_pair_is_exact_because_the_last_window_is_counted(host, guest, more):
     pytest.importorskip("pymbar", reason=f"pymbar {CHEM}")
     made = charged_pair.experiment(float(host), float(guest), **more)
-    found, exact = charged_pair.binding(made, host * guest, 3000, 3)
+    found, exact = charged_pair.binding(made, host * guest, 1500, 3)
     assert not isinstance(found, Refusal), found
     assert found.total.value == pytest.approx(exact, abs=0.1)
     left = {leg.name: leg for leg in found.legs}[residual_interaction.NAME]
