@@ -5,9 +5,12 @@ stage may be told to sleep, to fail, to need memory, or to be killed, as the def
 can be derived again from their files.
 """
 
+import json
 import os
 import random
+import resource
 import signal
+import sys
 import time
 from pathlib import Path
 
@@ -58,8 +61,39 @@ KIND = Kind(
 )
 
 
+def process():
+    """What a step can see of its own process, without what differs between any two."""
+    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGCHLD)
+    status = Path("/proc/self/status").read_text().splitlines()
+    return {
+        "environment": {name: value for name, value in os.environ.items() if name != "TOY_TELLS"},
+        "folder": str(Path.cwd()),
+        "words": sys.argv[1:],
+        "files": {name.name: name.stat().st_rdev for name in Path("/proc/self/fd").iterdir() if name.exists()},
+        "signals": [str(signal.getsignal(number)) for number in signals],
+        "held_back": [str(number) for number in signal.pthread_sigmask(signal.SIG_BLOCK, [])],
+        "status": [line for line in status if line.startswith(("Umask", "Uid", "Gid", "Cap", "NoNewPrivs", "Threads"))],
+        "limits": [resource.getrlimit(getattr(resource, name)) for name in dir(resource) if name.startswith("RLIMIT_")],
+        "group": [os.getpgrp(), os.getsid(0), os.nice(0)],
+        "stdin": sys.stdin.read(),
+    }
+
+
+def _tell():
+    """Leave what this process is in the file that the environment names; then wait as long as it says."""
+    if "TOY_TELLS" in os.environ:
+        forked = any(
+            word.endswith("fork_server") or word == "sophron.warm_workers.fork_server" for word in sys.orig_argv
+        )
+        text = json.dumps({"pid": os.getpid(), "forked": forked, "process": process()})
+        Path(os.environ["TOY_TELLS"] + ".part").write_text(text)
+        Path(os.environ["TOY_TELLS"] + ".part").rename(os.environ["TOY_TELLS"])
+        time.sleep(float(os.environ.get("TOY_SLEEPS", "0")))
+
+
 def _finish(ctx: StepContext, numbers, result) -> StepResult:
     """What all stages do: sleep, fail or die where the definition says so, then write their numbers."""
+    _tell()
     time.sleep(ctx.definition.get("sleep_ms", 0) / 1000)
     held = b"1" * (ctx.definition.get("takes_mb", 0) * 2**20)
     if int(ctx.log_dir.name) <= ctx.definition.get("hangs", 0) or len(held) > ctx.memory_mb * 2**20:

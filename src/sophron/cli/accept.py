@@ -7,6 +7,8 @@ from sophron.cli import _step_arguments
 
 HELP = "accept a stage, or stop at its failed verdict (called by rule accept)"
 FOR_RULES = True
+FORKED = ("sophron.campaign.execution.verdict",)
+"""What the fork server of a local run imports for this verb."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,6 +7,8 @@ from sophron.cli import _step_arguments
 
 HELP = "run one step of a stage (called by its rule)"
 FOR_RULES = True
+FORKED = ("sophron.campaign.execution.run_step",)
+"""What the fork server of a local run imports for this verb."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

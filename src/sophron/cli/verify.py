@@ -7,6 +7,8 @@ from sophron.cli import _step_arguments
 
 HELP = "write the verdict of a stage (called by rule verify)"
 FOR_RULES = True
+FORKED = ("sophron.campaign.execution.verdict",)
+"""What the fork server of a local run imports for this verb."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

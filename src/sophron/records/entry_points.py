@@ -33,6 +33,12 @@ def names(group: str) -> list[str]:
     return sorted(_entries(group))
 
 
+def module(group: str, name: str) -> str | None:
+    """Return the name of the module that holds the object called `name` in `group`; None if there is none."""
+    entry = _entries(group).get(name)
+    return entry.module if entry else None
+
+
 def load(group: str, name: str) -> Any:
     """Return the object called `name` in `group`; UserError that lists the known names if there is none."""
     if name in _own(group):

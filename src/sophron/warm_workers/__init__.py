@@ -3,4 +3,4 @@
 Driver side: `executor` turns a job into an order (`job_message`). Worker side: `worker` hands it to its `server`.
 """
 
-__all__ = ["executor", "job_message", "lease", "server", "warm_snakemake", "worker"]
+__all__ = ["executor", "fork_client", "fork_server", "job_message", "lease", "server", "warm_snakemake", "worker"]

@@ -28,6 +28,9 @@ class Order(_Message):
     error go. limit_s: wall time after which the step is ended, 0 for none. environment: variables that the workflow
     declares for its jobs. Of a shell line only: executable of the shell, inputs that must be there, outputs (path ->
     whether it is a directory) and logs that are removed before it begins, latency_s to wait for inputs.
+
+    A step of the fork server has neither lease nor log, since its streams are its client's; `environment` is all of
+    the client's, `argv` its words, `executable` its Python.
     """
 
     folder: str

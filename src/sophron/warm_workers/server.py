@@ -15,7 +15,7 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import FrameType
 
@@ -40,8 +40,8 @@ def _leave(_signal: int, _frame: FrameType | None) -> None:
     sys.exit(128 + signal.SIGTERM)
 
 
-def run(order: Order, channel: socket.socket) -> Ended:
-    """Run one step to its end."""
+def run(order: Order, channel: socket.socket, start: Callable[[Order], int] | None = None) -> Ended:
+    """Run one step to its end. start: starts it and returns its process id; else as a shell line or job step."""
     before = _cpu_s()
     if not _is_wanted(order):
         return Ended(1, NOT_WANTED)
@@ -49,20 +49,20 @@ def run(order: Order, channel: socket.socket) -> Ended:
     try:
         os.chdir(order.folder)
         Path(order.log).parent.mkdir(parents=True, exist_ok=True)
-        pid = _start(order)
+        pid = (start or _start)(order)
     except (OSError, ImportError, CannotStartError) as error:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         return Ended(1, str(error))
     channel.sendall(f"{pid}\n".encode())
     problem = _watch(pid, order, channel)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    if not (code or problem):
+    if order.log and not (code or problem):
         Path(order.log).unlink(missing_ok=True)
     return Ended(code, problem, round(_cpu_s() - before, 4))
 
 
 def _is_wanted(order: Order) -> bool:
-    return os.path.exists(order.lease)  # noqa: PTH110 - asked every two seconds by every worker
+    return not order.lease or os.path.exists(order.lease)  # noqa: PTH110 - asked every two seconds by every worker
 
 
 def _start(order: Order) -> int:
@@ -109,9 +109,12 @@ def _end(pid: int, handle: int) -> None:
     _kill(pid, signal.SIGKILL)
 
 
-def _kill(group: int, number: signal.Signals) -> None:
+def _kill(pid: int, number: signal.Signals) -> None:
     try:
-        os.killpg(group, number)
+        if os.getpgid(pid) == pid:
+            os.killpg(pid, number)
+        else:  # it was forked into the group of its run
+            os.kill(pid, number)
     except ProcessLookupError:
         return
 

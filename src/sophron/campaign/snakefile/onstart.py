@@ -6,6 +6,7 @@ from pathlib import Path
 
 from sophron.campaign.approval import amendment_draft, approval_journal, known_signers
 from sophron.campaign.execution import campaign_lock
+from sophron.campaign.planning.campaign_agents import DEFAULT_BACKEND
 from sophron.campaign.planning.plan_documents import record_in_force
 from sophron.campaign.planning.resource_limits import check_jobs
 from sophron.campaign.snakefile.snakefile_api import around_shell_lines, one_sentence, workflow_of
@@ -15,6 +16,8 @@ from sophron.records import approvals, core_hours, digests, entry_points, events
 from sophron.records.documents import load_yaml, validate
 from sophron.records.errors import Refused
 from sophron.records.files import FileLock, resource
+from sophron.warm_workers import fork_server
+from sophron.warm_workers.fork_client import VARIABLE
 
 NEEDS = "sophron.needs"
 """What a campaign needs to start, functions of its folder that raise UserError."""
@@ -33,6 +36,7 @@ def begin(folder: str | Path) -> None:
         for name in entry_points.names(NEEDS):
             entry_points.load(NEEDS, name)(root)
         secret_keys.withhold(key_variables(root))
+        _start_fork_server(root)
 
 
 def take(root: Path) -> None:
@@ -54,6 +58,19 @@ def take(root: Path) -> None:
     _held[-1].note(json.dumps(campaign_lock.me() | approvals.stamp(approval)))
     core_hours.settle(root)
     record_in_force(root)
+
+
+def _start_fork_server(root: Path) -> None:
+    """Let the steps of a local run be forked from a process that has imported what they do."""
+    workflow = workflow_of(root)
+    if workflow is None or workflow.executor_plugin.name != "local":
+        os.environ.pop(VARIABLE, None)  # of a driver that started this one
+        return
+    data = load(root / SPEC_NAME).data
+    agents = data.get("agents", {})
+    backends = {block.get("backend", DEFAULT_BACKEND) for block in (agents, *agents.get("by_name", {}).values())}
+    known = [("sophron.kinds", data["kind"]), *(("sophron.models", name) for name in sorted(backends))]
+    fork_server.start(root, [module for group, name in known if (module := entry_points.module(group, name))])
 
 
 def _protect_jobs(root: Path) -> None:

@@ -1,0 +1,278 @@
+"""The warm process of a local run: it has imported what steps import, and each step is a fork of it.
+
+The driver starts it after the gate was checked. It has one thread and no key; it ends with the driver, and a step that
+runs goes on then, as it would without it. A step gets a handler, the pilots' `server.run`, which watches over it for
+the client (`fork_client`), so that a kill of this process hurts no step.
+
+A step is refused, and then starts as if there were no server, if the sources of what is imported here are not those
+that were checked, or if its client does not stand in this process's surroundings: a step must not get rights, limits
+or a place by being forked from here.
+"""
+
+import atexit
+import contextlib
+import gc
+import importlib
+import os
+import select
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from sophron.records import approvals, entry_points, secret_keys
+from sophron.records.errors import UserError
+from sophron.records.process_identity import stat_fields
+from sophron.warm_workers import server
+from sophron.warm_workers.fork_client import BEGINS, CHANGED, UNLIKE, VARIABLE, VERBS
+from sophron.warm_workers.job_message import Order
+
+MARGIN_NS = 50_000_000
+"""A file's times come from a coarser clock than ours."""
+WAITING = 128
+_SERVERS: list[subprocess.Popen[bytes]] = []
+
+# Driver side.
+
+
+def start(root: Path, modules: Sequence[str]) -> None:
+    """Start the fork server of this driver, and tell its jobs where it is; without one, they start as ever.
+
+    root: the campaign, whose gate is checked again after the imports. modules: imported beside those of the verbs.
+    """
+    if os.environ.get(VARIABLE) == "off":
+        return
+    os.environ.pop(VARIABLE, None)
+    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as listener:
+        path = Path(tempfile.mkdtemp(prefix="sophron-steps-"), "socket")
+        listener.bind(str(path))
+        listener.listen(WAITING)
+        words = [str(listener.fileno()), str(path), str(time.time_ns() - MARGIN_NS), str(root), *modules]
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", __name__, *words],
+            stdin=subprocess.PIPE,  # closed when this process ends, however it ends
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[listener.fileno()],
+            env={name: value for name, value in os.environ.items() if not secret_keys.is_secret(name, value)},
+        )
+        _SERVERS.append(process)
+        os.environ[VARIABLE] = str(path)
+
+
+# Server side.
+
+
+def main(words: Sequence[str]) -> None:
+    """Import, check, and fork a handler for each client until the driver is gone."""
+    descriptor, path, began_ns, root, *modules = words
+    step_signals = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    # A Ctrl-C of the terminal is the steps' to handle. It is held back, not ignored, so that no step loses it that is
+    # being forked just now.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        with socket.socket(fileno=int(descriptor)) as listener:
+            os.set_inheritable(listener.fileno(), False)  # noqa: FBT003
+            sources = _warm(modules, int(began_ns))
+            if sources is None or len(os.listdir("/proc/self/task")) > 1 or not _is_approved(Path(root)):  # noqa: PTH208
+                return
+            _Server(listener, sources, {"signals": step_signals, "mask": mask}).serve()
+    finally:
+        shutil.rmtree(Path(path).parent, ignore_errors=True)
+
+
+def _warm(modules: Sequence[str], began_ns: int) -> dict[str, tuple[int, int, int]] | None:
+    """Import what steps import; path of each source -> what its file was. None if one changed meanwhile."""
+    for name in [*(f"sophron.cli.{verb}" for verb in VERBS), *modules]:
+        for late in getattr(importlib.import_module(name), "FORKED", ()):
+            importlib.import_module(late)
+    entry_points.names("sophron.kinds")  # the scan of all that is installed
+    tops = {"sophron", *(name.partition(".")[0] for name in modules)}
+    paths = [
+        str(getattr(module, "__file__", None) or "") for name, module in [*sys.modules.items()] if _top(name) in tops
+    ]
+    sources = _sources(path for path in paths if path)
+    gc.collect()
+    gc.freeze()  # the forks share these pages as long as the collector does not touch them
+    return None if any(changed_ns >= began_ns for _, _, changed_ns in sources.values()) else sources
+
+
+def _top(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def _sources(paths: Any) -> dict[str, tuple[int, int, int]]:
+    """Return path -> device, inode, and when its content, name or rights last changed, which nobody can set."""
+    found = {}
+    for path in paths:
+        about = os.stat(path)  # noqa: PTH116 - hundreds of files a step
+        found[path] = (about.st_dev, about.st_ino, about.st_ctime_ns)
+    return found
+
+
+def _is_approved(root: Path) -> bool:
+    """Whether the code as it is now, after the imports, is the signed one. In a fork: nothing read is kept."""
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            approvals.valid_approval(root)
+            code = 0
+        except (UserError, OSError, ValueError):
+            pass
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+class _Server:
+    """The loop. step: signal handlers and mask that a step begins with."""
+
+    def __init__(
+        self, listener: socket.socket, sources: dict[str, tuple[int, int, int]], step: Mapping[str, Any]
+    ) -> None:
+        self._listener, self._sources, self._step = listener, sources, step
+
+    def serve(self) -> None:
+        """Fork a handler for each client; return when the driver closed its end of the pipe."""
+        poll = select.poll()
+        poll.register(self._listener, select.POLLIN)
+        poll.register(0, select.POLLIN)
+        while True:
+            ready = [descriptor for descriptor, _ in poll.poll()]
+            if 0 in ready:
+                return
+            connection, _ = self._listener.accept()
+            with connection:
+                if os.fork() == 0:
+                    self._handle(connection)
+            self._reap()
+
+    @staticmethod
+    def _reap() -> None:
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+
+    def _handle(self, connection: socket.socket) -> NoReturn:
+        """Be the handler of one client to its end."""
+        try:
+            self._listener.close()
+            order, alike = _receive(connection)
+            word = UNLIKE if not alike else BEGINS if self._is_unchanged() else CHANGED
+            connection.sendall(word + b"\n")
+            if word == BEGINS:
+                ended = server.run(order, connection, lambda order: self._start(order, connection))
+                connection.sendall(f"{ended.text()}\n".encode())
+        finally:
+            os._exit(0)
+
+    def _is_unchanged(self) -> bool:
+        try:
+            return _sources(self._sources) == self._sources
+        except OSError:
+            return False
+
+    def _start(self, order: Order, connection: socket.socket) -> int:
+        pid = os.fork()
+        if pid == 0:
+            connection.close()
+            self._become(order)
+        return pid
+
+    def _become(self, order: Order) -> NoReturn:
+        """Be the step to its end, as a new process would be."""
+        code = 1
+        try:
+            os.environ.clear()
+            os.environ.update(order.environment)
+            time.tzset()
+            sys.argv = list(order.argv)
+            _open_streams()
+            for number, handler in self._step["signals"].items():
+                signal.signal(number, handler)
+            signal.pthread_sigmask(signal.SIG_SETMASK, self._step["mask"])
+            code = importlib.import_module("sophron.cli").main()
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else int(end.code is not None)
+        except BaseException:  # noqa: BLE001 - nothing may return into the loop
+            sys.excepthook(*sys.exc_info())
+        finally:
+            _leave(code)
+
+
+def _open_streams() -> None:
+    """Make the three streams anew, as the interpreter does at its start: they know what kind of file they are on."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        old = getattr(sys, name)
+        mode = "w" if number else "r"
+        new = open(number, mode, encoding=old.encoding, errors=old.errors, closefd=False)  # noqa: SIM115
+        if number:
+            new.reconfigure(line_buffering=new.line_buffering or name == "stderr", write_through=old.write_through)
+        setattr(sys, name, new)
+        setattr(sys, f"__{name}__", new)
+
+
+def _leave(code: int) -> NoReturn:
+    """End this process as the interpreter would end it."""
+    try:
+        threading._shutdown()  # type: ignore[attr-defined] # noqa: SLF001 - as multiprocessing ends its forks
+        atexit._run_exitfuncs()  # noqa: SLF001
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        os._exit(code)
+
+
+def _receive(connection: socket.socket) -> tuple[Order, bool]:
+    """Read a client's order and take over its streams; whether it stands in the same surroundings as this process."""
+    _, streams, _, _ = socket.recv_fds(connection, 1, 3)
+    with connection.makefile("r", encoding="utf-8") as lines:
+        order = Order.read(lines.readline())
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    pid, _, _ = struct.unpack("3i", credentials)
+    alike = len(streams) == 3 and surroundings(pid) == surroundings(os.getpid())
+    return order, alike and order.executable == sys.executable and _fixed(order.environment) == _fixed(os.environ)
+
+
+# What a process cannot change any more once it runs: the interpreter and the linker read it at their start.
+FIXED = ("PYTHON", "LD_", "LC_", "LANG", "MALLOC", "GLIBC")
+# Rights, limits and place of a process. Umask and limits could be taken over; no shell line of ours sets one.
+STATUS = ("Umask", "Uid", "Gid", "Groups", "NoNewPrivs", "Seccomp", "Cap", "Cpus_allowed", "Mems_allowed")
+GROUP, SESSION, TERMINAL, NICE = 2, 3, 4, 16
+"""Fields of `stat`, from the state on."""
+
+
+def _fixed(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if name.startswith(FIXED)}
+
+
+def surroundings(pid: int) -> dict[str, object]:
+    """Return what decides what process `pid` may do, and where it stands: rights, limits, namespaces, group."""
+    process = Path("/proc") / str(pid)
+    stat = stat_fields(process)
+    status = (process / "status").read_text().splitlines()
+    links = [process / "exe", process / "root", *sorted((process / "ns").iterdir())]
+    return {
+        "status": [line for line in status if line.startswith(STATUS)],
+        "stat": [stat[field] for field in (GROUP, SESSION, TERMINAL, NICE)],
+        "files": [(process / name).read_text() for name in ("limits", "cgroup", "oom_score_adj")],
+        "links": [str(link.readlink()) for link in links],
+    }
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
