@@ -29,13 +29,13 @@ class Run:
     tells: Path
 
     def __post_init__(self):
-        self.steps = self.campaign.planned()
+        self.steps = self.campaign.planned("a")
 
     def start(self, step="a", **options) -> subprocess.Popen:
         """Start a step; variables in capitals go into its environment."""
         self.tells.unlink(missing_ok=True)
         variables = {key: options.pop(key) for key in [*options] if key.isupper()}
-        command = [sys.executable, "-P", "-m", "sophron", *toy._words(self.steps[step])]
+        command = [sys.executable, "-P", "-m", "sophron", *self.steps[step]]
         env = {**os.environ, "TOY_TELLS": str(self.tells), **variables}
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         return subprocess.Popen(command, cwd=self.campaign.root, env=env, text=True, **streams | options)
