@@ -13,6 +13,7 @@ import atexit
 import contextlib
 import gc
 import importlib
+import io
 import os
 import select
 import shutil
@@ -215,10 +216,13 @@ def _open_streams() -> None:
     """Make the three streams anew, as the interpreter does at its start: they know what kind of file they are on."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         old = getattr(sys, name)
-        mode = "w" if number else "r"
-        new = open(number, mode, encoding=old.encoding, errors=old.errors, closefd=False)  # noqa: SIM115
-        if number:
-            new.reconfigure(line_buffering=new.line_buffering or name == "stderr", write_through=old.write_through)
+        new = io.TextIOWrapper(
+            open(number, "wb" if number else "rb", closefd=False),  # noqa: SIM115
+            encoding=old.encoding,
+            errors=old.errors,
+            line_buffering=name == "stderr" or os.isatty(number),
+            write_through=old.write_through,
+        )
         setattr(sys, name, new)
         setattr(sys, f"__{name}__", new)
 
