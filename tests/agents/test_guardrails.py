@@ -17,6 +17,15 @@ def test_an_explanation_can_never_turn_fail_into_pass():
         "explain", inputs, {"stage": "produce", "verdict": "pass", "explanation": "x"}
     )
     assert "the verdict says fail" in fault
+    assert "`next`" in fault, "a repaired verdict wants another next step"
+
+
+def test_a_plan_lists_each_stage_of_the_spec():
+    inputs = {"spec": {"stages": {"build": {}, "relax": {}}}}
+    assert conversation.guardrail_faults("plan", inputs, {"stages": [{"id": "relax"}, {"id": "build"}]}) == []
+    for stages in ([{"id": "build"}], [{"id": "build"}, {"id": "relax"}, {"id": "relax"}]):
+        (fault,) = conversation.guardrail_faults("plan", inputs, {"stages": stages})
+        assert "list each of build, relax once" in fault
 
 
 def test_a_mechanical_change_is_one_of_the_signed_choices():

@@ -125,12 +125,20 @@ def summary(answer: JsonObject) -> str:
 
 def _explain(inputs: JsonObject, answer: JsonObject) -> list[str]:
     explained, judged = from_json(VerifyAnswer, answer), inputs.get("judged") or inputs["verdict"]
-    copied = {"stage": explained.stage, "verdict": explained.verdict}
+    copied = {
+        "stage": (explained.stage, "copy it"),
+        "verdict": (explained.verdict, "copy it, and let `next` follow from it"),
+    }
     return [
-        f"{key} is {value}, the verdict says {judged[key]}; copy it"
-        for key, value in copied.items()
+        f"{key} is {value}, the verdict says {judged[key]}; {remedy}"
+        for key, (value, remedy) in copied.items()
         if value != judged[key]
     ]
+
+
+def _plan(inputs: JsonObject, answer: JsonObject) -> list[str]:
+    listed, stages = sorted(stage["id"] for stage in answer["stages"]), sorted(inputs["spec"]["stages"])
+    return [] if listed == stages else [f"stages has {', '.join(listed)}; list each of {', '.join(stages)} once"]
 
 
 def _debug(inputs: JsonObject, answer: JsonObject) -> list[str]:
@@ -188,6 +196,7 @@ _GUARDS: dict[str, Callable[[JsonObject, JsonObject], list[str]]] = {
     "explain": _explain,
     "debug": _debug,
     "design": _design,
+    "plan": _plan,
     "resume": _resume,
     "checkpoint-management": _restart_files,
 }
