@@ -111,6 +111,14 @@ def test_what_cannot_be_drafted_is_one_sentence_and_leaves_no_trace(campaign, se
     assert amendment_draft.read_draft(campaign.root).changes == older.changes
 
 
+@pytest.mark.parametrize("last", ["terms", "1"])
+def test_an_entry_of_a_list_is_removed_by_its_id_or_number(campaign, last):
+    drafted = amendment_draft.draft_amendment(campaign.root, "because", removed=[f"stages.a.criteria.{last}"])
+    assert drafted.changes[0].startswith("stages.a.criteria")
+    (left,) = yaml.safe_load(drafted.text)["stages"]["a"]["criteria"]
+    assert left["id"] == "total"
+
+
 def test_a_draft_that_waits_is_added_to(campaign):
     amendment_draft.draft_amendment(campaign.root, "The error was too large.", ["stages.c.definition.weight=0.25"])
     drafted = amendment_draft.draft_amendment(

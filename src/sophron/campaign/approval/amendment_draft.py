@@ -232,6 +232,10 @@ def _remove(content: Any, path: str) -> None:
     place = content
     for key in above:
         place = _step_into(place, key, path, option="--remove")
+    if isinstance(place, list):
+        entry = _step_into(place, last, path, option="--remove")
+        del place[[one is entry for one in place].index(True)]
+        return
     if not isinstance(place, dict) or last not in place:
         known = ", ".join(map(str, place)) if isinstance(place, dict) else "none"
         raise UserError(f'--remove {path}: there is no "{last}"; known here: {known}')
