@@ -23,6 +23,7 @@ from sophron.science.probes import (
     model,
     relaxation,
     replicas,
+    units,
 )
 
 WCA = 2 ** (1 / 6)
@@ -523,7 +524,10 @@ def pattern(asked=None, **instrument):
 @pytest.mark.parametrize(
     ("spec", "status"),
     [
-        (pattern(), "clear"), (pattern({"radiation": "neutrons"}), "clear"), (pattern({"radiation": "Co K-alpha"}), "hit"),
+        (pattern(), "clear"), (pattern({"radiation": "neutrons"}), "hit"),
+        (pattern({"radiation": "neutrons"}, wavelengths_angstrom=[1.494], radiation="neutron"), "clear"),
+        (pattern(wavelengths_angstrom=[1.5405]), "hit"), (pattern({"radiation": "synchrotron"}), "clear"),
+        (pattern({"radiation": "Co K-alpha"}), "hit"),
         (pattern(wavelengths_angstrom=[0.7093]), "hit"), (pattern({"geometry": "Bragg-Brentano"}), "clear"),
         (pattern({"geometry": "Debye-Scherrer"}), "hit"), (pattern({"geometry": "a new one"}), "clear"),
         (pattern(wavelengths_angstrom=[]), "unknown"),
@@ -543,3 +547,37 @@ def test_an_instrument_is_the_one_of_the_question(spec, status):
 def test_widths_of_peaks(caglioti, status):
     named = {f"profile_{name}": part for name, part in zip("uvw", caglioti, strict=False)}
     assert diffraction.width(pattern(**named), parameters("diffraction_width")).status == status
+
+
+@pytest.mark.parametrize(
+    ("density", "temperature", "status"),
+    [(0.8442, 0.722, "clear"), (0.72, 0.722, "hit"), (0.4, 1.0, "hit"), (0.4, 1.1, "clear"), (0.005, 0.722, "clear"),
+     (None, 0.722, "unknown")],
+)  # fmt: skip
+def test_liquids_that_separate(density, temperature, status):
+    liquid = changed(LIQUID, build__density=density)
+    liquid["question"]["conditions"] = {"temperature": temperature}
+    assert box.two_phase(liquid, parameters("two_phase")).status == status
+
+
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [({}, "clear"), ({"discard_steps": 0}, "hit"), ({"discard_steps": 250}, "hit"), ({"steps": 200000}, "hit")],
+)
+def test_a_start_that_is_not_discarded(changes, status):
+    spec = changed(LIQUID, **{f"equilibrate__{key}": value for key, value in changes.items()})
+    assert integration.discarded(spec, parameters("discarded_start")).status == status
+
+
+def test_isotopes_and_species_without_elements_have_a_mass_of_their_own():
+    spec = {"stages": {"build": {"definition": {"units": "metal", "species": [{"element": "Si", "mass": 29.97}]}}}}
+    assert units.masses(spec, parameters("element_masses")).status == "clear"
+    assert units.masses(LIQUID, parameters("element_masses")).status == "clear"
+    assert units.masses(changed(spec, build__units="lj"), parameters("element_masses")).status == "clear"
+
+
+def test_a_benchmark_that_is_not_known_is_not_decided():
+    tasks = {"system": "sampl", "settings": {"benchmark": "sampl9"}}
+    spec = {"stages": {"tasks": {"definition": tasks}}}
+    assert free_energy.benchmark(spec, parameters("benchmark_conditions")).status == "unknown"
+    assert free_energy.benchmark({"stages": {}}, parameters("benchmark_conditions")).status == "clear"

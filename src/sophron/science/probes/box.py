@@ -67,6 +67,34 @@ def liquid(spec: Spec, _parameters: Parameters) -> Finding:
     return hit(text) if dense > freezes else clear(text)
 
 
+def two_phase(spec: Spec, parameters: Parameters) -> Finding:
+    """Check that single Lennard-Jones beads are not at a density between those of vapour and liquid that coexist.
+
+    parameters.inside: share of the liquid's density below which it counts; the potential is that of cutoff 2.5.
+    """
+    try:
+        dense, warm = needed(spec, f"{BUILD}.density"), estimates.temperature(spec)
+        if estimates.chain_length(spec) > 1 or needed(spec, f"{MODEL}.cutoff") < _ATTRACTIVE:
+            return clear("chains and repulsive beads are not looked at")
+    except MissingValueError as missing:
+        return missing.finding
+    if warm >= estimates.CRITICAL_POINT:
+        return clear(f"the temperature {warm:g} is above the critical point, {estimates.CRITICAL_POINT:g}")
+    vapour, liquid = estimates.coexisting_densities(warm)
+    text = f"at temperature {warm:g} vapour of {vapour:.3f} and liquid of {liquid:.3f} coexist, {dense:g} is asked for"
+    return hit(text) if vapour < dense < wanted(parameters, "inside") * liquid else clear(text)
+
+
+def cells(spec: Spec, parameters: Parameters) -> Finding:
+    """Check that a crystal has parameters.least cells along each edge."""
+    counts = [number(spec, f"{BUILD}.cells.{axis}") for axis in range(3)]
+    known = [count for count in counts if count is not None]
+    if len(known) < 3:
+        return MissingValueError(f"{BUILD}.cells").finding
+    text = f"{BUILD}.cells are {' x '.join(f'{count:g}' for count in known)}"
+    return hit(f"{text}: atoms meet their own images") if min(known) < wanted(parameters, "least") else clear(text)
+
+
 def _edge(spec: Spec) -> float:
     dense, chains = needed(spec, f"{BUILD}.density"), number(spec, f"{BUILD}.chains")
     atoms = needed(spec, f"{BUILD}.atoms") if chains is None else chains * estimates.chain_length(spec)

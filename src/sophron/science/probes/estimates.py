@@ -29,6 +29,14 @@ _STIFFEST_BOND_N_PER_M = 470.0
 _FREEZING = (0.90735, -0.27120, 0.91784, -1.16270, 0.68012, -0.15284)
 TRIPLE_POINT = 0.694
 
+# Densities of vapour and liquid that coexist, of the potential cut and shifted at 2.5 sigma: the critical density and
+# factors of (Tc - T)^(1/3), (Tc - T), (Tc - T)^(3/2) (Vrabec et al. 2006, 10.1080/00268970600556774).
+CRITICAL_POINT = 1.0779
+_CRITICAL_DENSITY = 0.3190
+_POWERS = (1 / 3, 1.0, 1.5)
+_VAPOUR = (-0.5649, 0.2128, 0.0702)
+_LIQUID = (0.5649, 0.1314, 0.0413)
+
 
 def chain_length(spec: Spec) -> int:
     """Return the beads a chain; 1 for single beads. Raises MissingValueError."""
@@ -62,6 +70,16 @@ def known_melt(spec: Spec) -> bool:
 def freezing_density(warm: float) -> float:
     """Return the density at which the Lennard-Jones liquid begins to freeze, per sigma^3; warm: epsilon, >= 0.694."""
     return math.pow(warm, 0.25) * sum(factor / warm**power for power, factor in enumerate(_FREEZING))
+
+
+def coexisting_densities(warm: float) -> tuple[float, float]:
+    """Return the densities of vapour and liquid that coexist, per sigma^3; warm: epsilon, below CRITICAL_POINT."""
+    below = CRITICAL_POINT - warm
+    vapour, liquid = (
+        _CRITICAL_DENSITY + sum(factor * below**power for factor, power in zip(factors, _POWERS, strict=True))
+        for factors in (_VAPOUR, _LIQUID)
+    )
+    return vapour, liquid
 
 
 def rouse_tau(beads: int) -> float:

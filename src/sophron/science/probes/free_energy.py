@@ -1,7 +1,19 @@
 """Probes of trials of pipelines: guests that are judged were not trained on, and windows are long enough to judge."""
 
 from sophron.interfaces.probe import Finding
-from sophron.science.probes.spec_access import MissingValueError, Parameters, Spec, clear, hit, needed, value, wanted
+from sophron.records.errors import UserError
+from sophron.science.probes.spec_access import (
+    MissingValueError,
+    Parameters,
+    Spec,
+    clear,
+    hit,
+    needed,
+    number,
+    unknown,
+    value,
+    wanted,
+)
 
 _TRIALS = "stages.trials.definition"
 
@@ -20,6 +32,27 @@ def guests(spec: Spec, _parameters: Parameters) -> Finding:
                 f"{key} of stages.tasks and stages.references differ: other values than those that were measured"
             )
     return clear("training and held-out guests differ, and references are of the same system")
+
+
+def benchmark(spec: Spec, parameters: Parameters) -> Finding:
+    """Check that temperature and pH of the question are those at which a SAMPL benchmark was measured.
+
+    parameters.tolerance: condition -> how far off it may be.
+    """
+    from sophron.science.host_guest.systems import data
+
+    if value(spec, "stages.tasks.definition.system") != "sampl":
+        return clear("the guests are not those of a published benchmark")
+    try:
+        measured = data.benchmark(str(value(spec, "stages.tasks.definition.settings.benchmark")))
+    except UserError as error:
+        return unknown(str(error))
+    there = {"temperature_k": measured.temperature_k, "ph": measured.ph}
+    for name, off in wanted(parameters, "tolerance").items():
+        asked = number(spec, f"question.conditions.{name}")
+        if asked is not None and abs(asked - there[name]) > off:
+            return hit(f"question.conditions.{name} is {asked:g}, {measured.name} was measured at {there[name]:g}")
+    return clear(f"what question.conditions names is what {measured.name} was measured at")
 
 
 def window_length(spec: Spec, parameters: Parameters) -> Finding:

@@ -1,9 +1,11 @@
-"""Probe of an imposed flux: swaps that are neither too rare for a mean nor too frequent for a temperature."""
+"""Probes of heat: an imposed flux is neither too rare nor too frequent, and a fluctuating one is followed for long."""
 
 from sophron.interfaces.probe import Finding
+from sophron.science.probes import estimates
 from sophron.science.probes.spec_access import MissingValueError, Parameters, Spec, clear, hit, needed, wanted
 
 _WHERE = "stages.mueller_plathe.definition"
+_FLUX = "stages.green_kubo_flux.definition"
 
 
 def swaps(spec: Spec, parameters: Parameters) -> Finding:
@@ -27,3 +29,18 @@ def swaps(spec: Spec, parameters: Parameters) -> Finding:
         share = f"{discarded:g} steps are discarded before {steps:g} measured ones"
         return hit(f"{_WHERE}.discard_steps: {share}; the profile is not steady yet")
     return clear(f"{text}, {block / every:g} swaps a block, and {discarded:g} steps are discarded")
+
+
+def window(spec: Spec, parameters: Parameters) -> Finding:
+    """Check that flux is correlated over parameters.periods of the stiffest motion, in runs of .windows lags."""
+    try:
+        lag, steps = needed(spec, "stages.green_kubo.definition.max_lag"), needed(spec, f"{_FLUX}.steps")
+        lasts, period = steps * needed(spec, f"{_FLUX}.timestep"), estimates.shortest_period(spec)
+    except MissingValueError as missing:
+        return missing.finding
+    text = f"max_lag is {lag:g}, a run lasts {lasts:g}, the stiffest motion has a period of {period:.3g}"
+    if lag < wanted(parameters, "periods") * period:
+        return hit(f"{text}: the flux has only begun to relax")
+    if lasts < wanted(parameters, "windows") * lag:
+        return hit(f"{text}: a run holds too few windows")
+    return clear(text)

@@ -92,3 +92,19 @@ def energy_span(spec: Spec, parameters: Parameters) -> Finding:
         return missing.finding
     text = f"equilibrate measures for {lasts:g}, its thermostat relaxes in {damping:g}"
     return hit(f"{text}: too briefly for the energy") if lasts < wanted(parameters, "times") * damping else clear(text)
+
+
+def discarded(spec: Spec, parameters: Parameters) -> Finding:
+    """Check that each measured stage first discards a start: times relaxation times of its thermostat, share of it."""
+    known = 0
+    for stage in _INTEGRATED:
+        where = f"stages.{stage}.definition"
+        waits, lasts = number(spec, f"{where}.discard_steps"), number(spec, f"{where}.steps")
+        if waits is None or lasts is None:
+            continue
+        known += 1
+        step, damping = number(spec, f"{where}.timestep") or 0.0, number(spec, f"{where}.damping") or 0.0
+        text = f"{where}.discard_steps is {waits:g} of {waits + lasts:g} steps"
+        if waits * step < wanted(parameters, "times") * damping or waits < wanted(parameters, "share") * lasts:
+            return hit(f"{text}: what is measured is how the start is forgotten")
+    return clear(f"{known} stages discard their start") if known else clear("no stage measures after a start")
