@@ -9,6 +9,8 @@ import pytest
 
 from sophron import cli
 
+CRATE = "results/ro-crate-metadata.json"
+
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
@@ -67,9 +69,10 @@ def test_an_edited_result_is_named(campaign, capsys):
     found = differing(capsys)
     number = found["results/d/outcome.json", "total"]
     assert (number["recorded"], number["rederived"]) == (111.5, total)
-    # Its digest is not the one that was judged, nor that of the page; all else is derived from the files before it.
+    # Its digest is not the one that was judged, accepted and shown; all else is derived from the files before it.
     others = {file for file, _ in found.keys() - {("results/d/outcome.json", "total")}}
-    assert others == {"results/d/verdict.json", "results/report.html"}
+    notes = {f"results/d/{name}" for name in ("verdict.json", "accepted.json", "passed")}
+    assert others == {*notes, "results/report.html", "results/ro-crate-metadata.json"}
     assert [number for file, number in found if file == "results/d/verdict.json"] == ["outcomes.d"]
 
 
@@ -95,8 +98,33 @@ def test_an_edited_verdict_is_named(campaign, capsys):
     path = campaign.root / "results/d/verdict.json"
     edit(path, '"verdict": "pass"', '"verdict": "fail"')
     found = differing(capsys)
-    assert found.keys() == {("results/d/verdict.json", "verdict")}
+    assert found.keys() == {("results/d/verdict.json", "verdict"), (CRATE, "d/verdict.json.sha256")}
     assert found["results/d/verdict.json", "verdict"]["rederived"] == "pass"
+
+
+@pytest.mark.parametrize(
+    "edited",
+    [
+        ("results/d/accepted.json", '"stage": "d"', '"stage": "e"', "stage"),
+        (CRATE, '"contentSize": "', '"contentSize": "9', "signed/campaign.yaml.contentSize"),
+        (CRATE, '"name": "arithmetic-toy, version 2"', '"name": "other, version 2"', "./.name"),
+        ("records/d/published.json", "results/d/", "results/x/", "outcome"),
+        ("invalidated/v1/manifest.json", '"superseded_version": 1', '"superseded_version": 2', "superseded_version"),
+        ("invalidated/v1/manifest.json", '"file": "results/d/', '"file": "results/x/', "files.results/d/accepted.json.sha256"),
+        ("invalidated/v1/results/d/numbers.txt", ".", ".1", "files.results/d/numbers.txt.sha256"),
+        ("approvals/log/0002.json", '"approver":', '"approver" :', "signature"),
+        ("approvals/log/0001.campaign.yaml", "version: 1", "version: 7", "sha256 as it was signed"),
+        ("approvals/gate.json", '"signature": "', '"signature": "x', "approval"),
+        ("campaign.yaml", "units: ", "units: k", "digest of the spec"),
+    ],
+)  # fmt: skip
+def test_an_edited_record_is_named(campaign, capsys, edited):
+    path, old, new, number = edited
+    text = (campaign.root / path).read_text()
+    assert old in text, text[:3000]
+    (campaign.root / path).write_text(text.replace(old, new, 1))
+    found = {name for _, name in differing(capsys)}
+    assert number in found, found
 
 
 def test_an_edited_number_of_the_page_is_named(campaign, capsys):
@@ -106,8 +134,8 @@ def test_an_edited_number_of_the_page_is_named(campaign, capsys):
     assert total in text
     path.write_text(text.replace(total, "111.5", 1))
     found = differing(capsys)
-    assert {file for file, _ in found} == {"results/report.html"}
-    (changed,) = found.values()
+    assert {file for file, _ in found} == {"results/report.html", CRATE}
+    (changed,) = (each for (file, _), each in found.items() if file != CRATE)
     assert "111.5" in changed["recorded"]
     assert total in changed["rederived"]
 
@@ -116,15 +144,17 @@ def test_the_table_names_number_file_and_both_values(campaign, capsys):
     edit(campaign.root / "results/d/verdict.json", '"verdict": "pass"', '"verdict": "fail"')
     capsys.readouterr()
     assert cli.main(["rederive", str(campaign.root)]) == 1
-    header, row, *marked, last = capsys.readouterr().out.splitlines()
+    header, row, shown, *marked, last = capsys.readouterr().out.splitlines()
     assert header.split() == ["number", "file", "recorded", "re-derived"]
     assert row.split() == ["verdict", "results/d/verdict.json", "fail", "pass"]
+    assert shown.split()[:2] == ["d/verdict.json.sha256", CRATE]
     assert "not re-derivable: results/e/outcome.json, 1 number: e is not an analysis of files" in marked
-    assert last.endswith("agree, 1 differ, 2 cannot be computed again")
+    assert last.endswith("agree, 2 differ, 2 cannot be computed again")
 
 
 def test_what_has_not_ended_is_left_out(campaign, capsys):
-    for path in ("results/report.html", "results/f/outcome.json", "results/d/verdict.json"):
+    ended = ("results/f/outcome.json", "records/f/published.json", "results/d/verdict.json")
+    for path in ("results/report.html", CRATE, *ended):
         (campaign.root / path).unlink()
     checks = rederived(capsys, 0)
     reasons = {each["file"]: each["reason"] for each in checks if each["state"] == "not re-derivable"}

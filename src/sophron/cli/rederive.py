@@ -9,7 +9,7 @@ from sophron.cli import _step_arguments
 
 if TYPE_CHECKING:
     from sophron.campaign.execution.outcome_store import Finished
-    from sophron.campaign.report.rederive import Check
+    from sophron.campaign.report.rederive import Check, Rendered
     from sophron.campaign.spec.spec import Spec
 
 HELP = "compute the numbers of results, verdicts and report again from the files that lie there, and compare"
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
 
     root = args.campaign.absolute()
     spec = load(root / SPEC_NAME)
-    checks = rederive(root, spec, _step_arguments.function, lambda known: _page(root, spec, known))
+    checks = rederive(root, spec, _step_arguments.function, lambda known: _report(root, spec, known))
     if args.json:
         print(json.dumps(to_json(checks), indent=1))
     else:
@@ -44,13 +44,14 @@ def run(args: argparse.Namespace) -> int:
     return int(any(check.state is State.DIFFERS for check in checks))
 
 
-def _page(root: Path, spec: "Spec", known: "Mapping[str, Finished]") -> str:
+def _report(root: Path, spec: "Spec", known: "Mapping[str, Finished]") -> "Rendered":
     """The report, as `sophron report` would write it of these steps."""
     from dataclasses import replace
 
     from sophron.agents.gateway import ledger
     from sophron.campaign.execution import outcome_store, verdict
-    from sophron.campaign.report import report, report_page
+    from sophron.campaign.report import crate, report, report_page
+    from sophron.campaign.report.rederive import Rendered
     from sophron.records import approvals, documents
     from sophron.records.errors import UserError
 
@@ -64,7 +65,8 @@ def _page(root: Path, spec: "Spec", known: "Mapping[str, Finished]") -> str:
     if answer is None:
         raise UserError("caveats: there is no answer yet; run it first: snakemake")
     sections = _step_arguments.function(spec.kind.report)(gathered) if spec.kind.report else ()
-    return report_page.render(gathered, documents.load_record(answer), sections, ledger.spent(root))
+    page = report_page.render(gathered, documents.load_record(answer), sections, ledger.spent(root))
+    return Rendered(page, crate.stated(gathered))
 
 
 def _lines(checks: "Sequence[Check]") -> Iterator[str]:

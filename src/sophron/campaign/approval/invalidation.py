@@ -11,6 +11,7 @@ from sophron.records.approvals import Amendment
 from sophron.records.digests import file_digest
 from sophron.records.files import move, write_json
 
+MANIFEST = "manifest.json"
 REPORT = (*outcome_store.REPORT_NAMES, "signed")
 
 
@@ -29,14 +30,23 @@ def set_aside(root: Path, amendment: Amendment, old: Spec, new: Spec, agents: li
         inside = source.relative_to(root) if source.is_relative_to(root) else Path("outside", *source.parts[1:])
         if not (target / inside).exists():
             move(source, target / inside)
-    paths = sorted(path for path in target.rglob("*") if path.is_file() and path.name != "manifest.json")
+    write_json(target / MANIFEST, manifest(target, stages, old, new, agents))
+
+
+def manifest(target: Path, stages: list[str], old: Spec, new: Spec, agents: list[str]) -> dict[str, object]:
+    """Return what is in a folder of results that an amendment moved there, and why. stages: those it invalidated."""
+    paths = sorted(path for path in target.rglob("*") if path.is_file() and path.name != MANIFEST)
     entries = [
         {"file": str(path.relative_to(target)), "sha256": file_digest(path), "bytes": path.stat().st_size}
         for path in paths
     ]
-    manifest = {"superseded_version": old.version, "invalidated_stages": stages, "repeated_verdicts": verdicts}
-    manifest["amended_agents"] = agents
-    write_json(target / "manifest.json", manifest | {"files": entries})
+    return {
+        "superseded_version": old.version,
+        "invalidated_stages": stages,
+        "repeated_verdicts": [name for name in _judged_anew(old, new) if name not in stages],
+        "amended_agents": agents,
+        "files": entries,
+    }
 
 
 def _judged_anew(old: Spec, new: Spec) -> list[str]:

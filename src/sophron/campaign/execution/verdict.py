@@ -120,6 +120,11 @@ def _remedy(verdict: Verdict) -> str:
     return f"change what is at fault: sophron amend; if it was the machine, repair it: sophron retry {verdict.stage}"
 
 
+def acceptance(verdict: Verdict) -> dict[str, object]:
+    """Return what is noted of a stage whose verdict is accepted."""
+    return {"stage": verdict.stage, "definition_digest": verdict.definition_digest, "outcomes": verdict.outcomes}
+
+
 def accept(claim: approvals.Claim, gate: Path, verdict_path: Path, accepted: Path, passed: Path) -> None:
     """Run the accept step: fail on a failed verdict; otherwise note what was accepted.
 
@@ -134,7 +139,7 @@ def accept(claim: approvals.Claim, gate: Path, verdict_path: Path, accepted: Pat
     if not verdict.passed:
         reasons = "; ".join(sentences(verdict))
         raise UserError(f"stage {claim.stage} failed its criteria ({reasons}); {_remedy(verdict)}")
-    content = {"stage": claim.stage, "definition_digest": wanted[0], "outcomes": verdict.outcomes}
+    content = acceptance(verdict)
     write_json(accepted, content)
     write_json(passed, content)
     events.append(root, "sophron", "accepted", stage=claim.stage)

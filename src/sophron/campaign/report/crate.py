@@ -52,6 +52,14 @@ def metadata(report: Report, folder: Path, page: Path) -> Mapping[str, object]:
     return graph.document(_root(report, people) | _measured(graph, report), LICENSE)
 
 
+def stated(report: Report) -> Mapping[str, Mapping[str, object]]:
+    """Return what a crate says of the campaign as a whole and of its answers, by @id."""
+    graph = Graph(report.root)
+    _measured(graph, report)
+    root = _root(report, {})
+    return {"./": {"name": root["name"], "description": root["description"]}, **graph.entities}
+
+
 def _root(report: Report, people: Mapping[str, str]) -> dict[str, object]:
     spec, question = report.spec, report.spec.data["question"]
     found = [

@@ -8,6 +8,7 @@ derived: its bytes are held against the digests that other records have of it, a
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import re
 import tempfile
@@ -16,20 +17,22 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from sophron.campaign.execution import outcome_store, verdict
 from sophron.campaign.execution.outcome_store import Finished, Outcome, OutputFile
+from sophron.campaign.report import signed_records
 from sophron.campaign.report.compare_values import MISSING, Pair, equal, file_pairs, leaves, pairs
 from sophron.campaign.spec.spec import Spec
 from sophron.interfaces.kind import EngineFailure, EnvironmentFailure, StageKind, StepContext, StepResult
-from sophron.records import documents
+from sophron.records import approvals, documents
 from sophron.records.digests import digest, file_digest, step_name
 from sophron.records.errors import Refused, UserError
 from sophron.records.typed_json import to_json
 
 StageFunction = Callable[[StepContext], StepResult]
-Render = Callable[[Mapping[str, Finished]], str]
-"""Step -> what was derived for it; returns the page of the report."""
+Render = Callable[[Mapping[str, Finished]], "Rendered"]
+"""Step -> what was derived for it; returns the report."""
 BLANK = re.compile(r"\s+")
 
 
@@ -51,6 +54,14 @@ class Check:
     rederived: object
     state: State
     reason: str = ""
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """A report. page: HTML; stated: what its RO-Crate says of campaign and answers, by @id."""
+
+    page: str
+    stated: Mapping[str, Mapping[str, object]]
 
 
 @dataclass
@@ -92,6 +103,7 @@ def rederive(root: Path, spec: Spec, function: Callable[[str], StageFunction], r
             if len(steps) == len(spec.steps(stage.name)):
                 _verdict(work, stage.name, steps)
         _report(work, render)
+        _signed(work)
         return work.checks
 
 
@@ -100,7 +112,11 @@ def _steps(work: Rederivation, unit: StageKind) -> list[Finished]:
     judged = []
     for wildcards in work.spec.steps(unit.name):
         step = step_name(unit.name, wildcards)
-        if outcome_store.published(work.root, step) is None:
+        noted = outcome_store.noted(work.root, step)
+        if noted is None:
+            continue
+        if not noted.is_file():
+            work.compare(noted, [("outcome", "published", MISSING)])
             continue
         recorded = outcome_store.finished(work.root, work.spec, unit.name, wildcards)
         if unit.name in work.spec.parts and not outcome_store.is_current(work.root, recorded):
@@ -213,12 +229,29 @@ def _verdict(work: Rederivation, stage: str, steps: Sequence[Finished]) -> None:
         work.mark(path, None, "there is no verdict")
         return
     recorded = documents.load_json(path)
-    work.compare(path, pairs(recorded, to_json(verdict.judge_steps(work.spec, stage, steps))))
+    derived = verdict.judge_steps(work.spec, stage, steps)
+    work.compare(path, pairs(recorded, to_json(derived)))
+    for note in (path.with_name("accepted.json"), path.with_name("passed")):
+        if note.is_file():
+            work.compare(note, pairs(json.loads(note.read_bytes()), to_json(verdict.acceptance(derived))))
+
+
+def _signed(work: Rederivation) -> None:
+    """Hold approvals, the spec and what amendments set aside against what was signed."""
+    if not approvals.logged(work.root):
+        work.mark(work.spec.document.path, None, "nobody signed it")
+    found = [*signed_records.signatures(work.root), *signed_records.in_force(work.root)]
+    try:
+        found += signed_records.set_aside(work.root)
+    except (UserError, Refused, OSError) as error:
+        found.append((work.root / "invalidated", [("manifests", "as signed", str(error))]))
+    for path, about in found:
+        work.compare(path, about)
 
 
 def _report(work: Rederivation, render: Render) -> None:
     """The page, rendered again from what was derived, held against the one that is there."""
-    name, _, caveats = outcome_store.REPORT_NAMES
+    name, crate_name, caveats = outcome_store.REPORT_NAMES
     folders = {step.path.parents[len(step.wildcards) + 1] for step in work.known.values()}
     path = next(
         (folder / name for folder in sorted(folders) if (folder / name).is_file()), work.root / "results" / name
@@ -228,12 +261,29 @@ def _report(work: Rederivation, render: Render) -> None:
         return
     work.mark(path.with_name(caveats), "text", "an agent wrote it")
     try:
-        page = render(work.known)
+        rendered = render(work.known)
     except (UserError, Refused) as error:
         work.mark(path, None, str(error))
         return
-    recorded, derived = _page_pieces(path.read_text(encoding="utf-8")), _page_pieces(page)
+    recorded, derived = _page_pieces(path.read_text(encoding="utf-8")), _page_pieces(rendered.page)
     work.compare(path, list(_piece_pairs(recorded, derived)) or [("page", "equal", "equal")])
+    if (crate := path.with_name(crate_name)).is_file():
+        work.compare(crate, list(_crate_pairs(crate, rendered.stated)))
+
+
+def _crate_pairs(crate: Path, stated: Mapping[str, Mapping[str, object]]) -> Iterator[Pair]:
+    """What an RO-Crate says of the campaign and its answers, and the digest and size of each file that it lists."""
+    entities = {one["@id"]: one for one in documents.load_json(crate)["@graph"]}
+    for name, said in stated.items():
+        there = entities.get(name, {})
+        yield from pairs({key: there.get(key, MISSING) for key in said}, said, name)
+    for name, entity in entities.items():
+        if "sha256" in entity:
+            path = Path(unquote(urlsplit(name).path)) if name.startswith("file:") else crate.parent / unquote(name)
+            made = file_digest(path) if path.is_file() else MISSING
+            yield f"{name}.sha256", entity["sha256"], made
+            if made != MISSING:
+                yield f"{name}.contentSize", entity.get("contentSize", MISSING), str(path.stat().st_size)
 
 
 def _piece_pairs(recorded: Sequence[str], derived: Sequence[str]) -> Iterator[Pair]:
