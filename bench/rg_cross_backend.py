@@ -41,6 +41,8 @@ def campaign(root: Path, ways: list[str], steps: int | None) -> None:
             spec["stages"][name]["criteria"] = []
     spec["stages"]["compare"]["depends_on"] = names
     spec["stages"]["compare"]["criteria"] = []  # a bench reports, it does not judge
+    for one in spec["method"]["assumptions"]:
+        one["verified_by"] = "nobody: a bench measures times"
     (root / "campaign.yaml").write_text(yaml.safe_dump(spec, sort_keys=False))
     key = root.parent / "key"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)

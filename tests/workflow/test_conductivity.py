@@ -20,8 +20,8 @@ PITFALL = "many-body-heat-flux"
 SMALL = {
     "build": {"cells": [2, 2, 4]},
     "equilibrate": {"damping": 0.02, "discard_steps": 100, "steps": 200, "settle_steps": 20},
-    "green_kubo_flux": {"steps": 200, "restart_every": 100},
-    "green_kubo": {"replicas": 1, "max_lag": 0.1},
+    "green_kubo_flux": {"steps": 1400, "restart_every": 700},
+    "green_kubo": {"replicas": 1, "max_lag": 0.6},
 }
 SMALL_FLUX = {
     "copies": [2, 3, 4],
@@ -54,6 +54,8 @@ def shrink(spec: dict) -> None:
     for name, values in SMALL.items():
         spec["stages"][name]["definition"].update(values)
         spec["stages"][name]["criteria"] = []
+    for one in spec["method"]["assumptions"]:
+        one["verified_by"] = "nobody: nothing is concluded from a run as small as this"
 
 
 def amended(spec: dict, change: dict) -> None:

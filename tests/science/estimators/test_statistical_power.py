@@ -162,3 +162,9 @@ def test_the_error_is_that_of_another_estimator():
 def test_errors_that_allow_no_test_are_refused(errors):
     with pytest.raises(ValueError):
         power(errors, 0.1, 0.05)
+
+
+def test_a_shift_of_many_errors_is_found_for_certain():
+    errors, freedoms = [0.0016, 0.0016, 0.0017], [7987.0, 410.0, 1187.0]
+    assert power(errors, 0.076, 0.01, freedoms) == pytest.approx(1.0)
+    assert power(errors, 50.0, 0.01, freedoms) == pytest.approx(1.0)

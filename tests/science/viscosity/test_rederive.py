@@ -7,14 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from finished_steps import put
 
 from sophron import cli
-from sophron.campaign.execution import outcome_store
 from sophron.campaign.execution.verdict import judge
 from sophron.campaign.scaffold import campaign_folder
 from sophron.campaign.spec import spec
-from sophron.interfaces.kind import UpstreamStep
-from sophron.records.digests import file_digest, step_name
+from sophron.records.digests import file_digest
 from sophron.records.documents import load_yaml
 from sophron.records.files import resource, write_json
 from sophron.records.typed_json import to_json
@@ -51,22 +50,6 @@ def finished(tmp_path_factory):
     put(loaded, "green_kubo", {}, to_json(dict(made.result)), made.files)
     write_json(root / "results/green_kubo/verdict.json", to_json(judge(root, loaded, "green_kubo")))
     return root
-
-
-def put(loaded, stage, wildcards, result, files):
-    """A finished step; as another one is given it."""
-    root = loaded.document.path.parent
-    folder = root.joinpath("results", stage, *wildcards.values())
-    folder.mkdir(parents=True)
-    entries, there = {}, {}
-    for name, file in loaded.unit(stage).outputs.items():
-        there[name] = Path(shutil.copy(files[name], folder / file))
-        entries[name] = {"file": file, "sha256": file_digest(there[name]), "bytes": there[name].stat().st_size}
-    about = {"stage": stage, "wildcards": wildcards, "status": "done", "reason": None, "inputs": {}, "seed": 1}
-    about |= {"definition_digest": loaded.definition_digest(stage), "result": result, "files": entries}
-    write_json(folder / "outcome.json", about | {"tools": {"sophron": "0"}})
-    outcome_store.publish(root, step_name(stage, wildcards), folder / "outcome.json")
-    return UpstreamStep(stage, wildcards, result, there)
 
 
 @pytest.fixture

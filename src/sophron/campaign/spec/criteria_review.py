@@ -37,31 +37,31 @@ def unverified(spec: Spec) -> list[str]:
 
 def _unverified(spec: Spec, text: str) -> str:
     """What is wrong with that which alone is said to verify an assumption; empty if nothing is."""
-    probes = _probes(spec, text)
-    if any(probes.values()):
-        return ""
+    there, missing = _probes(spec, text)
     named = mutation.cited(spec, text)
+    if any(one.applies(spec.data) for one in there):
+        return ""
     if named and all(_is_empty(spec, *one) for one in named):
         listed = _listed(f"{stage}.{criterion.id}" for stage, criterion in named)
         return f"only by {listed}, which cannot fail for a wrong result (sophron review --mutate)"
-    if named:
-        return ""
-    missing = mutation.missing_citations(spec, text)
-    return f"by {_listed([*missing, *probes])}, which is not there" if missing or probes else ""
+    missing = [] if named or there else [*mutation.missing_citations(spec, text), *missing]
+    return f"by {_listed(missing)}, which is not there" if missing else ""
 
 
 def _is_empty(spec: Spec, stage: str, criterion: Criterion) -> bool:
     return is_presence_check(spec, stage, criterion) or mutation.judge(spec, stage, criterion).status == mutation.HOLDS
 
 
-def _probes(spec: Spec, text: str) -> dict[str, bool]:
-    """Pitfall that a text names -> whether its probe looks at this campaign; `probe x-y` names one, there or not."""
+def _probes(spec: Spec, text: str) -> tuple[list[pitfalls.Pitfall], list[str]]:
+    """The pitfalls for campaigns of this kind that a text names, and what it calls a probe and is not one of them."""
     parents = spec.document.path.absolute().parents[:2]  # the second is the campaign's folder if the spec is a draft
     folders = [resource("workflow", "agents", "pitfalls"), *(one / "agents" / "pitfalls" for one in parents)]
-    paths = {word: [folder / f"{word}.yaml" for folder in folders] for word in re.findall(r"[\w-]+", text)}
-    there = {word: found for word, files in paths.items() if (found := [file for file in files if file.is_file()])}
-    looks = {word: pitfalls.load(files[-1]).applies(spec.data) for word, files in there.items()}
-    return dict.fromkeys(NAMED_PROBE.findall(text), False) | looks
+    there = {}
+    for word in re.findall(r"[\w-]+", text):
+        files = [file for folder in folders if (file := folder / f"{word}.yaml").is_file()]
+        if files and (found := pitfalls.load(files[-1])).is_for(spec.data["kind"]):
+            there[word] = found
+    return list(there.values()), [name for name in NAMED_PROBE.findall(text) if name not in there]
 
 
 def is_presence_check(spec: Spec, stage: str, criterion: Criterion) -> bool:

@@ -54,11 +54,15 @@ class Pitfall:
     stages: tuple[str, ...] = ()
     when: tuple[Condition, ...] = field(default=())
 
+    def is_for(self, kind: object) -> bool:
+        """Return whether campaigns of this kind could fall into it."""
+        return not self.kinds or kind in self.kinds
+
     def applies(self, spec: Mapping[str, Any]) -> bool:
         """Return whether a spec (parsed `campaign.yaml`) could fall into it."""
         stages = spec.get("stages", {})
         return (
-            (not self.kinds or spec.get("kind") in self.kinds)
+            self.is_for(spec.get("kind"))
             and all(stage in stages for stage in self.stages)
             and all(condition.holds(spec) for condition in self.when)
         )

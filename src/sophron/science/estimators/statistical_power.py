@@ -119,7 +119,10 @@ def _missed(
     if math.isinf(freedom):
         return float(special.chndtr(special.chdtri(dof, significance), dof, noncentrality))
     critical = special.fdtri(dof, freedom, 1 - significance)
-    return float(special.ncfdtr(dof, freedom, noncentrality / scale, critical))
+    missed = float(special.ncfdtr(dof, freedom, noncentrality / scale, critical))
+    if math.isnan(missed):  # it ends near a noncentrality of 1e3, where nothing is missed but for noise in the errors
+        missed = float(special.chndtr(dof * critical, dof, noncentrality / scale))
+    return missed
 
 
 def _leverage(errors: Sequence[float]) -> float:
