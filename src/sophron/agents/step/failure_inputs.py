@@ -14,7 +14,7 @@ from sophron.campaign.execution.tries import tries_of
 from sophron.campaign.execution.verdict import Verdict
 from sophron.campaign.planning.plan import SERVICE_CORE_HOURS
 from sophron.campaign.spec import resource_requests
-from sophron.campaign.spec.pitfalls import findings
+from sophron.campaign.spec.pitfalls import catalogue, findings
 from sophron.campaign.spec.resource_requests import OVERLAYS_NAME
 from sophron.campaign.spec.spec import Spec
 from sophron.interfaces import JsonObject
@@ -247,13 +247,16 @@ def _pitfalls(root: Path, spec: Spec, failure: JsonObject) -> list[JsonObject]:
     """Return the pitfalls that matter here: in the spec, not excluded by a probe, or with signs in the failure."""
     told = " ".join(_texts(failure)).lower()
     matter: list[JsonObject] = []
-    for pitfall, finding in findings(root, spec):
+    looked = {pitfall.id: finding for pitfall, finding in findings(root, spec)}
+    for pitfall in catalogue(root):
         entry = documents.load_yaml(pitfall.path).data
         signs = entry.get("amendment", {}).get("signs", [])
         seen = [sign for sign in signs if sign.lower() in told]
-        if seen or finding.status != "clear":
+        finding = looked.get(pitfall.id)
+        if seen or (finding and finding.status != "clear"):
             keys = ("id", "title", "what", "safeguard") + (("amendment",) if seen else ())
-            matter.append({key: entry[key] for key in keys} | {"probe": f"{finding.status}: {finding.evidence}"})
+            said = f"{finding.status}: {finding.evidence}" if finding else "not looked for here"
+            matter.append({key: entry[key] for key in keys} | {"probe": said})
     return matter
 
 
