@@ -135,7 +135,5 @@ def test_a_draft_that_the_engine_here_cannot_run_goes_back_once(asked, tmp_path,
 
 
 def test_a_program_says_what_it_was_built_with():
-    program = pytest.importorskip("sophron.science.lammps.executable").find()
-    assert {"MANYBODY", "MOLECULE"} <= set(program.packages)
     assert LAMMPS.lacks(["tersoff", "no/such/style", "lj/cut"]) == ["no/such/style"]
-    assert "MANYBODY" in LAMMPS.installed()
+    assert "accelerators: " in LAMMPS.installed()

@@ -180,21 +180,34 @@ def kind_text(name: str, words: str = "") -> str:
     If all stages are longer than MOST_BYTES, only those of the example are in it, and the others are named.
     """
     example = _example(name, words)
-    stages = {stage.name: "\n".join(lines) for stage, lines in _stages(name)}
-    there = set(example.spec["stages"]) if example and sum(map(len, stages.values())) > MOST_BYTES else set(stages)
-    said = ["\n".join([f"## Kind {name}", *_question_lines(name)])]
-    said += [text for stage, text in stages.items() if stage in there]
-    if others := [stage for stage in stages if stage not in there]:
+    own = set(example.spec["stages"]) if example else set()
+    stages = _stage_texts(_kind(name).stages)
+    if example and sum(map(len, stages.values())) > MOST_BYTES:
+        stages = _stage_texts([stage for stage in _kind(name).stages if stage.name in own])
+    said = ["\n".join([f"## Kind {name}", *_question_lines(name)]), *stages.values()]
+    if others := [stage.name for stage in _kind(name).stages if stage.name not in stages]:
         said.append(f"Further stages, to look up as {name}/STAGE: {', '.join(others)}.")
-    return "\n\n".join([*said, *([f"### Example {example.name}\n\n{example.text}"] if example else [])])
+    return "\n\n".join([*said, *(_example_texts(example) if example else [])])
 
 
-def _stages(name: str) -> Iterator[tuple[StageKind, list[str]]]:
-    """Yield each stage with its lines; one of the same schema as an earlier one is written as that."""
+def _example_texts(example: Example) -> list[str]:
+    readme = resource("campaigns") / example.name / "README.md"
+    texts = [f"### Example {example.name}", example.text.rstrip()]
+    return [*texts, f"### README.md of {example.name}", read_text(readme).rstrip()] if readme.is_file() else texts
+
+
+def _stage_texts(stages: Sequence[StageKind]) -> dict[str, str]:
+    """Return stage -> its text; what an earlier one has too is written as that."""
     first: dict[str, str] = {}
-    for stage in _kind(name).stages:
+    known: set[str] = set()
+    texts = {}
+    for stage in stages:
         same = first.setdefault(stage.schema, stage.name)
-        yield stage, _stage_lines(stage) if same == stage.name else [_head(stage), f"definition and result: as {same}"]
+        lines = (
+            _stage_lines(stage, known) if same == stage.name else [_head(stage), f"definition, result: as of {same}"]
+        )
+        texts[stage.name] = "\n".join(lines)
+    return texts
 
 
 def _example(kind: str, words: str) -> Example | None:
@@ -229,7 +242,8 @@ def _head(stage: StageKind) -> str:
     return f"### Stage {stage.name}{' (optional)' if stage.optional else ''}"
 
 
-def _stage_lines(stage: StageKind) -> list[str]:
+def _stage_lines(stage: StageKind, known: set[str]) -> list[str]:
+    """Return a stage as lines. known: fields of results that were described before; those of this one are added."""
     schema = documents.schema(stage.schema)
     defs = schema["$defs"]
     outline = SchemaOutline(defs)
@@ -237,7 +251,11 @@ def _stage_lines(stage: StageKind) -> list[str]:
     builds = f"Builds on {', '.join(stage.depends_on)}{repeated}." if stage.depends_on else f"Begins{repeated}."
     lines = [_head(stage), f"{builds} definition:", *outline.lines(defs.get("definition", {}), 1)]
     outline.brief = True
-    return [*lines, "result, which its criteria compare:", *outline.lines(defs.get("result", {}), 1)]
+    fields = list(outline.lines(defs.get("result", {}), 1))
+    again = ", ".join(field.partition(":")[0].strip() for field in fields if field in known)
+    new = [field for field in fields if field not in known]
+    known.update(fields)
+    return [*lines, "result, which its criteria compare:", *new, *([f"  as above: {again}"] if again else [])]
 
 
 def engines(kind_names: Iterable[str]) -> list[str]:
@@ -260,9 +278,18 @@ def _first(text: str) -> str:
 
 
 def _concerns(pitfall: Pitfall, kind: str) -> bool:
+    """Return whether a campaign of a kind could fall into a pitfall: it has the stages, the keys and the words."""
     stages = {stage.name for stage in _kind(kind).stages}
     needed = {*pitfall.stages, *_amendment(pitfall).get("remove_stages", ())}
-    return (not pitfall.kinds or kind in pitfall.kinds) and needed <= stages
+    return (not pitfall.kinds or kind in pitfall.kinds) and needed <= stages and _knows(kind, pitfall)
+
+
+def _knows(kind: str, pitfall: Pitfall) -> bool:
+    if pitfall.kinds:
+        return True
+    text = "\n".join([*_stage_texts(_kind(kind).stages).values(), *(one.text for one in _examples(kind))])
+    words = [one.wanted if one.test == "mentions" else [str(one.key).split(".")[-1]] for one in pitfall.when]
+    return all(any(word in text for word in of_one) for of_one in words)
 
 
 def _way_out(pitfall: Pitfall) -> str:
@@ -285,14 +312,9 @@ def look_up(name: str) -> str:
     kind, _, stage = name.partition("/")
     if kind in kind_names and not stage:
         return kind_text(kind)
-    known = {example.name: _with_readme(example) for one in kind_names for example in _examples(one)}
+    known = {example.name: "\n\n".join(_example_texts(example)) for one in kind_names for example in _examples(one)}
     if kind in kind_names:
-        known |= {f"{kind}/{one.name}": "\n".join(_stage_lines(one)) for one in _kind(kind).stages}
+        known |= {f"{kind}/{one.name}": "\n".join(_stage_lines(one, set())) for one in _kind(kind).stages}
     if name not in known:
         raise UserError(f'"{shown(name)}" is not installed; {did_you_mean(name, [*kind_names, *known])}')
     return known[name]
-
-
-def _with_readme(example: Example) -> str:
-    readme = resource("campaigns") / example.name / "README.md"
-    return f"{example.text}\n{read_text(readme)}" if readme.is_file() else example.text

@@ -26,12 +26,11 @@ class LammpsEngine(Engine):
     gpu_accelerators = frozenset({"gpu", "kk"})
 
     def installed(self) -> str:
-        """Return version, accelerators and packages as `lmp -h` lists them."""
+        """Return version and accelerators; which styles it has is a question of a draft (`lacks`)."""
         from sophron.science.lammps import executable
 
         program = executable.find()
-        accelerators, packages = sorted(program.suffixes), program.packages
-        return f"{program.version}; accelerators: {', '.join(accelerators) or 'none'}; packages: {' '.join(packages)}"
+        return f"{program.version}; accelerators: {', '.join(sorted(program.suffixes)) or 'none'}"
 
     def lacks(self, styles: Sequence[str]) -> list[str]:
         """Look for each style in what `lmp -h` lists."""

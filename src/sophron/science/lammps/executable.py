@@ -63,12 +63,6 @@ class Lammps:
         """Accelerator suffixes for which this program has styles: of `opt`, `omp`, `intel`, `gpu`, `kk`."""
         return frozenset(re.findall(r"\blj/cut/(opt|omp|intel|gpu|kk)\b", self.help))
 
-    @property
-    def packages(self) -> list[str]:
-        """Packages that this program was built with, as it lists them."""
-        found = re.search(r"^Installed packages:\n\n(.*?)\n\n", self.help, re.MULTILINE | re.DOTALL)
-        return found[1].split() if found else []
-
     def mpiexec(self) -> Path:
         """Return the MPI starter that belongs to the program: beside it, beside Python for the wheel, or on PATH."""
         beside = Path(sys.executable).parent if self.libraries is not None else self.program.parent
