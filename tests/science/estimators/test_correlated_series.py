@@ -101,6 +101,13 @@ def test_a_series_of_too_few_slow_times_has_no_error():
     assert "run longer, or take the spread of independent replicas" in refused[0].sentence
 
 
+@pytest.mark.parametrize("samples", range(4, 13))
+def test_a_handful_of_samples_has_no_error_and_stops_nothing(samples):
+    """By chance their autocorrelations cancel, and nothing is left of the variance of the mean."""
+    for series in np.random.default_rng(samples).normal(size=(50, samples)):
+        assert series_mean(series).error is None
+
+
 def test_an_oscillation_is_not_counted_as_correlation():
     """Autocorrelation exp(-k/10) cos(0.6 k): what its first lobe adds, the next takes back."""
     rng = np.random.default_rng(6)

@@ -92,6 +92,8 @@ def test_replicas_at_one_rate():
     assert high == Rate(0.1, 2.0, pytest.approx(1.0), replicas=2, degrees_of_freedom=1)
     close = by_rate([{**run, "viscosity": 2.0} for run in runs])[0]
     assert close.viscosity_error == pytest.approx(0.1 / np.sqrt(2))
+    few = by_rate([{**run, "viscosity": 2.0, "viscosity_degrees_of_freedom": 8.0} for run in runs])[0]
+    assert few == Rate(0.1, 2.0, pytest.approx(0.1 / np.sqrt(2)), replicas=2, degrees_of_freedom=pytest.approx(16.0))
     with pytest.raises(EngineFailure, match="no shear rate has a viscosity with an error"):
         by_rate([{"rate": 0.1, "viscosity": 2.0, "viscosity_error": None}])
     too_short = by_rate([{**run, "viscosity_error": None} for run in runs])

@@ -13,6 +13,9 @@ def test_a_known_stress_gives_a_known_viscosity():
     result = summary(samples, 0.05, 0.05)
     assert result["viscosity"] == pytest.approx(7.0, abs=4 * result["viscosity_error"])
     assert result["viscosity_error"] == pytest.approx(0.3 / np.sqrt(20_000) / 0.05, rel=0.15)
+    assert result["viscosity_degrees_of_freedom"] > 100
+    short = summary(samples[:8], 0.05, 0.05)
+    assert (short["viscosity_error"], short["viscosity_degrees_of_freedom"]) == (None, None)
     assert result["first_normal_stress_difference"] == pytest.approx(0.2, abs=0.02)
     assert result["pressure_mean"] == pytest.approx(15.1 / 3, abs=0.01)
 

@@ -109,11 +109,11 @@ def correlation(series: ArrayLike) -> Correlation:
         (level * (2.0 * rho[:end].sum() - 1.0) / count, freedom),
         (block_error, block_freedom),
     )
-    inefficiency = error * (1.0 + SHORT_MARGIN * time / samples) * samples / variance
+    inefficiency = max(error * (1.0 + SHORT_MARGIN * time / samples) * samples / variance, 1.0 / samples)
     longest = TIME_MARGIN * time
     return Correlation(
         samples=samples,
-        inefficiency=max(inefficiency, 1.0 / samples),
+        inefficiency=inefficiency,
         time=longest,
         degrees_of_freedom=max(min(degrees, samples / inefficiency - 1.0, samples - 1.0), 1.0),
         refusal=_too_short(samples, longest),

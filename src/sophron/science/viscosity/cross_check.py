@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -53,7 +54,7 @@ def run(ctx: StepContext) -> StepResult:
 
 @dataclass(frozen=True)
 class Rate:
-    """Viscosity at one shear rate over its replicas; degrees_of_freedom: if their spread is the error."""
+    """Viscosity at one shear rate over its replicas; degrees_of_freedom: of its error, None if it is known."""
 
     rate: float
     viscosity: float
@@ -70,8 +71,9 @@ def by_rate(results: Sequence[Mapping[str, Any]]) -> list[Rate]:
     rates = []
     for rate, group in groupby(sorted(results, key=lambda result: float(result["rate"])), key=lambda one: one["rate"]):
         runs = list(group)
-        columns = ([run[name] for run in runs] for name in ("viscosity", "viscosity_error"))
-        mean, error, freedom = replica_mean(*columns)
+        values, errors = ([run[name] for run in runs] for name in ("viscosity", "viscosity_error"))
+        freedoms = [run.get("viscosity_degrees_of_freedom") or math.inf for run in runs]
+        mean, error, freedom = replica_mean(values, errors, freedoms)
         if error:
             rates.append(Rate(float(rate), mean, error, len(runs), freedom))
     if not rates:

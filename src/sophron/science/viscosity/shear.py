@@ -60,6 +60,7 @@ def summary(samples: Array, rate: float, interval_tau: float) -> dict[str, float
         "rate": rate,
         "viscosity": shear_stress.mean / rate,
         "viscosity_error": None if shear_stress.error is None else shear_stress.error / rate,
+        "viscosity_degrees_of_freedom": None if shear_stress.error is None else shear_stress.degrees_of_freedom,
         "first_normal_stress_difference": normal.mean,
         "first_normal_stress_difference_error": normal.error,
         "temperature_mean": temperature.mean,
