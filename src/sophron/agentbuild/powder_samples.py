@@ -14,9 +14,9 @@ from sophron.records import entry_points
 from sophron.records.errors import UserError
 from sophron.records.typed_json import from_json
 from sophron.science.rietveld import pattern
+from sophron.science.rietveld.data import REGISTRY
 from sophron.science.rietveld.session.sample import GivenPhase, Role, Sample, data
 
-ENGINES = "sophron.rietveld_engines"
 FOLDER_VARIABLE = "SOPHRON_XRD_DATA"
 EXAMPLES = "rietx"
 """The folder of this name is that of the examples which come with the engine."""
@@ -87,7 +87,7 @@ def _there(path: Path) -> Path:
 
 @contextmanager
 def _engine(name: str) -> Iterator[RietveldEngine]:
-    engine: RietveldEngine = entry_points.load(ENGINES, name)()
+    engine: RietveldEngine = entry_points.load(REGISTRY, name)()
     if lack := engine.missing():
         raise UserError(lack)
     try:

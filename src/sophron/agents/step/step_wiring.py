@@ -112,8 +112,6 @@ def web(root: Path, step: str, agent: AgentFile, spec: JsonObject, override: str
     from sophron.agents.gateway.backends import replay
     from sophron.agents.tools import literature_web
 
-    if literature_web.TOOL.name not in agent.front["tools"]:
-        return None
     record = outcome_store.record_folder(root, step) / literature_web.NAME
     if (override or chosen(spec, agent.name)["backend"]) == REPLAY:
         source = replay.source_of(root, load_catalogue(root).get(REPLAY))

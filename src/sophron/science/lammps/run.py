@@ -13,14 +13,14 @@ import signal
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sophron.interfaces.kind import EngineFailure, EnvironmentFailure, StepContext, engine_s
 from sophron.interfaces.sandbox import Ended, Grant
+from sophron.records import entry_points
 from sophron.records.files import write_text
-from sophron.sandbox.select_backend import DEFAULT
+from sophron.sandbox.select_backend import DEFAULT, GROUP
 from sophron.science.lammps import input_checker, logfile
 from sophron.science.lammps.engine import LAMMPS
 from sophron.science.lammps.executable import Lammps
@@ -186,8 +186,8 @@ def run_in_sandbox(lammps: Lammps, command: Sequence[str], grant: Grant, output:
 def _backend() -> SandboxBackend:
     """The default backend, or the first other installed one that works on this machine."""
     reasons = []
-    for entry in sorted(entry_points(group="sophron.sandboxes"), key=lambda entry: (entry.name != DEFAULT, entry.name)):
-        backend: SandboxBackend = entry.load()()
+    for name in sorted(entry_points.names(GROUP), key=lambda name: name != DEFAULT):
+        backend: SandboxBackend = entry_points.load(GROUP, name)()
         missing = backend.missing()
         if missing is None:
             return backend

@@ -18,13 +18,14 @@ def run(ctx: StepContext) -> StepResult:
     `sample.json` is what a refinement is given, `pattern.xy` the counts alone, `truth.json` what went in. UserError
     for a series, a scan or an engine that there is not.
     """
+    from sophron.science.rietveld.data import REGISTRY
     from sophron.science.rietveld.session import sample
     from sophron.science.rietveld.simulated import series
 
     definition, scan = ctx.definition, ctx.wildcards["scan"]
     if scan not in definition["scans"]:
         raise UserError(f'simulate.definition.scans: there is no "{shown(scan)}"; add it with its seconds')
-    engine: RietveldEngine = entry_points.load("sophron.rietveld_engines", definition["engine"])()
+    engine: RietveldEngine = entry_points.load(REGISTRY, definition["engine"])()
     try:
         truth = series.truth(engine, series.series(definition["series"]))
     finally:
