@@ -25,10 +25,10 @@ last: {x: 1}
 
 
 def test_comments_go_where_they_are_true():
-    draft = 'a: 2\npart:\n  list: [1, 2]\n  text: "with # inside"\nlast: {x: 2}\n'
+    draft = 'a: 2\npart:\n  list: [1, 2]\n  text: "with # inside"\nlast: {x: 2}\nmore: 1\n'
     assert yaml_comments.carried_over(draft, EXAMPLE) == (
         "a: 2\n\n# Above the part,\n# in two lines.\npart: # what it is\n  # of the part before\n  list: [1, 2] # short\n"
-        '  text: "with # inside" # behind\n\n# Above the last.\nlast: {x: 2}\n'
+        '  text: "with # inside" # behind\n\n# Above the last.\nlast: {x: 2}\n\nmore: 1\n'
     )
 
 

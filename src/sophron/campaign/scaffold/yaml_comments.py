@@ -49,8 +49,12 @@ def _carried_over(text: str, example: str) -> str:
     keys = [
         path for path in _first_on_their_lines(there) if path in lines and all(isinstance(key, str) for key in path)
     ]
-    for path in sorted(keys, key=lines.__getitem__, reverse=True):
+    added = [path for path in lines if len(path) == 1 and path not in there]
+    for path in sorted([*keys, *added], key=lines.__getitem__, reverse=True):
         at = lines[path] - 1
+        if path in added:
+            made[at:at] = [""]
+            continue
         same = _at(draft, path) == _at(model, path) and _is_one_line(lines, path)
         if same or (_is_block(there, path) and _is_block(lines, path)):
             made[at] += _behind(source[there[path] - 1])

@@ -53,7 +53,8 @@ _analysis = partial(_stage, rederivable=True)
 
 KIND = Kind(
     name="chain_conformation",
-    about="Size of bead-spring chains (LAMMPS), the same run through several ways to execute, and whether they agree",
+    about="Size of bead-spring chains (LAMMPS), the same run executed in several ways (local, MPI under Slurm, a GPU "
+    "under Slurm, Parsl), and whether they agree",
     rules="chain_conformation.smk",
     stages=(
         _analysis("build", wildcards=_REPLICA, outputs=_SYSTEM),
