@@ -83,7 +83,7 @@ def test_debug_is_told_the_known_messages_and_the_time_of_the_engine(root):
     assert [one["remedy"] for one in told["recognised"]] == ["larger memory_mb"]
     assert told["resources"]["engine_seconds"] == {"runtime_min 5": 180, "runtime_min 10": 480}
     assert told["failed"] == {
-        "kind": "dead", "reasons": {"b-0": "it was killed"}, "steps_alike": 0, "tries": [],
+        "kind": "dead", "reasons": {"b-0": "it was killed"}, "other_steps_that_ended_alike": 0, "tries": [], "steps_of_the_stage": 2,
     }  # fmt: skip
 
 
@@ -181,7 +181,10 @@ def test_the_error_says_which_of_its_parts_it_is():
     step = SimpleNamespace(outcome=SimpleNamespace(result=result))
     about = report_inputs._error(stage, SimpleNamespace(step=step, value=3.2, standard_error=0.454))
     assert about == {
-        "parts": {"component_error": 0.2, "procedure_error": 0.454},
+        "parts": {
+            "component_error": {"value": 0.2, "is": "about component_error"},
+            "procedure_error": {"value": 0.454, "is": "about procedure_error"},
+        },
         "defined_as": "about viscosity_standard_error",
         "standard_error_is": "procedure_error",
         "share_of_value": "14.2%",

@@ -95,7 +95,8 @@ def _made_of(one: UncheckedObject) -> str:
     if not isinstance(about, Mapping) or not isinstance(is_one, str):
         return "It holds statistical error only."
     parts = mapping(about.get("parts", {}), "error.parts")
-    others = ", ".join(f"{quoted(name)} {size:.2g}" for name, size in parts.items() if number(size) is not None)
+    sizes = {name: number(mapping(part, "error.parts").get("value")) for name, part in parts.items()}
+    others = ", ".join(f"{quoted(name)} {size:.2g}" for name, size in sizes.items() if size is not None)
     freedom = f" with {about['degrees_of_freedom']} degrees of freedom" if about.get("degrees_of_freedom") else ""
     return f"It is the {quoted(is_one)}{freedom} (of: {others}), and holds no systematic error."
 

@@ -25,6 +25,7 @@ from sophron.records.errors import UserError
 from sophron.records.typed_json import from_json, to_json
 
 MOST_RESULTS = 3
+DIGITS = 6
 COUNTED = (
     "Each step counts with every try that it may have: cores x runtime_min of its ceilings x (retries + 1), summed "
     "over all steps of all stages, whatever they really take. limits.core_hours must be at least that sum. What was "
@@ -47,7 +48,7 @@ def explain(root: Path, spec: Spec, wildcards: Wildcards) -> JsonObject:
         "judged": to_json(margins.of_verdict(judged)),
         "definitions": definitions(spec, stage),
         "results": _results(spec, stage, finished, steps),
-        "log": step_logs.decisive(root, steps),
+        "log": step_logs.decisive(root, steps) or "(these steps have no engine log)",
         "verdict": to_json(judged),
         "outcome": [to_json(one.outcome) for one in finished],
         "criteria": to_json(spec.criteria(stage)),
@@ -82,9 +83,18 @@ def _results(spec: Spec, stage: str, finished: Iterable[outcome_store.Finished],
     shown = {step: by_step[step] for step in steps if step in by_step}
     return {
         "fields": fields(spec, stage),
-        "steps": {step: one.result if one.done else {"failed": one.reason} for step, one in shown.items()},
+        "steps": {step: rounded(one.result) if one.done else {"failed": one.reason} for step, one in shown.items()},
         "not_shown": len(by_step) - len(shown),
     }
+
+
+def rounded(data: Any, digits: int = DIGITS) -> Any:
+    """Return plain data with its fractions at some significant digits."""
+    if isinstance(data, float) and not data.is_integer():
+        return float(f"{data:.{digits}g}")
+    if isinstance(data, Mapping):
+        return {key: rounded(value, digits) for key, value in data.items()}
+    return [rounded(value, digits) for value in data] if isinstance(data, list) else data
 
 
 def fields(spec: Spec, stage: str) -> dict[str, str]:
@@ -112,11 +122,10 @@ def _failed(failure: JsonObject) -> JsonObject:
     reasons = failure["reasons"]
     steps = step_logs.failed_steps(reasons)
     tries = [one for one in failure["tries"] if one["step"] in steps]
-    alike = len(reasons) - len(steps)
     return {
         "kind": failure["kind"],
         "reasons": {step: reasons[step] for step in steps},
-        "steps_alike": alike,
+        "other_steps_that_ended_alike": len(reasons) - len(steps),
         "tries": tries,
     }
 
@@ -128,7 +137,7 @@ def debug(root: Path, spec: Spec, wildcards: Wildcards) -> JsonObject:
     stage, failure = wildcards["stage"], read_failure(root, wildcards)
     return {
         "stage": stage,
-        "failed": _failed(failure),
+        "failed": {**_failed(failure), "steps_of_the_stage": len(spec.steps(stage))},
         "recognised": failure.get("recognised", []),
         "log": failure.get("log", ""),
         "resources": _resources(root, spec, stage),
@@ -244,7 +253,7 @@ def _longest_s(root: Path, spec: Spec, stage: str) -> float | None:
 
 
 def _pitfalls(root: Path, spec: Spec, failure: JsonObject) -> list[JsonObject]:
-    """Return the pitfalls that matter here: in the spec, not excluded by a probe, or with signs in the failure."""
+    """Return the pitfalls that matter here: those in the spec, and those with signs in the failure."""
     told = " ".join(_texts(failure)).lower()
     matter: list[JsonObject] = []
     looked = {pitfall.id: finding for pitfall, finding in findings(root, spec)}
@@ -253,7 +262,7 @@ def _pitfalls(root: Path, spec: Spec, failure: JsonObject) -> list[JsonObject]:
         signs = entry.get("amendment", {}).get("signs", [])
         seen = [sign for sign in signs if sign.lower() in told]
         finding = looked.get(pitfall.id)
-        if seen or (finding and finding.status != "clear"):
+        if seen or (finding and finding.status == "hit"):
             keys = ("id", "title", "what", "safeguard") + (("amendment",) if seen else ())
             said = f"{finding.status}: {finding.evidence}" if finding else "not looked for here"
             matter.append({key: entry[key] for key in keys} | {"probe": said})
@@ -268,8 +277,8 @@ def _texts(data: Any) -> Iterator[str]:
 
 
 def _schemas(spec: Spec, stage: str, failure: JsonObject, pitfalls: Iterable[JsonObject]) -> JsonObject:
-    """Return the schemas of the definitions that may change: of a step that died, its own stage's alone."""
-    named = {stage} if failure["kind"] == "dead" else {stage, *_below(spec, stage)}
+    """Return the schemas of the definitions that may change: if a step died, its own stage's alone."""
+    named = {stage} if failure["kind"] == "dead" else {stage, *spec.data["stages"][stage]["depends_on"]}
     added = {name for one in pitfalls for name in one.get("amendment", {}).get("add_stages", {})}
     return _definition_schemas(spec, named | added)
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sophron.agents.step.failure_inputs import rounded
 from sophron.campaign.execution import margins
 from sophron.campaign.rendering import formatting
 from sophron.campaign.report import report
@@ -41,7 +42,7 @@ def caveats(root: Path, spec: Spec, _: Wildcards) -> JsonObject:
 
 def _judged(stage: report.StageReport) -> JsonObject:
     """Return the margins of a stage, without what is empty."""
-    judged = _rounded(to_json(margins.of_verdict(stage.verdict)))
+    judged = rounded(to_json(margins.of_verdict(stage.verdict)), DIGITS)
     criteria = [
         {key: one[key] for key in one if key in SHOWN or (one[key] and key != "expression")}
         for one in judged["criteria"]
@@ -92,7 +93,7 @@ def _answer(gathered: Report, one: Answer) -> JsonObject:
         about["interval"] = dict(zip(("low", "high"), ends, strict=True)) | {"level": level}
     if one.value is not None and "reference" in gathered.spec.data["question"]:
         about["reference"] = report.comparison(one, gathered.spec.data["question"]["reference"])
-    return about | {"error": _error(stage, one), "result": _described(stage, one)}
+    return about | {"error": _error(stage, one), "beside_it": _described(stage, one)}
 
 
 def _headline(value: float, error: float | None) -> tuple[float, float | None]:
@@ -110,7 +111,8 @@ def _error(stage: report.StageReport, one: Answer) -> JsonObject:
     key = stage.schema.get("answer", {}).get("standard_error", "")
     own = result.get(key)
     equal = [name for name, value in parts.items() if own and abs(value - own) <= SAME_SHARE * abs(own)]
-    about: dict[str, Any] = {"parts": _rounded(parts), "defined_as": stage.described(key)}
+    shown = {name: {"value": rounded(value, DIGITS), "is": stage.described(name)} for name, value in parts.items()}
+    about: dict[str, Any] = {"parts": shown, "defined_as": stage.described(key)}
     if equal:
         about["standard_error_is"] = " and ".join(equal)
     if own and one.value:
@@ -121,18 +123,13 @@ def _error(stage: report.StageReport, one: Answer) -> JsonObject:
 
 
 def _described(stage: report.StageReport, one: Answer) -> JsonObject:
-    """Return each number and text of the result with what it is; longer data are left out."""
-    plain = {key: value for key, value in stage.ordered(one.step).items() if not isinstance(value, Mapping | list)}
-    return {key: {"value": _rounded(value), "is": stage.described(key)} for key, value in plain.items()}
-
-
-def _rounded(data: Any) -> Any:
-    """Return plain data with its fractions at four significant digits."""
-    if isinstance(data, float) and not data.is_integer():
-        return float(formatting.number(data, DIGITS))
-    if isinstance(data, Mapping):
-        return {key: _rounded(value) for key, value in data.items()}
-    return [_rounded(value) for value in data] if isinstance(data, list) else data
+    """Return the other numbers and texts of the result with what they are; longer data are left out."""
+    keys, more = stage.schema.get("answer", {}), stage.schema.get("of_answer", {})
+    ends = [keys.get("interval", {}).get(end) for end in ("low", "high")]
+    told = {*(value for value in keys.values() if isinstance(value, str)), *ends, *more.get("errors", {})}
+    kept = {key: value for key, value in stage.ordered(one.step).items() if key not in told and value is not None}
+    plain = {key: value for key, value in kept.items() if not isinstance(value, Mapping | list)}
+    return {key: {"value": rounded(value, DIGITS), "is": stage.described(key)} for key, value in plain.items()}
 
 
 def _finals(gathered: Report) -> JsonObject:

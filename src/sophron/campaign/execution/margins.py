@@ -9,6 +9,8 @@ from sophron.campaign.spec.criteria import Comparison
 from sophron.records.sanitize import one_line
 
 LONGEST_QUOTE = 240
+NOT_SO = "is not so"
+"""The reason of a comparison that was made and does not hold; its numbers say more."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,8 @@ def of_verdict(verdict: Verdict) -> StageMargins:
 
 def _of_criterion(criterion: JudgedCriterion, failed_steps: Mapping[str, str | None]) -> CriterionMargins:
     missed = [one for one in criterion.steps if not one.passed and one.step not in failed_steps]
-    reason = f"in {missed[0].step}: {missed[0].reason}" if missed else None
+    why = f": {missed[0].reason}" if missed and missed[0].reason != NOT_SO else ""
+    reason = f"in {missed[0].step}{why}" if missed else None
     about = (criterion.id, criterion.statement, criterion.expression, criterion.passed)
     return CriterionMargins(*about, len(criterion.steps), len(missed), reason, _least(criterion.steps))
 
