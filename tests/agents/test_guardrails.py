@@ -89,3 +89,16 @@ def test_a_drafted_spec_must_be_one():
 def test_a_summary_is_one_line():
     assert conversation.summary({"diagnosis": "two\nlines", "reason": "other"}) == "two lines"
     assert len(conversation.summary({"text": "x" * 1000})) == conversation.LONGEST_SUMMARY
+
+
+def test_evidence_is_quoted_from_the_inputs():
+    inputs = CHOICES | {"failed": {"reasons": {"b-0": "it was   killed"}}, "log": "Step 0 1\nERROR: Lost atoms\n"}
+
+    def faults(*evidence, given=inputs):
+        return conversation.guardrail_faults("debug", given, debug("escalate") | {"evidence": list(evidence)})
+
+    assert faults("ERROR: Lost atoms", "it was killed", "Step 0  1", "ERROR: Lost…") == []
+    (fault,) = faults("ERROR: Lost atoms", "ERROR: Lost bonds")
+    assert '"ERROR: Lost bonds" stands in none of the inputs' in fault
+    before = {key: value for key, value in inputs.items() if key != "failed"}
+    assert faults("anything", given=before) == [], "recorded answers to a definition of before are replayed"

@@ -4,7 +4,7 @@ Guardrails are what an answer must keep to beyond its schema: an agent explains,
 else.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -22,6 +22,7 @@ from sophron.agents.documents.redact import half_characters
 from sophron.interfaces import JsonObject
 from sophron.interfaces.model_backend import Message, Part, Request, Response, Text, Tool, ToolAnswer, ToolCall
 from sophron.records import documents
+from sophron.records.sanitize import one_line
 from sophron.records.typed_json import from_json
 
 
@@ -105,6 +106,7 @@ def _repair(faults: list[str]) -> str:
 
 
 LONGEST_SUMMARY = 300
+LONGEST_QUOTE = 120
 FILLED_IN = {"campaign": "draft", "version": 1}
 """Of a drafted spec, if the agent leaves it to the program."""
 _HEADLINES = ("summary", "diagnosis", "explanation", "rationale", "reason", "text", "command", "status")
@@ -147,10 +149,27 @@ def _debug(inputs: JsonObject, answer: JsonObject) -> list[str]:
     if (debug.action == "overlay") != (debug.overlay is not None):
         against.append("an overlay is given with the action overlay, and only with it")
     if debug.overlay is not None and debug.overlay.value not in choices.get(debug.overlay.key, []):
-        against.append(f"{debug.overlay.key} = {debug.overlay.value} is not among the signed choices {choices}")
+        signed = f"the signed choices, which are {choices}; take one that is not in force, or escalate"
+        against.append(f"{debug.overlay.key} = {debug.overlay.value} is not among {signed}")
     if debug.kind == "definitional" and debug.action != "escalate":
         against.append("a definitional fault is escalated; it changes nothing mechanical")
-    return against
+    return against + list(_invented_evidence(inputs, debug))
+
+
+def _invented_evidence(inputs: JsonObject, debug: DebugAnswer) -> Iterator[str]:
+    """Yield a sentence for each quotation that stands in no input; a definition of before asks for none so exact."""
+    said = one_line("\n".join(_texts(inputs))) if "failed" in inputs else None
+    for line in debug.evidence:
+        if said is not None and one_line(line).removesuffix("…") not in said:
+            told = one_line(line, LONGEST_QUOTE)
+            yield f'the evidence "{told}" stands in none of the inputs; quote a line as it is, or leave it out'
+
+
+def _texts(data: Any) -> Iterator[str]:
+    if isinstance(data, str):
+        yield data
+    for inner in data.values() if isinstance(data, Mapping) else data if isinstance(data, list | tuple) else ():
+        yield from _texts(inner)
 
 
 def _resume(inputs: JsonObject, answer: JsonObject) -> list[str]:
