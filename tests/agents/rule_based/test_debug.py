@@ -43,6 +43,8 @@ def debug(log, *, kind="dead", choices=None, overlays=(), tries=(), reasons=None
         ),
         ("=>> PBS: job killed: walltime 3630 exceeded limit 3600", "runtime_min", 120),
         ("LAMMPS did not end within 60 min", "runtime_min", 120),
+        ("LAMMPS stopped at step 27200 of 900000: its wall time was over", "runtime_min", 120),
+        ("WARNING: Wall time limit reached (src/src/timer.cpp:201)", "runtime_min", 120),
         ("Error: openmpi module not loaded", "modules", "gcc/12 openmpi/4.1.5"),
         ("slurm_script: line 9: mpirun: command not found", "modules", "gcc/12 openmpi/4.1.5"),
         (
