@@ -106,7 +106,7 @@ def test_fragments_run_outside_only_where_that_was_asked_for(liquid, tmp_path, m
 
 
 def test_fragments_do_not_run_without_a_sandbox(liquid, tmp_path, monkeypatch):
-    monkeypatch.setattr("sophron.science.lammps.run.entry_points", lambda group: ())
+    monkeypatch.setattr("sophron.science.lammps.run.entry_points.names", lambda group: [])
     with pytest.raises(EngineFailure, match="in a sandbox or not at all"):
         liquid.run(tmp_path, "equilibrate", FRAGMENTS)
     assert not (tmp_path / "work" / "msd.dat").exists()
