@@ -108,6 +108,7 @@ def test_an_edited_verdict_is_named(campaign, capsys):
         ("results/d/accepted.json", '"stage": "d"', '"stage": "e"', "stage"),
         (CRATE, '"contentSize": "', '"contentSize": "9', "signed/campaign.yaml.contentSize"),
         (CRATE, '"name": "arithmetic-toy, version 2"', '"name": "other, version 2"', "./.name"),
+        ("records/caveats/published.json", "results/", "nowhere/", "page"),
         ("records/d/published.json", "results/d/", "results/x/", "outcome"),
         ("invalidated/v1/manifest.json", '"superseded_version": 1', '"superseded_version": 2', "superseded_version"),
         ("invalidated/v1/manifest.json", '"file": "results/d/', '"file": "results/x/', "files.results/d/accepted.json.sha256"),

@@ -262,8 +262,8 @@ def _report(work: Rederivation, render: Render) -> None:
     work.mark(path.with_name(caveats), "text", "an agent wrote it")
     try:
         rendered = render(work.known)
-    except (UserError, Refused) as error:
-        work.mark(path, None, str(error))
+    except (UserError, Refused) as error:  # a page is there, but no longer what it was made of
+        work.compare(path, [("page", "a page", str(error))])
         return
     recorded, derived = _page_pieces(path.read_text(encoding="utf-8")), _page_pieces(rendered.page)
     work.compare(path, list(_piece_pairs(recorded, derived)) or [("page", "equal", "equal")])
