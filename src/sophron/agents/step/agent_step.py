@@ -205,10 +205,20 @@ def _converse(work: AgentStep, ask: Ask, tools: Tools | None) -> Answered:
     who = {"backend": answered.backend, "model": answered.model, "calls": answered.calls}
     about = who | {"summary": conversation.summary(answered.answer), "wall_s": round(time.monotonic() - begun, 3)}
     events.append(work.root, "sophron", "agent_answered", step=work.step, agent=work.agent.name, **about)
-    for found in answered.answer.get("suspicious_text", []):
+    for found in _suspicious_text(answered.answer):
         about = {"agent": work.agent.name, "where": found["where"], "reason": found["text"]}
         events.append(work.root, "sophron", "suspicious_text", step=work.step, **about)
     return answered
+
+
+def _suspicious_text(answer: JsonObject) -> list[dict[str, str]]:
+    """Return what an agent reported of its inputs; nothing if its own schema means something else by that name."""
+    told = answer.get("suspicious_text")
+    return [
+        {key: str(one[key]) for key in ("where", "text")}
+        for one in (told if isinstance(told, list) else [])
+        if isinstance(one, Mapping) and {"where", "text"} <= one.keys()
+    ]
 
 
 def faults(work: AgentStep, answer: Any) -> list[str]:
