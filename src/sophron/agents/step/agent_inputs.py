@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-from sophron.agents.step.failure_inputs import amend, debug, explain, failure_path
-from sophron.agents.step.report_inputs import caveats
 from sophron.campaign.planning.campaign_agents import AgentFile
 from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
 from sophron.interfaces import JsonObject
@@ -12,8 +10,6 @@ from sophron.records import documents, entry_points
 from sophron.records.errors import UserError
 from sophron.records.files import read_bytes, read_text
 
-__all__ = ["amend", "caveats", "debug", "explain", "failure_path"]
-"""Named by entry points and by those who look at failures."""
 Inputs = JsonObject
 REGISTRY = "sophron.agent_inputs"
 LOG_TAIL = 20_000
@@ -66,6 +62,34 @@ def for_rule(root: Path, spec: Spec, rule: str, wildcards: Wildcards, agent: Age
     """
     inputs: Inputs = entry_points.load(REGISTRY, rule)(root, spec, wildcards)
     return {role: value for role, value in inputs.items() if role in agent.front["inputs"]}
+
+
+def explain(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
+    """Gather the inputs of the explain agent; as those of the next three, read only by a step that needs them."""
+    from sophron.agents.step import failure_inputs
+
+    return failure_inputs.explain(root, spec, wildcards)
+
+
+def debug(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
+    """Gather the inputs of the debug agent."""
+    from sophron.agents.step import failure_inputs
+
+    return failure_inputs.debug(root, spec, wildcards)
+
+
+def amend(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
+    """Gather the inputs of the amend agent."""
+    from sophron.agents.step import failure_inputs
+
+    return failure_inputs.amend(root, spec, wildcards)
+
+
+def caveats(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
+    """Gather the inputs of the caveats agent."""
+    from sophron.agents.step import report_inputs
+
+    return report_inputs.caveats(root, spec, wildcards)
 
 
 def resume(root: Path, _: Spec, __: Wildcards) -> Inputs:

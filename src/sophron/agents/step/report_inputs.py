@@ -138,14 +138,17 @@ def _finals(gathered: Report) -> JsonObject:
 
 
 def _assumptions(root: Path, spec: Spec, chain: Sequence[Signed]) -> Iterator[JsonObject]:
-    """Yield the assumptions; of a verified one who signed it as that first, when, and whether it was open before."""
+    """Yield the assumptions; of a verified one who signed it as that first, and whether it was open before.
+
+    No time: in a campaign that replays the answers of another one it is another time.
+    """
     open_in_draft = _open_in_draft(root)
     history = [(signed.record, _status(signed_spec(root, signed.hash))) for signed in chain]
     for one in spec.data["method"]["assumptions"]:
         about = {key: one[key] for key in ("id", "statement", "verified_by", "status")}
         record = next((record for record, status in history if status.get(one["id"]) == "verified"), None)
         if one["status"] == "verified" and record:
-            about["vouched"] = f"signed as verified by {record.approver} with version {record.version}, {record.time}"
+            about["vouched"] = f"signed as verified by {record.approver} with version {record.version}"
         if one["id"] in open_in_draft:
             about["drafted"] = "left UNVERIFIED by the design agent, for a person to resolve"
         yield about
