@@ -53,8 +53,8 @@ def test_check_says_what_lacks(root, capsys, monkeypatch):
     [
         ("name: caveats", "name: caveat", "must be called as its file"),
         ("role: work", "role: boss", "is not one of"),
-        ("{{ spec }}", "{{ spek }}", "which is no input"),
-        ("{{ spec }}", "", "does not use this input"),
+        ("{{ judged }}", "{{ judget }}", "which is no input"),
+        ("{{ judged }}", "", "does not use this input"),
         ("skills: [workflow-completion]", "skills: [telepathy]", "no skill"),
         ("output: caveats", "output: nothing", "nothing.schema.yaml"),
     ],
