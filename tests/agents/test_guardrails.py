@@ -1,4 +1,8 @@
-from sophron.agents.step import conversation
+from pathlib import Path
+
+from sophron.agents.step import agent_step, conversation
+from sophron.agents.step.agent_step import AgentStep
+from sophron.campaign.planning import campaign_agents
 
 CHOICES = {"spec_stage": {"mechanical": {"choices": {"memory_mb": [2000, 4000]}}}}
 
@@ -102,3 +106,13 @@ def test_evidence_is_quoted_from_the_inputs():
     assert '"ERROR: Lost bonds" stands in none of the inputs' in fault
     before = {key: value for key, value in inputs.items() if key != "failed"}
     assert faults("anything", given=before) == [], "recorded answers to a definition of before are replayed"
+
+
+def test_an_answer_in_the_wrong_form_is_told_all_that_is_wrong_with_it():
+    agent = campaign_agents.find_agent(None, "plan")
+    step = AgentStep(Path(), "plan", agent, "", {"spec": {"stages": {"build": {}, "relax": {}}}}, Path())
+    stages = [{"id": "build"}]
+    faults = agent_step.faults(step, {"stages": stages, "cost": {}, "warnings": [], "markdown": "x"})
+    assert any("core_hours" in fault for fault in faults)
+    assert any("list each of build, relax once" in fault for fault in faults)
+    assert agent_step.faults(step, {"stages": 7}), "what cannot be read is refused by its schema"

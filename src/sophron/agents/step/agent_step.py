@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,7 @@ NOBODY = "none"
 LARGEST_BYTES = 64 * 1024**2
 """Of a file that tools leave."""
 Ask = Callable[[Request], Response]
+UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, UserError)
 
 
 @dataclass(frozen=True)
@@ -222,10 +224,11 @@ def _suspicious_text(answer: JsonObject) -> list[dict[str, str]]:
 
 
 def faults(work: AgentStep, answer: Any) -> list[str]:
-    """Return what speaks against an answer: its schema, then what the schema cannot say."""
-    document = documents.Document(answer, Path("answer"))
-    against = documents.faults(document, work.agent.schema_name)
-    return against or conversation.guardrail_faults(work.agent.name, work.inputs, answer)
+    """Return what speaks against an answer: its schema, and what the schema cannot say, since it is repaired once."""
+    against = documents.faults(documents.Document(answer, Path("answer")), work.agent.schema_name)
+    with suppress(*UNREADABLE if against else ()):  # in the wrong form, it may be that nothing more can be read in it
+        against = [*against, *conversation.guardrail_faults(work.agent.name, work.inputs, answer)]
+    return against
 
 
 def _record(work: AgentStep, backend: str, model: str) -> AnswerRecord:
