@@ -205,6 +205,7 @@ def happenings(draw):
             "kept": "records/a/failed-v1-1",
             "version": draw(st.integers(1, 3)),
             "agent": "debug",
+            "where": "a log",
             "backend": "heuristic",
             "model": "rules of thumb",
             "calls": 1,
