@@ -48,8 +48,10 @@ def main() -> int:
         os.environ["XDG_CONFIG_HOME"], os.environ["XDG_STATE_HOME"] = str(base / "config"), str(base / "state")
         os.environ["PYTHONPATH"] = str(TOY)
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(base / "key")], check=True)
-        spec = SPEC.read_text().replace("replicas: 2", f"replicas: {args.replicas}")
-        signed = campaign(base / "signed", spec.replace("replicas == 2", f"replicas == {args.replicas}"), base / "key")
+        spec = SPEC.read_text().replace("core_hours: 100", "core_hours: 10000")
+        for relation in ("replicas: ", "replicas == "):
+            spec = spec.replace(f"{relation}2", f"{relation}{args.replicas}")
+        signed = campaign(base / "signed", spec, base / "key")
         runs: dict[str, list[dict[str, float]]] = {way: [] for way in WAYS}
         for _ in range(args.rounds):
             for way in WAYS:

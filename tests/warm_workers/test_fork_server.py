@@ -72,8 +72,8 @@ def parent(pid: int) -> int:
 
 
 def end_servers():
-    while fork_server._SERVERS:
-        server = fork_server._SERVERS.pop()
+    while fork_server.SERVERS:
+        server = fork_server.SERVERS.pop()
         server.stdin.close()
         server.wait(WAIT_S)
 
@@ -143,7 +143,7 @@ def test_the_server_holds_no_key(here, monkeypatch):
     monkeypatch.setenv("SOME_API_KEY", "sk-0123456789abcdef0123")
     fork_server.start(here.campaign.root, ["arithmetic_kind"])
     assert here.run()["forked"]
-    held = Path(f"/proc/{fork_server._SERVERS[0].pid}/environ").read_bytes()
+    held = Path(f"/proc/{fork_server.SERVERS[0].pid}/environ").read_bytes()
     assert b"PATH=" in held
     assert b"SOME_API_KEY" not in held
 
@@ -167,7 +167,7 @@ def test_source_that_changed_since_the_start_is_refused_even_if_the_driver_check
 def test_source_that_is_not_the_signed_one_at_the_start_is_not_served(here, source):
     source.write_text(source.read_text() + "# another line\n")
     fork_server.start(here.campaign.root, ["arithmetic_kind"])
-    assert fork_server._SERVERS[0].wait(WAIT_S) == 0
+    assert fork_server.SERVERS[0].wait(WAIT_S) == 0
     step = here.start("a")
     assert "the code changed since the approval" in step.communicate(timeout=WAIT_S)[0]
 
@@ -199,8 +199,8 @@ def test_a_process_in_a_sandbox_gets_no_fork_though_it_reaches_the_socket(run):
 def test_a_step_outlives_the_server_and_the_next_one_starts_without(run):
     step = run.start(TOY_SLEEPS="1")
     assert run.told()["forked"]
-    fork_server._SERVERS[0].kill()
-    fork_server._SERVERS[0].wait()
+    fork_server.SERVERS[0].kill()
+    fork_server.SERVERS[0].wait()
     assert step.wait(WAIT_S) == 0
     assert run.run()["forked"] is False
 

@@ -39,7 +39,8 @@ from sophron.warm_workers.job_message import Order
 MARGIN_NS = 50_000_000
 """A file's times come from a coarser clock than ours."""
 WAITING = 128
-_SERVERS: list[subprocess.Popen[bytes]] = []
+SERVERS: list[subprocess.Popen[bytes]] = []
+"""Those of this process."""
 
 # Driver side.
 
@@ -65,7 +66,7 @@ def start(root: Path, modules: Sequence[str]) -> None:
             pass_fds=[listener.fileno()],
             env={name: value for name, value in os.environ.items() if not secret_keys.is_secret(name, value)},
         )
-        _SERVERS.append(process)
+        SERVERS.append(process)
         os.environ[VARIABLE] = str(path)
 
 
@@ -94,7 +95,8 @@ def _warm(modules: Sequence[str], began_ns: int) -> dict[str, tuple[int, int, in
     """Import what steps import; path of each source -> what its file was. None if one changed meanwhile."""
     for name in [*(f"sophron.cli.{verb}" for verb in VERBS), *modules]:
         for late in getattr(importlib.import_module(name), "FORKED", ()):
-            importlib.import_module(late)
+            with contextlib.suppress(ImportError):  # the step that needs it says so
+                importlib.import_module(late)
     entry_points.names("sophron.kinds")  # the scan of all that is installed
     tops = {"sophron", *(name.partition(".")[0] for name in modules)}
     paths = [

@@ -26,6 +26,8 @@ from sophron.interfaces.model_backend import (
 )
 from sophron.interfaces.model_backend import Usage as Tokens
 
+FORKED = ("anthropic", "sophron.agents.gateway.backends.http_client", "httpcore2", "h11", "truststore")
+"""What the fork server of a local run imports for this backend, if it is there."""
 _CACHED = {"cache_control": {"type": "ephemeral"}}
 _STOPS: dict[str, Literal["end", "length", "refusal"]] = {
     "max_tokens": "length",

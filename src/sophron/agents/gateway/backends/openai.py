@@ -29,6 +29,8 @@ from sophron.interfaces.model_backend import (
 from sophron.records.typed_json import from_json
 
 Form = Literal["json_schema", "json_object"]
+FORKED = ("openai", "sophron.agents.gateway.backends.http_client", "httpcore2", "h11", "truststore")
+"""What the fork server of a local run imports for this backend, if it is there."""
 _STOPS: dict[str, Literal["length", "refusal"]] = {"length": "length", "content_filter": "refusal"}
 
 
