@@ -246,9 +246,12 @@ def test_two_campaigns_have_a_server_each(run, tmp_path):
     assert run.run()["forked"]
 
 
-def test_the_server_ends_with_its_driver_and_leaves_no_folder(run):
+@pytest.mark.parametrize("how", ["its driver", "SIGTERM"])
+def test_the_server_ends_with_its_driver_and_leaves_no_folder(run, how):
     folder = Path(os.environ[VARIABLE]).parent
     assert run.run()["forked"]
+    if how == "SIGTERM":
+        fork_server.SERVERS[0].terminate()
     end_servers()
     assert not folder.exists()
     assert run.run()["forked"] is False

@@ -80,6 +80,8 @@ def main(words: Sequence[str]) -> None:
     # A Ctrl-C of the terminal is the steps' to handle. It is held back, not ignored, so that no step loses it that is
     # being forked just now.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    me = os.getpid()
     try:
         with socket.socket(fileno=int(descriptor)) as listener:
             os.set_inheritable(listener.fileno(), False)  # noqa: FBT003
@@ -88,7 +90,8 @@ def main(words: Sequence[str]) -> None:
                 return
             _Server(listener, sources, {"signals": step_signals, "mask": mask}).serve()
     finally:
-        shutil.rmtree(Path(path).parent, ignore_errors=True)
+        if os.getpid() == me:  # not a fork that is ended before it knows what it is
+            shutil.rmtree(Path(path).parent, ignore_errors=True)
 
 
 def _warm(modules: Sequence[str], began_ns: int) -> dict[str, tuple[int, int, int]] | None:
@@ -170,6 +173,7 @@ class _Server:
     def _handle(self, connection: socket.socket) -> NoReturn:
         """Be the handler of one client to its end."""
         try:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)  # its client then ends the step
             self._listener.close()
             order, alike = _receive(connection)
             word = UNLIKE if not alike else BEGINS if self._is_unchanged() else CHANGED
