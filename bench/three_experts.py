@@ -66,11 +66,12 @@ def main() -> int:
         base = Path(name)
         os.environ["XDG_CONFIG_HOME"], os.environ["XDG_STATE_HOME"] = str(base / "config"), str(base / "state")
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(base / "key")], check=True)
+        os.environ["ANTHROPIC_API_KEY"] = "a-key-for-the-loopback"
         roots = {"thumb": made(base, "thumb", ""), "model": made(base, "model", AGENTS)}
         round_of(roots["thumb"])
         answer = json.loads((roots["thumb"] / TARGETS[0]).read_text())["answer"]
         with serve_anthropic(queue(then=Turn(json.dumps(answer), latency_s=LATENCY_S))) as server:
-            os.environ["ANTHROPIC_BASE_URL"], os.environ["ANTHROPIC_API_KEY"] = server.url, "a-key-for-the-loopback"
+            os.environ["ANTHROPIC_BASE_URL"] = server.url
             for _ in range(args.rounds):
                 for way, who in itertools.product(WAYS, roots):
                     os.environ["SOPHRON_FORK_SERVER"] = WAYS[way]

@@ -51,7 +51,7 @@ def _asked(path: str) -> Iterator[bytes]:
     import array
     import json
 
-    about = {"folder": os.getcwd(), "executable": sys.executable, "argv": sys.argv}  # noqa: PTH109
+    about = {"folder": os.getcwd(), "executable": sys.prefix, "argv": sys.argv}  # noqa: PTH109
     order = about | {"environment": dict(os.environ), "lease": "", "log": ""}
     channel = _socket.socket(_socket.AF_UNIX)
     channel.connect(path)

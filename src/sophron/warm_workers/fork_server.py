@@ -255,7 +255,7 @@ def _receive(connection: socket.socket) -> tuple[Order, bool]:
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
     pid, _, _ = struct.unpack("3i", credentials)
     alike = len(streams) == 3 and surroundings(pid) == surroundings(os.getpid())
-    return order, alike and order.executable == sys.executable and _fixed(order.environment) == _fixed(os.environ)
+    return order, alike and order.executable == sys.prefix and _fixed(order.environment) == _fixed(os.environ)
 
 
 # What a process cannot change any more once it runs: the interpreter and the linker read it at their start.

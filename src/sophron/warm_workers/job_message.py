@@ -30,7 +30,7 @@ class Order(_Message):
     whether it is a directory) and logs that are removed before it begins, latency_s to wait for inputs.
 
     A step of the fork server has neither lease nor log, since its streams are its client's; `environment` is all of
-    the client's, `argv` its words, `executable` its Python.
+    the client's, `argv` its words, `executable` the prefix of its Python.
     """
 
     folder: str
