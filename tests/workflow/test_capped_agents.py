@@ -11,7 +11,7 @@ from sophron.agents.step import step_wiring
 from sophron.cli import _campaign_status
 
 pytest.importorskip("anthropic")
-CAVEATS = json.dumps({"caveats": [], "summary": "Nothing stands against the number."})
+CAVEATS = json.dumps({"caveats": [], "summary": "Nothing stands against the number.", "suspicious_text": []})
 
 
 @pytest.fixture
