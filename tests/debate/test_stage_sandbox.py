@@ -161,6 +161,7 @@ def test_references_are_nowhere_that_a_pipeline_can_look(campaign):
     assert seen(executed.said) == set()
 
 
+@pytest.mark.slow
 def test_without_a_sandbox_each_of_the_five_ways_finds_them(campaign):
     """The same code as a plain child of the driver, which is what the sandbox is there against."""
     folder = campaign / "scratch" / "0f3a" / "stage_01" / "work"

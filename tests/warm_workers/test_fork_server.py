@@ -78,6 +78,14 @@ def end_servers():
         server.wait(WAIT_S)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def interruptible():
+    """Interrupts reach this process and what it starts: whoever runs the tests in the background has them ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture(scope="module")
 def signed(tmp_path_factory):
     """A signed campaign of a kind whose sources are in a folder of the test."""

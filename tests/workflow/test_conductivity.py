@@ -4,6 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
 import toy
 import yaml
 
@@ -121,6 +122,7 @@ def test_after_the_amendment_no_pitfall_is_left(tmp_path, monkeypatch):
     assert {finding.status for _, finding in pitfalls.findings(campaign.root, load(campaign.spec))} <= {"clear"}
 
 
+@pytest.mark.slow
 def test_without_the_probe_the_stage_fails_and_an_amended_method_answers(tmp_path, monkeypatch):
     toy.plan_here(monkeypatch)
     campaign = shipped(tmp_path, monkeypatch)
@@ -157,6 +159,7 @@ def test_without_the_probe_the_stage_fails_and_an_amended_method_answers(tmp_pat
     assert "Mueller-Plathe" in (campaign.root / "results" / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_debug_declines_to_change_the_method_and_a_drafted_amendment_waits_for_a_signature(tmp_path, monkeypatch):
     campaign = shipped(tmp_path, monkeypatch)
     write(campaign, shrink)

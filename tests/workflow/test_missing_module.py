@@ -55,6 +55,7 @@ def drive(campaign):
     return ending, "\n".join(said)
 
 
+@pytest.mark.slow
 def test_debug_finds_the_missing_module_in_the_log_and_the_third_try_passes(campaign):
     campaign.sign()
     ending, said = drive(campaign)
@@ -67,6 +68,7 @@ def test_debug_finds_the_missing_module_in_the_log_and_the_third_try_passes(camp
     assert "mechanical choice modules" in (campaign.root / "progress.log").read_text()
 
 
+@pytest.mark.slow
 def test_with_a_definitional_fault_instead_it_changes_nothing(campaign):
     campaign.edit("isfinite(energy_per_atom) and energy_per_atom < 0", "energy_per_atom > 0")
     campaign.edit("modules: [], choices", "modules: [mpich/4.2], choices")

@@ -45,6 +45,7 @@ def killed_after(words, path):
     return process.wait(60)
 
 
+@pytest.mark.slow
 def test_a_killed_rehearsal_goes_on_and_is_no_approved_campaign(numbers, tmp_path, capsys):
     words = ["build", "rehearse", "numbers", "my-build", "--iterations", "3"]
     campaign = toy.Campaign(tmp_path / "my-build", toy.make_key(tmp_path / "key"))
