@@ -72,6 +72,7 @@ def test_a_service_rule_takes_one_core(campaign):
 def test_where_a_queue_runs_a_step_is_the_users_own_affair(campaign):
     campaign.sign()
     campaign.complete("--default-resources", "slurm_partition='short'", "slurm_account='me'", "--", ONE)
+    assert campaign.tries() == {"a": 1}
 
 
 def test_less_than_was_signed_is_the_users_own_affair(campaign):
