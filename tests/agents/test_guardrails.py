@@ -112,7 +112,7 @@ def test_an_answer_in_the_wrong_form_is_told_all_that_is_wrong_with_it():
     agent = campaign_agents.find_agent(None, "plan")
     step = AgentStep(Path(), "plan", agent, "", {"spec": {"stages": {"build": {}, "relax": {}}}}, Path())
     stages = [{"id": "build"}]
-    faults = agent_step.faults(step, {"stages": stages, "cost": {}, "warnings": [], "markdown": "x"})
+    faults = agent_step.faults(step, {"stages": stages, "cost": {}, "warnings": []})
     assert any("core_hours" in fault for fault in faults)
     assert any("list each of build, relax once" in fault for fault in faults)
     assert agent_step.faults(step, {"stages": 7}), "what cannot be read is refused by its schema"

@@ -39,6 +39,11 @@ def test_steps_are_counted_and_the_worst_is_kept():
     assert (criterion.least[0].step, criterion.least[0].value) == ("b", 1.9)
 
 
+def test_an_equality_that_holds_has_a_margin_of_plain_zero():
+    (least,) = of(judged("count", "steps == 4", 4.0, 4.0, passed=True)).criteria[0].least
+    assert str(least.margin) == "0.0"
+
+
 def test_a_failed_step_misses_no_criterion():
     (criterion,) = of(judged("error", "x < 1", 0.2, 1, passed=False, step="a"), failed={"a": "Lost atoms"}).criteria
-    assert (criterion.missed, criterion.reason) == (0, None)
+    assert (criterion.missed, criterion.without_result, criterion.reason) == (0, 1, None)

@@ -17,7 +17,6 @@ def test_plan_copies_ceilings_and_adds_costs():
     assert said["stages"][0]["resources"] == {"cores": 1, "memory_mb": 2000, "runtime_min": 10, "tries": 3}
     assert said["cost"] == {"core_hours": 7.5, "core_hours_limit": 60, "steps": 10, "steps_limit": None}
     assert said["warnings"] == []
-    assert all(stage["id"].replace("_", "") in said["markdown"].replace("_", "") for stage in said["stages"])
 
 
 def test_plan_orders_stages_however_the_spec_lists_them():

@@ -18,7 +18,6 @@ from sophron.interfaces import UncheckedObject
 
 LARGE_SHARE = 0.5  # of the limit: one stage that takes more deserves a look
 TIGHT = 0.9
-MARKUP = str.maketrans({sign: f"\\{sign}" for sign in "\\`*[]<>|#"})
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,6 @@ def answer(inputs: UncheckedObject) -> UncheckedObject:
         "stages": [asdict(stage) for stage in stages],
         "cost": asdict(cost),
         "warnings": warnings,
-        "markdown": _markdown(spec, stages, cost, warnings),
     }
 
 
@@ -140,29 +138,3 @@ def _warnings(
     for one in objects(assumptions, "method.assumptions"):
         if one.get("status") == "UNVERIFIED":
             yield quoted(f"UNVERIFIED: {one.get('statement')} (to be verified by: {one.get('verified_by')})", 400)
-
-
-def _markdown(spec: UncheckedObject, stages: list[PlannedStage], cost: Cost, warnings: list[str]) -> str:
-    lines = [f"# {_cell(spec.get('campaign', 'Campaign'))}: workflow plan", ""]
-    lines += ["| Stage | Depends on | Steps | Cores | Memory (MB) | Time (min) | Tries | Core-hours at most |"]
-    lines += ["|---|---|---:|---:|---:|---:|---:|---:|"]
-    for stage in stages:
-        cells = [stage.id, ", ".join(stage.depends_on) or "-", stage.steps, *asdict(stage.resources).values()]
-        lines.append(f"| {' | '.join(_cell(cell) for cell in cells)} | {stage.cost_core_hours:.3g} |")
-    limit = "" if cost.core_hours_limit is None else f" of {cost.core_hours_limit:g} allowed"
-    lines += [
-        "",
-        f"{cost.steps} steps; at most {cost.core_hours:.4g} core-hours{limit}.",
-        "",
-        "## What each is for",
-        "",
-    ]
-    lines += [f"- **{_cell(stage.id)}**: {_cell(stage.purpose)}" for stage in stages]
-    if warnings:
-        lines += ["", "## To look at before signing", "", *(f"- {_cell(one)}" for one in warnings)]
-    return "\n".join(lines) + "\n"
-
-
-def _cell(value: object) -> str:
-    """Return a value as it may stand in a table of Markdown."""
-    return quoted(str(value), 1000).translate(MARKUP)

@@ -29,7 +29,8 @@ DIGITS = 6
 COUNTED = (
     "Each step counts with every try that it may have: cores x runtime_min of its ceilings x (retries + 1), summed "
     "over all steps of all stages, whatever they really take. limits.core_hours must be at least that sum. What was "
-    "spent counts against the same limit while steps run; a stage that runs again spends anew."
+    "spent counts against the same limit while steps run, and is not added to that sum; a stage that runs again spends "
+    "anew. What verify, accept and report count does not grow with replicas."
 )
 
 

@@ -28,6 +28,8 @@ class Margin:
 class CriterionMargins:
     """A criterion over all steps. steps, missed: how many were judged, and in how many it does not hold.
 
+    without_result: how many of the steps failed and gave no number; `missed` does not count them.
+
     reason: why not, in the first of those; least: each comparison in the step of its least margin.
     """
 
@@ -39,6 +41,7 @@ class CriterionMargins:
     missed: int
     reason: str | None
     least: Sequence[Margin]
+    without_result: int = 0
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,8 @@ def _of_criterion(criterion: JudgedCriterion, failed_steps: Mapping[str, str | N
     why = f": {missed[0].reason}" if missed and missed[0].reason != NOT_SO else ""
     reason = f"in {missed[0].step}{why}" if missed else None
     about = (criterion.id, criterion.statement, criterion.expression, criterion.passed)
-    return CriterionMargins(*about, len(criterion.steps), len(missed), reason, _least(criterion.steps))
+    failed = sum(one.step in failed_steps for one in criterion.steps)
+    return CriterionMargins(*about, len(criterion.steps), len(missed), reason, _least(criterion.steps), failed)
 
 
 def _least(steps: Sequence[JudgedStep]) -> list[Margin]:
@@ -109,7 +113,7 @@ def _margin(made: Comparison) -> tuple[float | None, float | None, float | None]
         return value, limit, right - left
     if isinstance(sign, ast.Gt | ast.GtE):
         return value, limit, left - right
-    return value, limit, -abs(left - right) if isinstance(sign, ast.Eq) else abs(left - right)
+    return value, limit, 0.0 - abs(left - right) if isinstance(sign, ast.Eq) else abs(left - right)
 
 
 def _named(node: ast.AST) -> bool:
