@@ -60,7 +60,7 @@ def test_a_model_leads_without_a_stub_and_the_draft_is_the_campaign(asked, tmp_p
     assert made.data["agents"] == {"backend": "anthropic"}
     assert campaign_agents.default_limits().items() <= made.data["limits"].items()
     keys = list(made.data)
-    assert keys[:5] == ["campaign", "version", "kind", "question", "method"]
+    assert keys == ["campaign", "version", "kind", "question", "method", "limits", "seed", "agents", "stages"]
     assert list(made.data["stages"]) == list(EXAMPLE["stages"])
     assert list(made.data["stages"]["relax"]) == ["depends_on", "definition", "criteria", "mechanical"]
     assert list(made.data["stages"]["relax"]["criteria"][0]) == ["id", "expression", "statement"]
@@ -76,7 +76,9 @@ def test_a_stub_goes_into_the_draft_and_a_spec_stays(asked, tmp_path, capsys):
     before = (folder / "campaign.yaml").read_bytes()
     assert design(folder, "--answer", "again") == 0
     assert (folder / "campaign.yaml").read_bytes() == before
-    assert "put it in its place" in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert "put it in its place" in said.out
+    assert "this answer is not used" in said.err
 
 
 def test_what_no_kind_can_serve_ends_the_dialogue(tmp_path, monkeypatch, capsys, asked):

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 import toy
 
 from sophron.campaign.snakefile import onstart
+from sophron.records import process_identity
 from sophron.warm_workers import fork_server
 from sophron.warm_workers.fork_client import VARIABLE
 
@@ -135,6 +137,22 @@ def test_a_forked_step_is_as_one_that_was_started(run):
     cold = run.run(SOPHRON_FORK_SERVER="off", **changed)
     assert (forked["forked"], cold["forked"]) == (True, False)
     assert forked["process"] == cold["process"]
+
+
+def test_what_a_killed_server_left_is_removed_once_its_driver_is_dead(here, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    dead = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    for name, pid in (("dead", dead.pid), ("alive", os.getpid())):
+        folder = tmp_path / f"{fork_server.PREFIX}{name}"
+        folder.mkdir()
+        (folder / fork_server.OWNER_NAME).write_text(json.dumps(process_identity.identity(pid)))
+    (tmp_path / f"{fork_server.PREFIX}begun").mkdir()
+    dead.communicate()
+    fork_server.start(here.campaign.root, ["arithmetic_kind"])
+    left = {path.name.removeprefix(fork_server.PREFIX) for path in tmp_path.iterdir()}
+    assert "dead" not in left
+    assert {"alive", "begun"} <= left
+    assert len(left) == 3
 
 
 def test_nothing_of_one_step_reaches_the_next(run):

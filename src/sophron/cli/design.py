@@ -50,6 +50,8 @@ def run(args: argparse.Namespace) -> int:
     if not (root / design_dialogue.FOLDER / design_dialogue.REQUEST_NAME).is_file() or args.source:
         design_dialogue.begin(root, read_text(args.source) if args.source else _ask("What is to be computed?"))
     reply, back = args.answer, False
+    if reply is not None and design_dialogue.has_draft(root):
+        print("The dialogue has its draft and no open question: this answer is not used.", file=sys.stderr)
     while len(design_dialogue.turns(root)) < design_dialogue.MOST_TURNS:
         turn = None if reply is None else _open_question(root)
         if turn is None:

@@ -14,6 +14,7 @@ import contextlib
 import gc
 import importlib
 import io
+import json
 import os
 import select
 import shutil
@@ -29,7 +30,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from sophron.records import approvals, entry_points, secret_keys
+from sophron.records import approvals, entry_points, process_identity, secret_keys
 from sophron.records.errors import UserError
 from sophron.records.process_identity import stat_fields
 from sophron.warm_workers import server
@@ -39,6 +40,7 @@ from sophron.warm_workers.job_message import Order
 MARGIN_NS = 50_000_000
 """A file's times come from a coarser clock than ours."""
 WAITING = 128
+PREFIX, OWNER_NAME = "sophron-steps-", "driver.json"
 SERVERS: list[subprocess.Popen[bytes]] = []
 """Those of this process."""
 
@@ -54,7 +56,9 @@ def start(root: Path, modules: Sequence[str]) -> None:
         return
     os.environ.pop(VARIABLE, None)
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as listener:
-        path = Path(tempfile.mkdtemp(prefix="sophron-steps-"), "socket")
+        _remove_left()
+        path = Path(tempfile.mkdtemp(prefix=PREFIX), "socket")
+        path.with_name(OWNER_NAME).write_text(json.dumps(process_identity.identity()))
         listener.bind(str(path))
         listener.listen(WAITING)
         words = [str(listener.fileno()), str(path), str(time.time_ns() - MARGIN_NS), str(root), *modules]
@@ -68,6 +72,15 @@ def start(root: Path, modules: Sequence[str]) -> None:
         )
         SERVERS.append(process)
         os.environ[VARIABLE] = str(path)
+
+
+def _remove_left() -> None:
+    """Remove the folders of servers that were killed, whose drivers are dead."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError, ValueError, KeyError):  # just being made or removed
+            mine = folder.lstat().st_uid == os.getuid()
+            if mine and process_identity.alive(json.loads((folder / OWNER_NAME).read_text())) is False:
+                shutil.rmtree(folder)
 
 
 # Server side.

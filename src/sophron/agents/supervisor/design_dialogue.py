@@ -141,6 +141,12 @@ def answer_path(root: Path, number: int) -> Path:
     return root / FOLDER / f"answer-{number}.json"
 
 
+def has_draft(root: Path) -> bool:
+    """Return whether the newest turn is a draft, so that nothing is asked."""
+    path = answer_path(root, len(turns(root)) + 1)
+    return path.is_file() and documents.load_json(path)["answer"]["status"] == "draft"
+
+
 def leader(root: Path) -> str | None:
     """Return the backend that gave the newest turn; None before the first."""
     number = len(turns(root)) + 1

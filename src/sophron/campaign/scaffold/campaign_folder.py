@@ -72,7 +72,8 @@ def draft_text(folder: Path, draft: Mapping[str, Any], agents: Mapping[str, Any]
     if example is None:  # the review says what is wrong with the kind
         editor.dump(spec, buffer)
         return buffer.getvalue()
-    editor.dump(yaml_comments.inline(_like(spec, example.spec), example.text), buffer)
+    ordered = _like(spec, _with_agents(example.spec))
+    editor.dump(yaml_comments.inline(ordered, example.text), buffer)
     return yaml_comments.carried_over(buffer.getvalue(), example.text)
 
 
@@ -89,6 +90,12 @@ def _completed(draft: dict[str, Any], begun: Mapping[str, Any], agents: Mapping[
     limits = {**draft.get("limits", {}), **begun.get("limits", {})}
     asking = {"agents": dict(who), "limits": {**limits, **campaign_agents.default_limits(), **limits}} if who else {}
     return {**draft, **({"limits": limits} if limits else {}), **asking}
+
+
+def _with_agents(example: Mapping[str, Any]) -> dict[str, Any]:
+    """The example's keys with `agents`, which no example has, before the stages."""
+    around = {key: value for key, value in example.items() if key != "stages"}
+    return {**around, "agents": {}, "stages": example["stages"]}
 
 
 def _like(value: Any, example: Any) -> Any:
