@@ -1,5 +1,6 @@
 """A campaign from spec to verdict: spec, plan, approval, amendment, criteria, pitfalls, state. No model, no physics."""
 
 __all__ = [
-    "approval", "execution", "planning", "rendering", "report", "review", "scaffold", "snakefile", "spec", "state",
+    "approval", "execution", "host_workflow", "planning", "rendering", "report", "review", "scaffold", "snakefile",
+    "spec", "state",
 ]  # fmt: skip

@@ -5,9 +5,9 @@ Verb modules are light: whatever is heavy is imported when the verb runs.
 """
 
 __all__ = [
-    "accept", "agent", "amend", "answer", "approve", "build", "design", "gate", "mailbox", "new", "profile", "rederive",
-    "report", "restarts", "retry", "review", "rietveld", "run", "screen", "signer", "stage", "status", "trials",
-    "verify", "watch",
+    "accept", "adopt", "agent", "amend", "answer", "approve", "build", "design", "gate", "mailbox", "new", "profile",
+    "rederive", "report", "restarts", "retry", "review", "rietveld", "run", "screen", "signer", "stage", "status",
+    "trials", "verify", "watch",
 ]  # fmt: skip
 
 import argparse

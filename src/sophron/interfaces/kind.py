@@ -66,6 +66,7 @@ class StepContext:
     log_dir: folder of this try below `records/`; engine logs that people want to read later go there.
     spec_seed: seed of the spec, for what must not depend on the round of a loop.
     may_grow: of "memory" and "time", what a further try would have more of.
+    files: what the host's rules of this stage make, relative to where Snakemake runs.
     """
 
     stage: str
@@ -82,6 +83,7 @@ class StepContext:
     previous: Mapping[str, Sequence[UpstreamStep]] = field(default_factory=dict)
     spec_seed: int = 1
     may_grow: frozenset[str] = frozenset()
+    files: Sequence[Path] = ()
 
     def one(self, stage: str) -> UpstreamStep:
         """Return the single upstream step of `stage`; ValueError if there are several."""
@@ -194,6 +196,8 @@ class StageKind:
     parts, agents: rules of its loop, and rules that ask agents; builds_on: those of them that its own steps take up.
     rederivable: its function computes result and files from definition, seed and what it builds on alone, in minutes
         on one core, so that `sophron rederive` can run it again anywhere and compare.
+    declared: JSON Schema of its result, if the campaign declares it; host_rules: rules of a host workflow that make the
+        files it reads.
     """
 
     name: str
@@ -211,6 +215,8 @@ class StageKind:
     carried: tuple[str, ...] = ()
     engine: str = ""
     rederivable: bool = False
+    declared: JsonObject | None = None
+    host_rules: tuple[str, ...] = ()
 
     def unit(self, part: Part) -> StageKind:
         """Return a part of it, in the form of a stage."""
@@ -265,6 +271,7 @@ class Kind:
         contradict it. Without it nothing of a spec's question is checked.
     planted_faults: YAML file below `sophron/kinds/` that says what results are plausible and what faults do to them; a
         kind of another distribution gives the whole path of its own file. Without it no criterion is mutation-tested.
+    stages_of: function(`stages` of campaign.yaml) -> its stages, for a kind whose stages a campaign names itself.
     """
 
     name: str
@@ -277,6 +284,7 @@ class Kind:
     report: str = ""
     question: Callable[[Mapping[str, Definition]], Question] | None = None
     planted_faults: str = ""
+    stages_of: Callable[[Mapping[str, JsonObject]], tuple[StageKind, ...]] | None = None
 
     def stage(self, name: str) -> StageKind:
         """Return the stage called `name`; KeyError if the kind has none."""

@@ -1,3 +1,5 @@
 """Kinds of campaigns, one package a kind: its stages, the inputs of its agents, and sections of its report."""
 
-__all__ = ["agent_build", "chain_conformation", "conductivity", "host_guest", "rietveld", "screen", "viscosity"]
+__all__ = [
+    "agent_build", "chain_conformation", "conductivity", "host_guest", "rietveld", "screen", "viscosity", "workflow",
+]  # fmt: skip

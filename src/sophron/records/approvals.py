@@ -73,7 +73,8 @@ class ApprovalRecord:
     spec, plan: digests; spec_file, steps, files, signers: hex sha256 of campaign.yaml, of the list of step identities,
     of the list of the code's files, of the list of signers; code: digest of each part of the code; rules: rule ->
     unformatted shell line; agents: rule -> digest, or digests by
-    `wildcard=value`; names: `old_names.GENERATION`; ceilings: by stage, of one try; shell: what stands around every
+    `wildcard=value`; names: `old_names.GENERATION`; ceilings: by stage, of one try;
+    host: sha256 of the plan of a host workflow; shell: what stands around every
     shell line; shown: digest of the statement that was looked at; previous: hash of the record before.
     """
 
@@ -96,6 +97,7 @@ class ApprovalRecord:
     files: str = ""
     kind_folder: str | None = None
     loaded: Sequence[str] = ()
+    host: str = left_out("")
     shell: Sequence[str] = ("", "")
     names: int = left_out(1)
     agents: Mapping[str, Mapping[str, str] | str] = field(default_factory=dict)
@@ -331,6 +333,15 @@ def stamp(approval: Approval) -> dict[str, str]:
     return {"approval": approval.hash, "keys": _keys(approval.root)}
 
 
+def in_force(root: Path) -> Approval:
+    """Return the approval in force, as the driver of this machine checked it or else by a full check."""
+    approval = _checked_by_driver(root)
+    if approval is None:
+        return valid_approval(root)
+    _check_spec(root, approval.record)
+    return approval
+
+
 def _keys(root: Path) -> str:
     names = (signatures.SIGNERS_NAME, signatures.REVOKED_NAME)
     return "".join(file_digest(root / FOLDER / name, missing_ok=True) for name in names)
@@ -358,11 +369,7 @@ def _checked_by_driver(root: Path) -> Approval | None:
 
 def require_approved(claim: Claim, root: Path) -> Approval:
     """Let a step begin, or raise Refused with one sentence that says what changed and which command comes next."""
-    approval = _checked_by_driver(root)
-    if approval is None:
-        approval = valid_approval(root)
-    else:
-        _check_spec(root, approval.record)
+    approval = in_force(root)
     record = approval.record
     name = digests.step_name(claim.rule, claim.wildcards)
     template = record.templates.get(claim.rule)

@@ -2,12 +2,12 @@
 
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from sophron.campaign.planning import campaign_agents
+from sophron.campaign.planning import campaign_agents, host_plan, plan
 from sophron.campaign.spec.spec import DRAFT_SPEC_NAME, SPEC_NAME, Spec, load, signed_spec
 from sophron.records import approvals, documents, old_names, typed_json
 from sophron.records.approvals import FOLDER
@@ -95,11 +95,14 @@ def draft_amendment(
     try:
         new = load(path)
         agents = agents_changed(root, new, base.record.agents)
+        planned = plan.jobs_shown(root, new, None, forced=True, drafted=CANDIDATE_NAME).host if new.host else None
         changes = _changes(old, new, version + 1) + [another_agent(rule) for rule in agents]
+        changes += host_plan.changes(root, base.record, planned)
         _refuse_nothing(changes, before)
     finally:
         path.unlink()
-    drafted = Draft(base.hash, version + 1, changes, why, invalidated(old, new, agents), text)
+    rules = host_plan.stale_rules(root, base.record, planned)
+    drafted = Draft(base.hash, version + 1, changes, why, invalidated(old, new, agents, rules), text)
     drafted.write(root)
     return drafted
 
@@ -275,15 +278,17 @@ def differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
         yield f"{path}: {old} -> {new}"
 
 
-def invalidated(old: Spec, new: Spec, agents: Sequence[str] = ()) -> list[str]:
+def invalidated(old: Spec, new: Spec, agents: Sequence[str] = (), rules: Collection[str] = ()) -> list[str]:
     """Stages whose definition changed, or an ancestor's: the closure of changed digests in the stage graph.
 
-    agents: rules whose agent is another one; the stage that asks it means something else now.
+    agents: rules whose agent is another one; the stage that asks it means something else now. rules: of a host
+    workflow whose outputs are not valid any more.
     """
     names = {stage.name for stage in old.stages}
     kept = [stage.name for stage in new.stages if stage.name in names]
     changed = [name for name in kept if old.definition_digest(name) != new.definition_digest(name)]
     changed += [new.owner(rule) for rule in agents if rule in new.agent_rules]
+    changed += [stage.name for stage in new.stages if stage.name in names and {*stage.host_rules} & {*rules}]
     removed = sorted(names - {stage.name for stage in new.stages})
     closure = set(new.descendants(changed)) | set(old.descendants(changed)) | set(removed)
     return [stage.name for stage in old.stages if stage.name in closure]

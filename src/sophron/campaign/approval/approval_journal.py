@@ -11,8 +11,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from sophron.campaign.approval import amendment_draft, invalidation, known_signers
+from sophron.campaign.planning import host_plan, plan
 from sophron.campaign.spec import resource_requests
-from sophron.campaign.spec.spec import SPEC_NAME, signed_spec
+from sophron.campaign.spec.spec import SPEC_NAME, Spec, signed_spec
 from sophron.records import approvals, documents, events, old_names, signatures, typed_json
 from sophron.records.approvals import DRIVER_LOCK, ApprovalRecord
 from sophron.records.digests import file_digest
@@ -119,11 +120,10 @@ def _apply(root: Path, journal: Journal) -> None:
     if record.amendment and record.previous:
         name = hashlib.sha256(journal.record.encode()).hexdigest()
         old, new = signed_spec(root, record.previous), signed_spec(root, name)
-        before = old_names.agents_now(
-            typed_json.load(approvals.signed_record(root, record.previous), ApprovalRecord).agents
-        )
+        previous = typed_json.load(approvals.signed_record(root, record.previous), ApprovalRecord)
+        before = old_names.agents_now(previous.agents)
         agents = [rule for rule, digest in before.items() if record.agents.get(rule) != digest]
-        invalidation.set_aside(root, record.amendment, old, new, agents)
+        invalidation.set_aside(root, record.amendment, old, new, agents, host=_stale(root, previous, record, new))
         by, time = f"amendment to version {record.version}", record.amendment.timestamp
         resource_requests.end_overlays(root, old.mechanical_blocks, new.mechanical_blocks, by=by, timestamp=time)
     if file_digest(root / SPEC_NAME, missing_ok=True) != record.spec_file:
@@ -132,6 +132,17 @@ def _apply(root: Path, journal: Journal) -> None:
     _write_gate(root, journal.record, journal.signature)
     amendment_draft.drop_draft(root)
     _path(root).unlink()
+
+
+def _stale(root: Path, previous: ApprovalRecord, record: ApprovalRecord, new: Spec) -> list[Path]:
+    """Outputs of a host workflow that the amendment makes invalid."""
+    if not (new.host and record.host and previous.host):
+        return []
+    workdir = plan.workdir(root, (root / new.host.snakefile).resolve())
+    found = host_plan.signed(root, previous.host).stale(
+        host_plan.signed(root, record.host), host_plan.remembered(workdir)
+    )
+    return [workdir / path for path in sorted(found)]
 
 
 def _log(root: Path, journal: Journal) -> None:

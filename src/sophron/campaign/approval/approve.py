@@ -14,6 +14,7 @@ from typing import Any
 
 from sophron.campaign.approval import amendment_draft, approval_journal, known_signers
 from sophron.campaign.approval.approval_journal import Journal
+from sophron.campaign.planning import host_plan
 from sophron.campaign.planning.campaign_agents import Digests, Template
 from sophron.campaign.planning.plan import Plan, PlannedStep, make
 from sophron.campaign.spec import criteria_review, scope_exclusions
@@ -70,9 +71,18 @@ def propose(root: Path, snakefile: Path | None = None, probe: ProbeSpec | None =
         told = "; ".join(map(amendment_draft.another_agent, changed))
         raise UserError(f"{told} than was signed; draft the change: sophron amend --rationale 'why'")
     old = signed_spec(root, in_force.hash) if in_force and drafted else None
-    if drafted and old:
-        _check_draft(drafted, old, spec, changed)
     plan = make(root, spec, snakefile)
+    host = host_plan.changes(root, in_force.record, plan.host) if in_force else []
+    if host and not drafted:
+        raise UserError(f"{'; '.join(host)}: not as signed; draft the change: sophron amend --rationale 'why'")
+    if drafted and old and in_force:
+        changes = [
+            *amendment_draft.differences(old.data, spec.data),
+            *map(amendment_draft.another_agent, changed),
+            *host,
+        ]
+        rules = host_plan.stale_rules(root, in_force.record, plan.host)
+        _check_draft(drafted, spec, changes, amendment_draft.invalidated(old, spec, changed, rules))
     statement = plan.statement(root) | {
         "previous": in_force.hash if in_force else None,
         "amendment": _amendment(drafted) if drafted else None,
@@ -92,11 +102,10 @@ def _amendment(drafted: amendment_draft.Draft) -> dict[str, object]:
     }
 
 
-def _check_draft(drafted: amendment_draft.Draft, old: Spec, new: Spec, agents: list[str]) -> None:
+def _check_draft(drafted: amendment_draft.Draft, spec: Spec, changes: list[str], invalidated: list[str]) -> None:
     """What a draft says of itself must be so: it is shown and signed, and whoever wrote it may not be trusted."""
-    changes = [*amendment_draft.differences(old.data, new.data), *map(amendment_draft.another_agent, agents)]
-    truth = (old.version + 1, changes, amendment_draft.invalidated(old, new, agents))
-    if (new.version, drafted.changes, drafted.invalidated_stages) != truth or drafted.version != new.version:
+    said = (drafted.version, drafted.changes, drafted.invalidated_stages)
+    if said != (spec.version, changes, invalidated):
         raise UserError("the draft does not say what it changes; draft it again: sophron amend")
 
 

@@ -1,6 +1,6 @@
 """What an amendment makes invalid: the results, verdicts and answers that move to `invalidated/v<N>/`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from sophron.campaign.execution import outcome_store
@@ -15,18 +15,27 @@ MANIFEST = "manifest.json"
 REPORT = (*outcome_store.REPORT_NAMES, "signed")
 
 
-def set_aside(root: Path, amendment: Amendment, old: Spec, new: Spec, agents: list[str]) -> None:
+def set_aside(
+    root: Path, amendment: Amendment, old: Spec, new: Spec, agents: list[str], *, host: Sequence[Path] = ()
+) -> None:
     """Move what the amended stages and agents left to `invalidated/v<superseded version>/`; nothing is deleted.
+
+    host: outputs of a host workflow, files and folders, which are not valid any more.
 
     Old verdicts of stages that are only judged anew go there too: a missing verdict is made again whatever else
     runs, while Snakemake does not look at the params of a step behind another one that runs.
     """
     stages = amendment.invalidated_stages
     verdicts = [name for name in _judged_anew(old, new) if name not in stages]
-    if not stages and not verdicts and not agents:
+    if not (stages or verdicts or agents or host):
         return
     target = root / "invalidated" / f"v{old.version}"
-    for source in _left_by(root, old, stages) + _verdicts_of(root, old, verdicts) + _answers_of(root, agents):
+    for source in (
+        _left_by(root, old, stages)
+        + _verdicts_of(root, old, verdicts)
+        + _answers_of(root, agents)
+        + [path for path in host if path.exists()]
+    ):
         inside = source.relative_to(root) if source.is_relative_to(root) else Path("outside", *source.parts[1:])
         if not (target / inside).exists():
             move(source, target / inside)

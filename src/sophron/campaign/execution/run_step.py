@@ -16,6 +16,7 @@ from typing import Any
 
 from sophron import __version__
 from sophron.campaign.execution import campaign_lock, environment_faults, outcome_store, tries
+from sophron.campaign.planning import host_plan
 from sophron.campaign.spec.resource_requests import Mechanical, overlaid
 from sophron.campaign.spec.spec import Spec, cores_of, load_signed
 from sophron.campaign.state.projector import project
@@ -104,7 +105,14 @@ class _Work:
     def inputs(self) -> dict[str, str]:
         """Step name -> digest of its outcome, for everything this step builds on."""
         built_on = (*self.upstream.values(), *self.previous.values())
-        return {one.step: one.digest for found in built_on for one in found}
+        made = {str(path): file_digest(path, missing_ok=True) for path in self.host_files}
+        return {one.step: one.digest for found in built_on for one in found} | made
+
+    @property
+    def host_files(self) -> list[Path]:
+        """Files of the host that it reads, relative to where Snakemake runs."""
+        plan = host_plan.in_force(self.root) if self.stage.host_rules else None
+        return [Path(path) for path in plan.outputs(self.stage.host_rules)] if plan else []
 
     @property
     def key(self) -> str:
@@ -306,6 +314,7 @@ def _context(work: _Work, folder: Path) -> StepContext:
         runtime_min=work.order.claim.runtime_min,
         unsandboxed_fragments=mechanical.unsandboxed_fragments,
         spec_seed=work.spec.data["seed"],
+        files=work.host_files,
         may_grow=mechanical.may_grow(work.order.claim.memory_mb, work.order.claim.runtime_min),
     )
 

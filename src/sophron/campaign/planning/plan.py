@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Protocol
 
 import sophron
-from sophron.campaign.planning import campaign_agents, resource_limits
+from sophron.campaign.planning import campaign_agents, host_plan, resource_limits
 from sophron.campaign.planning.campaign_agents import SERVICE_RULES, AgentCost, Digests, Template
+from sophron.campaign.planning.host_plan import HostPlan
 from sophron.campaign.spec import question, resource_requests
 from sophron.campaign.spec.spec import DRAFT_VARIABLE, SPEC_NAME, Spec
 from sophron.records import approvals, old_names
@@ -90,11 +91,13 @@ class Plan:
     root: Path | None = None
     loaded: tuple[str, ...] = ()
     shell: tuple[str, ...] = ("", "")
+    host: HostPlan | None = None
 
     @cached_property
     def listing(self) -> str:
         """The sorted identities, one a line: what a step bisects."""
-        return "".join(f"{step.identity}\n" for step in self.steps)
+        hosts = [step.identity for step in self.host.steps] if self.host else []
+        return "".join(f"{identity}\n" for identity in sorted([*(step.identity for step in self.steps), *hosts]))
 
     @cached_property
     def listing_hash(self) -> str:
@@ -238,6 +241,7 @@ class Plan:
             "kind_folder": self.kind_folder,
             "loaded": list(self.loaded),
             "shell": list(self.shell),
+            **({"host": self.host.digest} if self.host else {}),
             "rules": self.rules,
             "templates": self._templates,
             "agents": self.agents,
@@ -251,6 +255,8 @@ class Plan:
         """Put the lists of steps and of files where a check looks for them; the name of each is its hash."""
         folder = root / approvals.FOLDER / approvals.PLANS
         write_text(folder / f"{self.listing_hash}.steps", self.listing)
+        if self.host:
+            host_plan.store(root, self.host)
         name, text = code_listing(self.files(root))
         write_text(folder / f"{name}.files", text)
 
@@ -261,12 +267,8 @@ def make(root: Path, spec: Spec, snakefile: Path | None = None) -> Plan:
     snakefile: the host's, where the campaign is part of another pipeline. Raises UserError.
     """
     question.check_units(spec)
-    found = dry_run(
-        root,
-        snakefile or root / "Snakefile",
-        forced=True,
-        drafted="" if spec.document.path == root / SPEC_NAME else spec.document.path.name,
-    )
+    drafted = "" if spec.document.path == root / SPEC_NAME else spec.document.path.name
+    found = jobs_shown(root, spec, snakefile, forced=True, drafted=drafted)
     bounded = campaign_agents.looped_rules(spec)  # a dry run shows of them what comes before the first checkpoint
     ours = [
         replace(step, asked_by=spec.owner(step.rule) if step.rule in spec.agent_rules else "")
@@ -278,8 +280,15 @@ def make(root: Path, spec: Spec, snakefile: Path | None = None) -> Plan:
     if not ours:
         raise UserError(f"{snakefile or root}: the workflow has no step of this campaign; import its rules")
     templates = tuple(campaign_agents.templates(root, spec, found.rules))
-    made = Plan(spec, tuple(sorted(ours, key=lambda step: step.identity)), templates, root, shell=tuple(found.shell))
-    return replace(made, loaded=_loaded(root, snakefile, found.files, made.kind_folder))
+    made = Plan(
+        spec,
+        tuple(sorted(ours, key=lambda step: step.identity)),
+        templates,
+        root,
+        shell=tuple(found.shell),
+        host=found.host,
+    )
+    return replace(made, loaded=_loaded(root, host_snakefile(root, spec) or snakefile, found.files, made.kind_folder))
 
 
 def _loaded(root: Path, snakefile: Path | None, files: Sequence[str], kind_folder: str | None) -> tuple[str, ...]:
@@ -302,13 +311,27 @@ class DryRun:
 
     steps: in no particular order; rules: unformatted shell line of each rule that runs a
     stage or asks an agent; files: paths of what Snakemake included and Python imported from the workflow's folder;
-    shell: prefix and suffix of every shell line.
+    shell: prefix and suffix of every shell line; host: the jobs of a host workflow.
     """
 
     steps: Sequence[PlannedStep]
     rules: dict[str, str]
     files: Sequence[str] = ()
     shell: Sequence[str] = ("", "")
+    host: HostPlan | None = None
+
+
+def jobs_shown(root: Path, spec: Spec, snakefile: Path | None, *, forced: bool, drafted: str = "") -> DryRun:
+    """Return what Snakemake would run: of a host whose rules are gated by the person's own command line.
+
+    drafted: file name of a spec not in force.
+    """
+    host = host_snakefile(root, spec)
+    if host is None or spec.host is None:
+        return dry_run(root, snakefile or root / "Snakefile", forced=forced, drafted=drafted)
+    variables = {DRAFT_VARIABLE: drafted} if drafted else {}
+    found = host_plan.dry_run(workdir(root, host), host, spec.host.arguments, variables, forced=forced)
+    return from_json(DryRun, found)
 
 
 def dry_run(root: Path, snakefile: Path, *, forced: bool, drafted: str = "") -> DryRun:
@@ -328,6 +351,11 @@ def dry_run(root: Path, snakefile: Path, *, forced: bool, drafted: str = "") -> 
     if done.returncode != 0:
         raise UserError(f"{snakefile}: the dry run failed: {_cause(done.stderr)}")
     return from_json(DryRun, json.loads(done.stdout.splitlines()[-1]))
+
+
+def host_snakefile(root: Path, spec: Spec) -> Path | None:
+    """Return the Snakefile of the host workflow that a campaign gates; None for a campaign with a workflow of ours."""
+    return (root / spec.host.snakefile).resolve() if spec.host else None
 
 
 def workdir(root: Path, snakefile: Path | None) -> Path:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from sophron.campaign.planning import profiles
@@ -30,17 +31,22 @@ SERVICE_CEILINGS = {"cores": 1, "memory_mb": 4000, "runtime_min": 60, "gpus": 0}
 NODES = 1  # a step runs on one node
 
 
-def check_jobs(jobs: Iterable[Any], record: ApprovalRecord) -> None:
+def check_jobs(
+    jobs: Iterable[Any], record: ApprovalRecord, host: Mapping[str, Mapping[str, int]] = MappingProxyType({})
+) -> None:
     """Raise Refused if a job would reserve more than was signed, in any of its tries, or something that was not.
 
     jobs: Snakemake's; a profile, a command line or a host may have given them other resources than the rules do.
-    record: of the approval. Later tries are worked out for one job of a stage: they grow by one expression for all, and
+    record: of the approval; host: rule of a host workflow -> its signed ceilings.
+    Later tries are worked out for one job of a stage: they grow by one expression for all, and
     to work them out costs milliseconds a job. The step itself looks at what it was given, in each try.
     """
     seen: set[str] = set()
     for job in jobs:
         shell = job.rule.shellcmd
         if not isinstance(shell, str) or not shell.startswith("sophron "):
+            if job.rule.name in host:  # tries of a host's rule may grow as it says; the first one is held to the plan
+                _check(f"the rule {job.rule.name}", _reserved(job, job.attempt)[0], host[job.rule.name])
             continue
         of_stage = shell.startswith(STAGE_VERB)
         who = f"the stage {shell.split()[2]}" if of_stage else f"the rule {job.rule.name}"

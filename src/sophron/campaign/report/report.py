@@ -202,7 +202,8 @@ class StageReport:
     def schema(self) -> JsonObject:
         """The schema of the stage as plain data."""
         found: JsonObject = documents.schema(self.kind.schema)
-        return found
+        declared = self.kind.declared
+        return found if declared is None else {**found, "$defs": {**found["$defs"], "result": declared}}
 
     def ordered(self, step: Finished) -> dict[str, object]:
         """Return the result of a step in the order of the schema: what matters most comes first there."""

@@ -325,7 +325,7 @@ def collect(root: Path, snakefile: Path | None, probe: ProbeSpec) -> Review:
     """
     proposal = approve.propose(root, snakefile, probe)
     drafted = DRAFT_SPEC_NAME if proposal.amendment else ""
-    now = plan.dry_run(root, snakefile or root / "Snakefile", forced=False, drafted=drafted).steps
+    now = plan.jobs_shown(root, proposal.plan.spec, snakefile, forced=False, drafted=drafted).steps
     return Review(proposal, now, proposal.findings or (), approve.closed(proposal))
 
 

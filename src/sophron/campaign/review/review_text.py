@@ -1,6 +1,8 @@
 """The review for the terminal."""
 
+import json
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +14,8 @@ from sophron.records.sanitize import hides, lines, one_line
 from sophron.records.terminal import next_line
 
 WIDTH = 100
+DIGEST = 12
+"""Characters shown of a digest."""
 LONGEST_LIST = 12
 BOLD, RED, GREEN, YELLOW = "1", "1;31", "32", "33"
 NO_BREAK = "\u00a0"
@@ -35,6 +39,7 @@ def render(review: Review, *, colour: bool = False) -> str:
         _head(review, paint),
         _amendment(review, paint),
         _plan(review, paint),
+        _host(review, paint),
         _envelope(review, paint),
         _agents(review, paint),
         _stages(review, paint),
@@ -125,6 +130,39 @@ def _cost(*stages: StagePlan, name: str = "") -> list[str]:
 def _kept(stage: StagePlan, version: int) -> str:
     moved = f"{stage.outputs} {'file moves' if stage.outputs == 1 else 'files move'} to invalidated/v{version}"
     return f"REMOVED; {moved}" if stage.removed else moved
+
+
+def _host(review: Review, paint: Paint) -> Iterator[str]:
+    """The rules of a host workflow: their jobs, and what each of them consists of."""
+    plan = review.proposal.plan.host
+    if plan is None:
+        return
+    yield (
+        paint("Workflow", BOLD)
+        + f"  {len(plan.steps)} jobs of {len(plan.rules)} rules, {len(plan.sources)} source files"
+    )
+    counts = Counter(step.rule for step in plan.steps)
+    for rule, parts in plan.rules.items():
+        yield f"  {one_line(rule)}  {counts[rule]}"
+        for name, value in parts.items():
+            shown = value if isinstance(value, str) else json.dumps(value)
+            yield from _wrapped(f"{name}: {shown[:DIGEST] if _is_digest(value) else shown}", "    ", "  ")
+    for rule in plan.unplanned:
+        template = review.spec.host.templates.get(rule) if review.spec.host else None
+        bound = (
+            f"at most {template.at_most}" if template else "REFUSED when it comes: say its wildcards under templates"
+        )
+        yield from _wrapped(f"{rule}: no job in the plan; {bound}")
+    for name in plan.opaque:
+        yield paint(f"  values of {one_line(name)} have no plain form: what is in them is not signed", YELLOW)
+    yield from _wrapped(
+        "Not seen by the gate: environment variables and programs that shell lines and scripts use, and files "
+        "that no rule names."
+    )
+
+
+def _is_digest(value: object) -> bool:
+    return isinstance(value, str) and len(value) == 64 and value.isalnum()
 
 
 def _plan(review: Review, paint: Paint) -> Iterator[str]:

@@ -23,7 +23,7 @@ from sophron.records.errors import UserError, did_you_mean, shown
 from sophron.records.files import read_text, resource
 from sophron.records.strict_yaml import parse
 
-MOST_BYTES = 14_000
+MOST_BYTES = 17_000
 """Of the stages of a kind that are shown in full; of a second kind that is."""
 NEAR = 0.6
 """Share of the best score from which another kind is near, too."""
@@ -59,13 +59,18 @@ def kinds() -> dict[str, Any]:
             "schemas": {stage.name: _definition(stage.schema) for stage in _kind(name).stages},
             "templates": [{"name": example.name, "spec": example.spec} for example in _examples(name)],
         }
-        for name in entry_points.names("sophron.kinds")
+        for name in _installed()
     }
 
 
 def pitfalls(campaign_root: Path) -> list[dict[str, Any]]:
     """Return the catalogue as it stands in its files, sorted by id."""
     return [documents.load_yaml(pitfall.path).data for pitfall in catalogue(campaign_root)]
+
+
+def _installed() -> list[str]:
+    """Names of the kinds that a design can start from; not those whose stages are a workflow that somebody has."""
+    return [name for name in entry_points.names("sophron.kinds") if _kind(name).stages_of is None]
 
 
 def _kind(name: str) -> Kind:
@@ -106,7 +111,7 @@ def _template(kind: Kind) -> Path:
 def most_like(spec: Mapping[str, Any]) -> Example | None:
     """Return the example that has most values in common with a spec of its kind; None if there is no example."""
     name, own = str(spec.get("kind")), set(_values(spec))
-    examples = _examples(name) if name in entry_points.names("sophron.kinds") else ()
+    examples = _examples(name) if name in _installed() else ()
     return max(examples, key=lambda example: len(own & set(_values(example.spec))), default=None)
 
 
@@ -131,7 +136,7 @@ def spec_text() -> str:
 
 def kind_lines() -> str:
     """Return a line for each installed kind: what it answers, its stages, the names of its examples."""
-    return "\n".join(map(_kind_line, entry_points.names("sophron.kinds")))
+    return "\n".join(map(_kind_line, _installed()))
 
 
 def _kind_line(name: str) -> str:
@@ -143,15 +148,15 @@ def _kind_line(name: str) -> str:
 def nearest(words: str) -> list[str]:
     """Return the kinds that share most words with a request, best first; none if none shares a word that tells.
 
-    One behind the first is near it in score, and both together are not longer than 2 MOST_BYTES.
+    One behind the first is near it in score, and both together are not longer than 1.5 MOST_BYTES.
     """
-    scores = _scores({name: _kind_words(name) for name in entry_points.names("sophron.kinds")}, words)
+    scores = _scores({name: _kind_words(name) for name in _installed()}, words)
     ranked = sorted(scores, key=lambda name: (-scores[name], name))
     near = [name for name in ranked if scores[name] >= max(LEAST_SCORE, NEAR * scores[ranked[0]])]
     chosen, size = near[:1], len(near and kind_text(near[0], words))
     for name in near[1:]:
         size += len(kind_text(name, words))
-        chosen += [name] if size <= 2 * MOST_BYTES else []
+        chosen += [name] if size <= 1.5 * MOST_BYTES else []
     return chosen
 
 
@@ -192,9 +197,8 @@ def kind_text(name: str, words: str = "") -> str:
 
 def _example_texts(example: Example) -> list[str]:
     readme = resource("campaigns") / example.name / "README.md"
-    _, heading, sections = read_text(readme).partition("\n## ") if readme.is_file() else ("", "", "")
     texts = [f"### Example {example.name}", example.text.rstrip()]
-    return [*texts, f"### README.md of {example.name}{heading}{sections}".rstrip()] if sections else texts
+    return [*texts, f"### README.md of {example.name}", read_text(readme).rstrip()] if readme.is_file() else texts
 
 
 def _stage_texts(stages: Sequence[StageKind]) -> dict[str, str]:
@@ -309,7 +313,7 @@ def _amendment(pitfall: Pitfall) -> dict[str, Any]:
 
 def look_up(name: str) -> str:
     """Return a kind, a stage of one (`kind/stage`) or an example, by its name. UserError if there is none."""
-    kind_names = entry_points.names("sophron.kinds")
+    kind_names = _installed()
     kind, _, stage = name.partition("/")
     if kind in kind_names and not stage:
         return kind_text(kind)

@@ -49,11 +49,15 @@ def shown(snakefile: Path, *, forced: bool) -> DryRun:
             execution_settings=ExecutionSettings(lock=False),
             scheduling_settings=SchedulingSettings(),
         )
-        graph = workflow._workflow.dag  # noqa: SLF001 - no public way to a rule's unformatted shell line
-        found = [_step(job, graph.reason(job)) for job in graph.needrun_jobs() if _is_ours(job)]
-        shells = [str(rule.shellcmd) for rule in graph.workflow.rules if rule.shellcmd]
-        rules = {_own(shell): shell for shell in shells if shell.startswith(VERBS)}
-        return DryRun(found, rules, _files(graph.workflow), around_shell_lines())
+        return of_graph(workflow._workflow.dag)  # noqa: SLF001 - no public way to a rule's unformatted shell line
+
+
+def of_graph(graph: Any) -> DryRun:
+    """Return what Snakemake's own graph, which was built, shows of Sophron's rules."""
+    found = [_step(job, graph.reason(job)) for job in graph.needrun_jobs() if is_ours(job.rule)]
+    shells = [str(rule.shellcmd) for rule in graph.workflow.rules if rule.shellcmd]
+    rules = {_own(shell): shell for shell in shells if shell.startswith(VERBS)}
+    return DryRun(found, rules, _files(graph.workflow), around_shell_lines())
 
 
 def _files(workflow: Any) -> list[str]:
@@ -64,9 +68,10 @@ def _files(workflow: Any) -> list[str]:
     return included + [path for path in modules if path and folder in Path(path).parents]
 
 
-def _is_ours(job: Any) -> bool:
-    shell = job.rule.shellcmd
-    return isinstance(shell, str) and (shell.startswith("sophron ") or "digest" in dict(job.params.items()))
+def is_ours(rule: Any) -> bool:
+    """Return whether a rule is Sophron's, or was made of one: it has the digest that only those have."""
+    shell = rule.shellcmd
+    return isinstance(shell, str) and (shell.startswith("sophron ") or "digest" in dict(rule.params.items()))
 
 
 def _own(shell: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from sophron.campaign.approval import approval_journal
 from sophron.campaign.execution.outcome_store import Outcome
-from sophron.campaign.planning import campaign_agents
+from sophron.campaign.planning import campaign_agents, host_plan
 from sophron.campaign.spec.resource_requests import Mechanical, overlaid
 from sophron.campaign.spec.spec import SPEC_NAME, Spec, is_planned, load, spec_file
 from sophron.interfaces import JsonObject
@@ -64,6 +64,23 @@ class RuleView:
     def outcomes(self, stage: str) -> list[str]:
         """Outcome files of all steps of a stage."""
         return self._paths(stage, "outcome.json")
+
+    def outcomes_before(self, stage: str) -> list[str]:
+        """Outcome files of the stages that a stage depends on."""
+        return [path for name in self.spec.stage(stage).depends_on for path in self.outcomes(name)]
+
+    def host_files(self, stage: str) -> list[str]:
+        """Files of the host that a stage reads, as the plan in force has them; none before the first approval."""
+        plan = host_plan.in_force(self.root)
+        return plan.outputs(self.spec.stage(stage).host_rules) if plan else []
+
+    def place(self, name: str) -> str:
+        """Folder of a host's campaign for results or logs, relative to where Snakemake runs."""
+        return str(self.folder / name)
+
+    def result_path(self, stage: str, name: str) -> str:
+        """Path of a file of a stage there."""
+        return str(self.folder / "results" / stage / name)
 
     def outcomes_of(self, wildcards: Any) -> list[str]:
         """`outcomes` as an input function over the wildcard `stage`."""

@@ -107,7 +107,7 @@ def _read(
 ) -> tuple[ast.Expression, dict[str, JsonObject], dict[str, object]]:
     """The tree of a criterion, the schemas of its names of the result, and the values of its signed numbers."""
     tree = criteria.parse(criterion.expression)
-    properties = criteria.result_properties(documents.schema(spec.stage(stage).schema)["$defs"]["result"])
+    properties = criteria.result_properties(spec.result_schema(stage))
     names, constants = criteria.names_of(tree), spec.constants(stage)
     schemas = {name: properties[name] for name in sorted(names - set(constants))}
     return tree, schemas, {name: constants[name] for name in sorted(names & set(constants))}

@@ -231,7 +231,7 @@ def _mutations(spec: Spec, stage: str, names: set[str], result: JsonObject) -> I
     """Yield changed results, the smallest changes first, then planted faults: such as a step could end with."""
     kind, constants = planted(spec.kind).of(spec.stage(stage)), spec.constants(stage)
     bound = kind.bound(names)
-    schemas = criteria.result_properties(documents.schema(spec.stage(stage).schema)["$defs"]["result"])
+    schemas = criteria.result_properties(spec.result_schema(stage))
     always = [one for one in kind.always if _names(one) <= names | set(constants) and _passes(spec, stage, one, result)]
     for text, fault, changed in _changes(spec, stage, names - set(bound), result):
         free = {name: value for name, value in changed.items() if name not in kind.fixed and name not in bound}

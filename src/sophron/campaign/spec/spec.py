@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
 from itertools import product
@@ -11,11 +11,13 @@ from typing import Any
 
 from sophron import records
 from sophron.campaign.spec.resource_requests import Mechanical, check_mechanical
+from sophron.interfaces import JsonObject
 from sophron.interfaces.kind import AgentRule, Cores, Definition, Kind, StageKind, Wildcards
 from sophron.records import documents, entry_points
 from sophron.records.approvals import FOLDER, Approval, signed_file
 from sophron.records.digests import digest
 from sophron.records.errors import UserError
+from sophron.records.typed_json import from_json
 
 SPEC_NAME = records.SPEC_NAME
 DRAFT_SPEC_NAME = "draft.campaign.yaml"
@@ -34,6 +36,28 @@ class Criterion:
 
 
 @dataclass(frozen=True)
+class JobTemplate:
+    """Jobs that no plan can list. wildcards: name -> regular expression of its values; at_most: so many jobs."""
+
+    wildcards: Mapping[str, str]
+    at_most: int
+
+
+@dataclass(frozen=True)
+class HostWorkflow:
+    """The workflow that a campaign of the kind workflow is about.
+
+    snakefile: relative to the campaign's folder; arguments: of Snakemake's command line that makes the plan; also:
+    patterns of further files that decide; templates: rule behind a checkpoint -> what its jobs may be.
+    """
+
+    snakefile: str
+    templates: Mapping[str, JobTemplate] = field(default_factory=dict)
+    arguments: Sequence[str] = ()
+    also: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
 class Spec:
     """A valid spec. `document.data` is the plain content."""
 
@@ -46,7 +70,7 @@ class Spec:
             kind: Kind = entry_points.load("sophron.kinds", self.data["kind"])
         except UserError as error:
             raise UserError(f"{self.document.where(['kind'])}: {error}") from None
-        return kind
+        return kind if kind.stages_of is None else replace(kind, stages=kind.stages_of(self.data["stages"]))
 
     @property
     def data(self) -> Mapping[str, Any]:
@@ -68,6 +92,11 @@ class Spec:
     def digest(self) -> str:
         """Digest of the whole spec; comments and layout are not part of it."""
         return digest(self.data)
+
+    @property
+    def host(self) -> HostWorkflow | None:
+        """The host workflow whose rules it gates; None for a campaign with a workflow of ours."""
+        return from_json(HostWorkflow, self.data["workflow"]) if "workflow" in self.data else None
 
     @cached_property
     def stages(self) -> tuple[StageKind, ...]:
@@ -124,6 +153,12 @@ class Spec:
         """Return the definition of a stage, or of the stage that a part belongs to."""
         block: Definition = self.data["stages"][self.owner(name)]["definition"]
         return block
+
+    def result_schema(self, name: str) -> JsonObject:
+        """Return the JSON Schema of a stage's result: what the campaign declares, or its kind."""
+        stage = self.stage(name)
+        schema: JsonObject = stage.declared or documents.schema(stage.schema)["$defs"]["result"]
+        return schema
 
     def criteria(self, name: str) -> list[Criterion]:
         """Return the criteria of a stage."""
@@ -320,7 +355,7 @@ def _check_stage(spec: Spec, stage: StageKind) -> None:
     from sophron.campaign.spec import criteria
 
     keys = ("stages", stage.name)
-    result_schema = documents.schema(stage.schema)["$defs"]["result"]
+    result_schema = spec.result_schema(stage.name)
     seen: set[str] = set()
     for index, criterion in enumerate(spec.criteria(stage.name)):
         where = spec.document.where([*keys, "criteria", index, "expression"])

@@ -1,0 +1,3 @@
+"""Rules of a host workflow: their identity, and the guard that lets only signed jobs begin."""
+
+__all__ = ["function_code", "guard", "host_gate", "job_steps", "plain_values", "rule_code", "script_files"]

@@ -1,0 +1,61 @@
+"""Plain form of values that a Snakefile computes: params, config, globals. Equal values give equal bytes anywhere."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Places:
+    """Absolute folders that differ between checkouts, longest first -> what stands for them."""
+
+    names: Mapping[str, str]
+
+    @classmethod
+    def of(cls, workdir: Path, source: Path) -> "Places":
+        """workdir: where Snakemake runs; source: the folder of the main Snakefile."""
+        found = {str(workdir.resolve()): "<workdir>", str(source.resolve()): "<workflow>"}
+        return cls(dict(sorted(found.items(), key=lambda item: -len(item[0]))))
+
+    def strip(self, text: str) -> str:
+        """Return the text without those folders."""
+        for folder, name in self.names.items():
+            text = text.replace(folder, name)
+        return text
+
+
+@dataclass
+class Plain:
+    """Turns values into JSON. opaque: types of values that have no plain form, which nobody can sign by content."""
+
+    places: Places
+    opaque: set[str] = field(default_factory=set)
+
+    def __call__(self, value: Any) -> object:
+        """Return the plain form: numbers as text, sets sorted, tables by digest, folders stripped."""
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, str | Path):
+            return self.places.strip(str(value))
+        if isinstance(value, int | float):
+            return {type(value).__name__: repr(value)}
+        if isinstance(value, Mapping):
+            return {"dict": sorted(([self(key), self(item)] for key, item in value.items()), key=repr)}
+        return self._collection(value)
+
+    def _collection(self, value: Any) -> object:
+        if isinstance(value, Sequence | range):
+            return [self(item) for item in value]
+        if isinstance(value, set | frozenset):
+            return {"set": sorted((self(item) for item in value), key=repr)}
+        if hasattr(value, "item") and not getattr(value, "shape", ()):  # a scalar of numpy
+            return self(value.item())
+        if hasattr(value, "to_csv"):  # a table or column of pandas
+            return {"table": hashlib.sha256(value.to_csv().encode()).hexdigest()}
+        if hasattr(value, "tolist"):
+            return self(value.tolist())
+        name = f"{type(value).__module__}.{type(value).__qualname__}"
+        self.opaque.add(name)
+        return {"opaque": name}

@@ -1,0 +1,241 @@
+"""What a campaign signs of a host workflow: each job's identity, the parts of each rule, source files, ceilings.
+
+Made by the person's own command line as a forced dry run, twice with other hash seeds: what differs between the two
+cannot be signed, because no job process would find it again.
+"""
+
+import base64
+import contextlib
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sophron.records import approvals, documents, files, typed_json
+from sophron.records.digests import file_digest, step_identity, step_name
+from sophron.records.errors import Refused, UserError
+
+PLAN_VARIABLE = "SOPHRON_HOST_PLAN"
+"""Set in a forced dry run of a host workflow, to the path where its plan goes."""
+SEEDS = ("0", "1")
+MOST_NAMES, SAID = 5, 300
+
+
+@dataclass(frozen=True)
+class HostStep:
+    """One job of the host: code: digest of the rule's parts; job: digest of its params and inputs."""
+
+    rule: str
+    code: str
+    job: str
+    wildcards: Mapping[str, str]
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+
+    @property
+    def identity(self) -> str:
+        """Hex sha256, made as that of Sophron's own steps."""
+        return step_identity(self.rule, self.code, self.job, self.wildcards)
+
+    @property
+    def name(self) -> str:
+        """Name in messages."""
+        return step_name(self.rule, self.wildcards)
+
+
+@dataclass(frozen=True)
+class HostPlan:
+    """steps: by identity; rules: rule -> its named parts; sources: file that no rule makes -> what counts of it.
+
+    ceilings: rule -> most that one try reserves; unplanned: rule without a job -> digest of code and params; behind:
+    rules whose inputs a checkpoint decides; opaque: types of values that have no plain form.
+    """
+
+    steps: tuple[HostStep, ...]
+    rules: Mapping[str, Mapping[str, object]]
+    sources: Mapping[str, str]
+    ceilings: Mapping[str, Mapping[str, int]]
+    unplanned: Mapping[str, str] = field(default_factory=dict)
+    behind: tuple[str, ...] = ()
+    opaque: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The file that is kept beside the approvals; its sha256 is signed."""
+        return json.dumps(typed_json.to_json(self), sort_keys=True, separators=(",", ":")) + "\n"
+
+    @property
+    def digest(self) -> str:
+        """Hex sha256 of that file."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    def outputs(self, rules: Sequence[str]) -> list[str]:
+        """Return the files that these rules make, sorted."""
+        return sorted({path for step in self.steps if step.rule in rules for path in step.outputs})
+
+    def changes(self, new: "HostPlan") -> list[str]:
+        """Return one line for each rule, source file and set of steps that is another one in a new plan."""
+        lines = []
+        for rule in sorted({*self.rules, *new.rules}):
+            if rule not in self.rules or rule not in new.rules:
+                lines.append(f"rule {rule}: {'added' if rule in new.rules else 'removed'}")
+            elif parts := self.changed_parts(rule, new.rules[rule]):
+                lines.append(f"rule {rule}: {', '.join(parts)}")
+        bounded = {*self.unplanned, *new.unplanned}
+        lines += [f"rule {one}: code" for one in sorted(bounded) if self.unplanned.get(one) != new.unplanned.get(one)]
+        lines += [f"source {path}" for path in sorted(self._other_sources(new))]
+        for rule in sorted({*self.rules} & {*new.rules}):
+            if count := len(self.jobs_of(rule) ^ new.jobs_of(rule)):
+                lines.append(f"rule {rule}: params, inputs or number of jobs ({count} steps)")
+        return lines
+
+    def jobs_of(self, rule: str) -> set[str]:
+        """Return what tells the jobs of a rule apart."""
+        return {f"{step.name} {step.job}" for step in self.steps if step.rule == rule}
+
+    def _other_sources(self, new: "HostPlan") -> set[str]:
+        return {path for path, counts in self.sources.items() if path in new.sources and new.sources[path] != counts}
+
+    def stale(self, new: "HostPlan", ran: Iterable[tuple[str, str, Sequence[str]]] = ()) -> set[str]:
+        """Return the outputs that a new plan makes invalid: of steps that are not in it, and what builds on them.
+
+        ran: (rule, output, inputs) of what Snakemake remembers to have made, for jobs that no plan lists.
+        """
+        kept = {step.identity for step in new.steps}
+        found = {path for step in self.steps if step.identity not in kept for path in step.outputs}
+        stale = found | self._other_sources(new)
+        other = {rule for rule in self.unplanned if self.unplanned[rule] != new.unplanned.get(rule)}
+        remembered = [(set(inputs), [output], rule in other) for rule, output, inputs in ran]
+        links = [(set(step.inputs), step.outputs, False) for step in (*self.steps, *new.steps)] + remembered
+        grown = True
+        while grown:
+            more = {path for inputs, outputs, changed in links if changed or inputs & stale for path in outputs}
+            grown = not more <= stale
+            stale |= more
+        return stale - {*self.sources}
+
+    def changed_parts(self, rule: str, now: Mapping[str, object]) -> list[str]:
+        """Return the names of the parts of a rule that are not the signed ones."""
+        before = self.rules.get(rule, {})
+        return sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
+
+
+def path_of(root: Path, digest: str) -> Path:
+    """Where the plan with this digest is kept."""
+    return root / approvals.FOLDER / approvals.PLANS / f"{digest}.host"
+
+
+def signed(root: Path, digest: str) -> HostPlan:
+    """Return the signed plan; Refused if it is missing or was changed."""
+    path = path_of(root, digest)
+    if file_digest(path, missing_ok=True) != digest:
+        raise Refused(f"{path}: the signed plan of the workflow is missing or changed; sign again: sophron approve")
+    return typed_json.load(path, HostPlan)
+
+
+def in_force(root: Path) -> HostPlan | None:
+    """Return the plan that the gate file speaks of, unchecked, for input functions; None before the first approval."""
+    gate = approvals.gate_path(root)
+    if not gate.is_file():
+        return None
+    record = approvals.parse(json.loads(gate.read_bytes())["record"], gate)
+    return signed(root, record.host) if record.host else None
+
+
+def remembered(workdir: Path) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield (rule, output, inputs) of each file that Snakemake keeps a record of, relative to where it runs."""
+    folder = workdir / ".snakemake" / "metadata"
+    for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
+        if path.is_file():
+            record = documents.load_record(path)
+            with contextlib.suppress(ValueError):
+                name = base64.b64decode(
+                    str(path.relative_to(folder)).replace("/@", "/").replace("/", ""), validate=True
+                )
+                yield str(record.get("rule")), name.decode(), list(record.get("input") or [])
+
+
+def changes(root: Path, record: approvals.ApprovalRecord, plan: HostPlan | None) -> list[str]:
+    """Return what of the host workflow is not as a record signed it, one line each."""
+    return signed(root, record.host).changes(plan) if plan and record.host else []
+
+
+def stale_outputs(root: Path, record: approvals.ApprovalRecord, plan: HostPlan | None, workdir: Path) -> set[str]:
+    """Return the outputs of the host that a new plan makes invalid, relative to where Snakemake runs."""
+    return signed(root, record.host).stale(plan, remembered(workdir)) if plan and record.host else set()
+
+
+def stale_rules(root: Path, record: approvals.ApprovalRecord, plan: HostPlan | None) -> set[str]:
+    """Return the rules of which a new plan makes an output invalid."""
+    if plan is None or not record.host:
+        return set()
+    before = signed(root, record.host)
+    stale = before.stale(plan)
+    return {step.rule for step in before.steps if stale.intersection(step.outputs)}
+
+
+def store(root: Path, plan: HostPlan) -> None:
+    """Put it where a check looks for it."""
+    files.write_text(path_of(root, plan.digest), plan.text)
+
+
+def dry_run(
+    workdir: Path, snakefile: Path, arguments: Sequence[str], variables: Mapping[str, str], *, forced: bool
+) -> dict[str, Any]:
+    """Return what the guard wrote in a dry run: a `plan.DryRun` as JSON.
+
+    UserError if it fails, or if two with other hash seeds differ.
+    """
+    command = [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "--snakefile",
+        str(snakefile),
+        "--dry-run",
+        "--nolock",
+        "--ignore-incomplete",
+        "--quiet",
+        "all",
+    ]
+    command += [*["--forceall"] * forced, "--cores", "1", "--workflow-profile", "none", *arguments]
+    first, *others = (_guarded(command, workdir, variables, seed) for seed in SEEDS[: 1 + forced])
+    for other in others:
+        if names := sorted(_differences(first["host"], other["host"])):
+            raise UserError(
+                f"{snakefile}: two plans of the same workflow differ ({', '.join(names[:MOST_NAMES])}); what changes "
+                "from process to process cannot be signed: take times and random numbers out of it"
+            )
+    return first
+
+
+def _guarded(command: Sequence[str], workdir: Path, variables: Mapping[str, str], seed: str) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "plan.json"
+        environment = {key: value for key, value in os.environ.items() if key != "SNAKEMAKE_PROFILE"}
+        environment |= {**variables, PLAN_VARIABLE: str(path), "PYTHONHASHSEED": seed}
+        done = subprocess.run(
+            command, cwd=workdir, env=environment, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+        )
+        if done.returncode != 0 or not path.is_file():
+            said = " ".join((done.stderr + done.stdout).split())[-SAID:] or "it gave no reason"
+            raise UserError(f"{command[4]}: the dry run failed: {said}")
+        found: dict[str, Any] = json.loads(path.read_text())
+        return found
+
+
+def _differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> set[str]:
+    found = {
+        name
+        for key in ("rules", "sources")
+        for name in {*first[key], *second[key]}
+        if first[key].get(name) != second[key].get(name)
+    }
+    one, other = ({(step["rule"], step["job"]) for step in each["steps"]} for each in (first, second))
+    return found | {f"params or inputs of {rule}" for rule, _ in one ^ other}

@@ -1,0 +1,221 @@
+"""A gate on a workflow of somebody else: identity of its jobs, refusals, exact amendments, results that are read."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+import toy
+import warm_snakemake
+
+from sophron import cli
+from sophron.campaign.approval import amendment_draft
+from sophron.campaign.planning import host_plan
+from sophron.campaign.scaffold import adopt
+from sophron.records.errors import UserError
+
+HOST = toy.DATA / "host_workflow"
+STAGE = """\
+  counts:
+    depends_on: []
+    definition:
+      rules: [count]
+      holds: [scripted]
+      results:
+        smallest: {file: "out/{s}.count", size: true, over: min, unit: byte}
+    criteria:
+      - {id: there, expression: "smallest > 2", statement: "Every count has something in it."}
+    mechanical: {ranks: 1, threads: 1, accelerator: none, memory_mb: 500, runtime_min: 5, retries: 2, choices: {},
+      ceilings: {cores: 1, memory_mb: 2000, runtime_min: 10}}
+"""
+
+
+@pytest.fixture
+def host(tmp_path, monkeypatch) -> toy.Campaign:
+    """A workflow in a folder of its own with a campaign beside it, not yet signed."""
+    folder = tmp_path / "words"
+    shutil.copytree(HOST, folder)
+    monkeypatch.chdir(folder)
+    for variable, value in toy.settings(tmp_path).items():
+        monkeypatch.setenv(variable, value)
+    adopt.adopt(folder, None, [], write=True, outer=False)
+    made = toy.Campaign(folder / "campaign", toy.make_key(tmp_path / "key"))
+    text = made.spec.read_text()
+    head = text[: text.index("  outputs:\n")].replace("UNVERIFIED", "verified")
+    made.spec.write_text(
+        head.replace("templates: {}", 'templates: {part: {wildcards: {i: "[0-9]"}, at_most: 2}}') + STAGE
+    )
+    return made
+
+
+def run(*arguments: str) -> str:
+    """What Snakemake says here, with its exit code."""
+    done = warm_snakemake.run([*toy.BASICS, *arguments], Path.cwd())
+    return f"{done.stdout}\nexit {done.returncode}"
+
+
+def replace(path: str, old: str, new: str) -> None:
+    text = Path(path).read_text()
+    assert old in text, old
+    Path(path).write_text(text.replace(old, new, 1))
+
+
+def config(old: str, new: str):
+    return lambda: replace("config.yaml", old, new)
+
+
+def rules(old: str, new: str):
+    return lambda: replace("Snakefile", old, new)
+
+
+def file(path: str, old: str, new: str):
+    return lambda: replace(path, old, new)
+
+
+MUTATIONS = {
+    "config through params": (config("through: thru", "through: other"), {"count"}),
+    "config in a params function": (config("a: 1", "a: 2"), {"count"}),
+    "config in a run body": (config("used_in_run: u", "used_in_run: v"), {"running"}),
+    "config in a shell line": (config("pattern: x", "pattern: y"), {"count"}),
+    "constant in a shell line": (rules('"grep -c"', '"grep -ci"'), {"count"}),
+    "config that only a script reads": (config("hidden: h", "hidden: i"), {"scripted"}),
+    "config of a checkpoint": (config("nparts: 2", "nparts: 3"), {"split"}),
+    "function that a run body calls": (rules("text.upper()", "text.lower()"), {"running"}),
+    "config in that function": (config('suffix: "!"', 'suffix: "?"'), {"running"}),
+    "params function of inputs": (rules("len(input) + 1", "len(input) + 2"), {"scripted"}),
+    "script": (file("scripts/scripted.py", "shout(Path", 'shout("z" + Path'), {"scripted"}),
+    "script touched": (lambda: os.utime("scripts/scripted.py"), set()),
+    "module of a script": (file("scripts/helpers.py", "upper", "lower"), {"scripted"}),
+    "file that a shell script sources": (file("scripts/inner.sh", "inner", "outer"), {"nb"}),
+    "wrapper beside the workflow": (file("wrap/wrapper.py", '"w"', '"v"'), {"wrapped"}),
+    "environment file": (file("envs/one.yaml", "python", "python=3.12"), {"nb"}),
+    "container": (rules('conda:\n        "envs/one.yaml"', 'container:\n        "docker://debian:12"'), {"nb"}),
+    "comment in a run body": (rules("        text = helper", "        # words\n        text = helper"), set()),
+    "other code, same value": (
+        rules('    return config["by_sample"].get', '    found = config["by_sample"]\n    return found.get'),
+        set(),
+    ),
+    "threads": (rules("threads: 2", "threads: 1"), set()),
+    "config that no rule uses": (config("unused: 1", "unused: 2"), set()),
+    "run body": (rules("+ PREFIX", '+ PREFIX + "1"'), {"running"}),
+    "constant of a run body": (config("prefix: p", "prefix: q"), {"running"}),
+    "shell text": (rules("cat {input}", "cat -u {input}"), {"agg"}),
+    "rule behind a checkpoint": (rules("cp {input}", "cp -p {input}"), {"part"}),
+    "source file": (file("data/a.txt", "xx", "xxx"), {"data/a.txt"}),
+    "source touched": (lambda: os.utime("data/a.txt"), set()),
+    "new sample": (
+        lambda: (config("samples: [a, b]", "samples: [a, b, c]")(), Path("data/c.txt").write_text("c\n")),
+        {"count", "scripted", "running", "split", "data/c.txt"},
+    ),
+}
+"""What is changed -> rules and source files that are other ones then."""
+
+
+def planned(folder: Path, monkeypatch) -> dict:
+    """The plan of the workflow in a folder, by one forced dry run."""
+    path = folder / "plan.json"
+    monkeypatch.setenv(host_plan.PLAN_VARIABLE, str(path))
+    warm_snakemake.run(["--dry-run", "--forceall", "--quiet", "all", "--nolock", "--cores", "1"], folder)
+    return json.loads(path.read_text())["host"]
+
+
+def different(before: dict, now: dict) -> set[str]:
+    old, new = (
+        {(step["rule"], step["code"], step["job"], step["wildcards"].get("s")) for step in one["steps"]}
+        for one in (before, now)
+    )
+    found = {rule for rule, *_ in old ^ new}
+    for key in ("sources", "unplanned"):
+        found |= {name for name in {*before[key], *now[key]} if before[key].get(name) != now[key].get(name)}
+    return found
+
+
+@pytest.mark.slow
+def test_a_change_of_what_a_job_does_is_another_step_and_no_other_change_is(host, tmp_path, monkeypatch):
+    folder = Path.cwd()
+    before = planned(folder, monkeypatch)
+    wrong = {}
+    for name, (mutate, wanted) in MUTATIONS.items():
+        copy = tmp_path / "copies" / name.replace(" ", "-")
+        shutil.copytree(folder, copy)
+        os.chdir(copy)
+        mutate()
+        found = different(before, planned(copy, monkeypatch))
+        if found != wanted:
+            wrong[name] = found
+    assert not wrong
+
+
+def test_nothing_unsigned_runs_and_a_signed_workflow_runs_judged(host):
+    assert "not approved yet" in run()
+    assert "exit 0" in run("-n")
+    assert not Path("out").exists()
+    host.sign()
+    assert "exit 0" in run()
+    verdict = json.loads((host.root / "results/counts/verdict.json").read_text())
+    assert verdict["criteria"][0]["steps"][0]["comparisons"] == [{"left": 9.0, "right": 2, "text": "smallest > 2"}]
+    assert (host.root / "results/report.html").is_file()
+    for change, said in (
+        (
+            config("hidden: h", "hidden: i"),
+            "the rule scripted is not the signed one (changed: config.hidden)",
+        ),
+        (config("hidden: i", "hidden: h"), "exit 0"),
+        (lambda: Path("data/a.txt").write_text("other\n"), "data/a.txt: is not the file that was signed"),
+    ):
+        change()
+        assert said in run("--forcerun", "count")
+
+
+def test_an_amendment_moves_what_the_edit_makes_invalid_and_nothing_else(host):
+    host.sign()
+    assert "exit 0" in run()
+    before = {path: path.stat().st_mtime_ns for path in Path("out").rglob("*") if path.is_file()}
+    rules("cat {input}", "sort {input}")()
+    with pytest.raises(UserError, match="rule agg: shell: not as signed; draft the change"):
+        host.sign()
+    drafted = amendment_draft.draft_amendment(host.root, "sorted")
+    assert (drafted.changes, drafted.invalidated_stages) == (["rule agg: shell"], [])
+    host.sign()
+    assert {path for path in before if not path.exists()} == {Path("out/agg.txt")}
+    assert len(list((host.root / "invalidated/v1").rglob("agg.txt"))) == 1
+    assert "exit 0" in run()
+    after = {path: path.stat().st_mtime_ns for path in before}
+    assert {path for path in before if before[path] != after[path]} <= {Path("out/agg.txt"), Path("out/sets.txt")}
+
+
+def test_a_job_process_that_is_started_by_hand_is_refused_too(host):
+    host.sign()
+    assert "exit 0" in run()
+    rules("text.upper()", "text.lower()")()
+    job = [
+        "--target-jobs",
+        "running:s=a",
+        "--mode",
+        "remote",
+        "--no-hooks",
+        "--force",
+        "--nolock",
+        "--allowed-rules",
+        "running",
+    ]
+    assert "the rule running is not the signed one (changed: function helper)" in run(*job)
+
+
+def test_a_job_behind_a_checkpoint_is_one_of_the_bounded_ones(host):
+    host.spec.write_text(host.spec.read_text().replace("at_most: 2", "at_most: 1"))
+    host.sign()
+    assert "is not in the signed plan" in run()
+
+
+def test_adopt_shows_the_lines_or_leaves_the_workflow_untouched(tmp_path, monkeypatch, capsys):
+    folder = tmp_path / "words"
+    shutil.copytree(HOST, folder)
+    monkeypatch.chdir(folder)
+    text = Path("Snakefile").read_text()
+    assert cli.main(["adopt", "--outer"]) == 0
+    assert Path("Snakefile").read_text() == text
+    assert "sophron.HOST" in Path("campaign/Snakefile").read_text()
+    assert cli.main(["adopt"]) == 2
+    assert "campaign.yaml: is there already" in capsys.readouterr().err

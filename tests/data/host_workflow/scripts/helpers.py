@@ -1,0 +1,2 @@
+def shout(x):
+    return x.upper()

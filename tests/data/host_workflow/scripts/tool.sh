@@ -1,0 +1,1 @@
+source scripts/inner.sh; ls $1

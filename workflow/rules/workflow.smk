@@ -1,0 +1,29 @@
+# The kind workflow: one rule a stage, which reads the declared results out of what the host's rules made.
+
+for stage in CAMPAIGN.stages:
+
+    rule:
+        name:
+            stage
+        input:
+            gate=ancient(CAMPAIGN.gate),
+            outcomes=CAMPAIGN.outcomes_before(stage),
+            made=CAMPAIGN.host_files(stage),
+        output:
+            outcome=f"<results>/{stage}/outcome.json",
+        log:
+            f"<logs>/{stage}/{stage}.log",
+        localrule: True
+        retries: CAMPAIGN.retries(stage)
+        conda:
+            "../../envs/sophron.yaml"
+        threads: CAMPAIGN.cores(stage)
+        resources:
+            **CAMPAIGN.resources(stage),
+        params:
+            digest=CAMPAIGN.definition_digest(stage),
+        shell:
+            f"sophron stage {stage}"
+            " --gate {input.gate} --outcome {output.outcome}"
+            " --log {log} --cores {threads} --memory-mb {resources.mem_mb} --runtime-min {resources.runtime}"
+            " --digest {params.digest}"
