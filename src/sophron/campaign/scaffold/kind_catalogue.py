@@ -23,14 +23,14 @@ from sophron.records.errors import UserError, did_you_mean, shown
 from sophron.records.files import read_text, resource
 from sophron.records.strict_yaml import parse
 
-MOST_BYTES = 17_000
+MOST_BYTES = 14_000
 """Of the stages of a kind that are shown in full; of a second kind that is."""
 NEAR = 0.6
 """Share of the best score from which another kind is near, too."""
 LEAST_SCORE = 0.5
 """Of a kind that is near: two words that one other kind has as well."""
 COMMON_WORDS = frozenset("the and for with that this your from what which are its one not all".split())  # noqa: SIM905
-SET_BY_PROGRAM = ("campaign", "version", "agents")
+SET_BY_PROGRAM = ("campaign", "version", "agents", "workflow")
 """Keys of the spec that whoever drafts it need not know."""
 
 
@@ -148,7 +148,7 @@ def _kind_line(name: str) -> str:
 def nearest(words: str) -> list[str]:
     """Return the kinds that share most words with a request, best first; none if none shares a word that tells.
 
-    One behind the first is near it in score, and both together are not longer than 1.5 MOST_BYTES.
+    One behind the first is near it in score, and both together are not longer than 2 MOST_BYTES.
     """
     scores = _scores({name: _kind_words(name) for name in _installed()}, words)
     ranked = sorted(scores, key=lambda name: (-scores[name], name))
@@ -156,7 +156,7 @@ def nearest(words: str) -> list[str]:
     chosen, size = near[:1], len(near and kind_text(near[0], words))
     for name in near[1:]:
         size += len(kind_text(name, words))
-        chosen += [name] if size <= 1.5 * MOST_BYTES else []
+        chosen += [name] if size <= 2 * MOST_BYTES else []
     return chosen
 
 
@@ -197,8 +197,9 @@ def kind_text(name: str, words: str = "") -> str:
 
 def _example_texts(example: Example) -> list[str]:
     readme = resource("campaigns") / example.name / "README.md"
+    _, heading, sections = read_text(readme).partition("\n## ") if readme.is_file() else ("", "", "")
     texts = [f"### Example {example.name}", example.text.rstrip()]
-    return [*texts, f"### README.md of {example.name}", read_text(readme).rstrip()] if readme.is_file() else texts
+    return [*texts, f"### README.md of {example.name}{heading}{sections}".rstrip()] if sections else texts
 
 
 def _stage_texts(stages: Sequence[StageKind]) -> dict[str, str]:

@@ -18,7 +18,8 @@ _SELF_EVIDENT = {"minimum": 0, "minItems": 1}
 class SchemaOutline:
     """Writes schemas that share `$defs` as lines; each definition is written out once and named after that.
 
-    brief: without bounds and without what is inside a property; enough for a result, of which criteria compare numbers.
+    brief: without bounds, what is inside a property, and when it is null; enough for a result, whose numbers criteria
+        compare.
     """
 
     def __init__(self, defs: JsonObject) -> None:
@@ -31,7 +32,9 @@ class SchemaOutline:
         required, indent = schema.get("required", []), "  " * depth
         for key, part in schema.get("properties", {}).items():
             resolved = self._resolved(part)
-            about = "; ".join(filter(None, (self._type(resolved), str(resolved.get("description", "")).strip())))
+            said = str(resolved.get("description", "")).strip()
+            said = said.partition("; null")[0] if self.brief else said
+            about = "; ".join(filter(None, (self._type(resolved), said)))
             yield f"{indent}{key}{'' if key in required else '?'}: {about}".rstrip()
             if not self.brief:
                 yield from self._inner(part, depth + 1)
