@@ -13,8 +13,8 @@ for stage in CAMPAIGN.stages:
             outcome=f"<results>/{stage}/outcome.json",
         log:
             f"<logs>/{stage}/{stage}.log",
-        localrule: True
         retries: CAMPAIGN.retries(stage)
+        localrule: True
         conda:
             "../../envs/sophron.yaml"
         threads: CAMPAIGN.cores(stage)
