@@ -128,8 +128,8 @@ def counts_needed(engine: Rietx, truth: series.Truth) -> dict[str, float]:
     }
 
 
-def measure(work: Path, seeds: range, wanted: list[str]) -> None:
-    """Every scan that has no file yet, seed after seed."""
+def measure(work: Path, seeds: range, wanted: list[str], first: int = 1) -> None:
+    """Every scan that has no file yet, seed after seed. first: the seed whose scans choose what is free."""
     work.mkdir(parents=True, exist_ok=True)
     truths: dict[str, series.Truth] = {}
     for seed in [0, *seeds]:  # 0: without noise, for the floor
@@ -142,7 +142,8 @@ def measure(work: Path, seeds: range, wanted: list[str]) -> None:
                 path = work / f"{name}-{time_s}-{seed}.json"
                 if path.is_file():
                     continue
-                recipe = rietveld_recipes.recipe() if seed <= 1 else supported(work / f"{name}-{time_s}-1.json")
+                whole = seed <= first
+                recipe = rietveld_recipes.recipe() if whole else supported(work / f"{name}-{time_s}-{first}.json")
                 found = scanned(engine, truths[name], time_s, seed, recipe) if seed else floors(engine, truths[name])
                 path.write_text(json.dumps({"series": name, "time_s": time_s, "seed": seed} | found))
                 made += 1

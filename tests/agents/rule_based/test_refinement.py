@@ -121,7 +121,7 @@ def test_it_climbs_its_recipe_and_claims_what_is_there(refined, simulated):
     assert any(one["group"] == "u_iso" and "counts" in one["reason"] for one in report["held"])
     assert [one["whole"] for one in report["plots"]] == [True, True, False, False]
     labels = [state.label for state in session.trajectory.states]
-    assert labels == ["start", "scale", "cell", "width", "start", "test Si"]
+    assert labels == ["start", "scale", "cell", "width", "start", "test Si", "test Si: rest"]
     assert all(one.ok for one in session.trajectory.calls)
 
 

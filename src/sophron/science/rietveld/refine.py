@@ -11,7 +11,7 @@ from sophron.records import documents, entry_points
 from sophron.records.errors import UserError
 from sophron.records.files import write_json, write_text
 from sophron.records.typed_json import from_json, to_json
-from sophron.science.rietveld import plots, refined_cif, report_check
+from sophron.science.rietveld import convergence, plots, refined_cif, report_check
 from sophron.science.rietveld.data import REGISTRY
 from sophron.science.rietveld.refinement import save_curves
 from sophron.science.rietveld.session import model_files, sample
@@ -26,30 +26,37 @@ LIMIT_S = 600.0
 
 
 def run(ctx: StepContext) -> StepResult:
-    """One more cycle from the agent's model with what it had free: the numbers of the report have to come out again.
+    """Refine on from the agent's model, with what it had free, until a cycle changes nothing.
 
-    Raise EngineFailure if there is no model, or if that cycle does not end well. What does not stand is a result.
+    The numbers of the report have to come out again. Raise EngineFailure if there is no model, or if a cycle does not
+    end well. What does not stand is a result.
     """
     (answer,) = ctx.upstream[RULE]
     given = sample.load(ctx.one("data").files["sample"])
     engine: RietveldEngine = entry_points.load(REGISTRY, given.engine)()
     try:
         pattern, kept = model_files.read(answer.files["model"], given.pattern)
-        cycle = engine.refine(pattern, kept.state, Request(kept.free, kept.equal, limit_s=LIMIT_S))
+        request = Request(kept.free, kept.equal, limit_s=LIMIT_S)
+        repeats = convergence.repeated(lambda state: engine.refine(pattern, state, request), kept.state)
     except UserError as error:
         raise EngineFailure(f"the model that the agent left: {error}") from None
     finally:
         engine.close()
+    before, cycle = repeats[-1]
     if cycle.fit is None:
         raise EngineFailure(f"one more cycle from the reported model {cycle.ended}: {cycle.reason}")
     trajectory = from_json(Calls, documents.load_json(answer.files["trajectory"]))
     report, recipe = from_json(Report, answer.result), from_json(report_check.Recipe, ctx.definition["recipe"])
-    found = report_check.Checked(report, cycle, kept, given, recipe, float(ctx.definition["tolerance"]))
+    found = report_check.Checked(report, cycle, before, kept, given, recipe, float(ctx.definition["tolerance"]))
     differences = [*found.differences(), *report_check.of_trajectory(report, trajectory)]
     files = _files(ctx.workdir, cycle, given, answer.files["trajectory"])
     shutil.copyfile(answer.files["model"], files["model"])
     write_json(files["report"], dict(answer.result))
-    return StepResult(_result(cycle, found, differences, trajectory), files, {given.engine: cycle.state.version})
+    return StepResult(
+        {**_result(cycle, found, differences, trajectory), "repeats": len(repeats)},
+        files,
+        {given.engine: cycle.state.version},
+    )
 
 
 def _result(cycle: Cycle, found: report_check.Checked, differences: list[str], trajectory: Calls) -> dict[str, object]:

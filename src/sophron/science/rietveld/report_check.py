@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from sophron.interfaces.rietveld import Cycle, Fit, Group
+from sophron.interfaces.rietveld import Cycle, Fit, Group, State
 from sophron.records.errors import UserError
 from sophron.science.rietveld import request_validation
+from sophron.science.rietveld.convergence import MOVE_ESD, largest_move
 from sophron.science.rietveld.session.model_files import Model
 from sophron.science.rietveld.session.report import FitNumbers, Report, ReportedPhase, fit_numbers, phase_numbers
 from sophron.science.rietveld.session.sample import Role, Sample
 from sophron.science.rietveld.session.trajectory import Calls
 
-MOVE_ESD = 0.5
-"""A reported model that moves further in one more cycle had not converged."""
-
 ESD = 0.05
-"""Relative: a cycle that begins elsewhere cuts off lines elsewhere, and its standard deviations differ by 1 % or 2."""
+"""Relative: a cycle that begins elsewhere cuts off lines elsewhere; standard deviations and R_F differ by 1 % or 2."""
+
+HELD = 1e-5
+"""Relative: of a cell parameter that did not move."""
 
 CLAIM = 0.02
 """Relative: by so much a recomputed significance may miss what the recipe wants, and the claim still stands."""
@@ -51,10 +52,14 @@ class ClaimedPhase:
 
 @dataclass(frozen=True, eq=False)
 class Checked:
-    """A report beside the cycle that repeats it. kept: the agent's model; tolerance: relative, of each number."""
+    """A report beside the cycle that repeats it, the last of several if the first moved something.
+
+    before: what that cycle began from; kept: the agent's model; tolerance: relative, of numbers without an esd.
+    """
 
     report: Report
     cycle: Cycle
+    before: State
     kept: Model
     sample: Sample
     recipe: Recipe
@@ -89,13 +94,17 @@ class Checked:
             yield f"the report speaks of state {self.report.state}, and the model is of {self.kept.number}"
 
     def _indices(self, said: FitNumbers) -> Iterator[str]:
-        numbers = fit_numbers(self.fit)
+        numbers, near = fit_numbers(self.fit), self._index_tolerance()
         if said.rwp_engine != self.fit.rwp.engine or said.weights != self.kept.weights:
             yield "the R factor is of another engine or of other weights than the model's"
         for key in ("rwp_percent", "rp_percent", "r_expected_percent", "chi2", "gof", "observations", "variables"):
-            yield from self._differs(f"fit.{key}", getattr(said, key), numbers[key], self.tolerance)
+            yield from self._differs(f"fit.{key}", getattr(said, key), numbers[key], near)
         if self.report.refined.count != self.fit.variables:
             yield f"refined.count is {self.report.refined.count}, and {self.fit.variables} were free"
+
+    def _index_tolerance(self) -> float:
+        """Relative: moves that are let pass change chi2 by the square of each, R factors by half as much."""
+        return max(self.tolerance, self.fit.variables * MOVE_ESD**2 / self.fit.chi2 if self.fit.chi2 > 0 else 0.0)
 
     def _parameters(self) -> Iterator[str]:
         said = {one.name: one for one in self.report.refined.parameters}
@@ -104,9 +113,7 @@ class Checked:
             yield f"refined.parameters names {len(said)} parameters that are not the {len(there)} of the model"
         for name in said.keys() & there.keys():
             one = there[name]
-            near = MOVE_ESD * (one.esd or 0.0) + self.tolerance * abs(one.value)
-            if abs(said[name].value - one.value) > near:
-                yield f"{name} is {said[name].value:g} in the report and {one.value:g} in the model"
+            yield from self._moved(name, said[name].value, one.value, one.esd, self.tolerance)
             yield from self._differs(f"the esd of {name}", said[name].esd, one.esd, ESD)
 
     def _phases(self) -> Iterator[str]:
@@ -124,14 +131,20 @@ class Checked:
                 yield from self._fractions(said[name])
 
     def _fractions(self, said: ReportedPhase) -> Iterator[str]:
+        """Fractions, cells and scales in units of their esd; an esd, and R_F, which has none, by their few per cent."""
         numbers, values = phase_numbers(self.fit, said.name), self.cycle.state.values
-        near = 10 * self.tolerance
-        tolerances = {"weight_fraction": near, "r_f_percent": near, "weight_fraction_esd": ESD, "significance": ESD}
-        for key, tolerance in tolerances.items():
-            yield from self._differs(f"{key} of {said.name}", getattr(said, key), getattr(numbers, key), tolerance)
+        for key in ("r_f_percent", "weight_fraction_esd"):
+            yield from self._differs(f"{key} of {said.name}", getattr(said, key), getattr(numbers, key), ESD)
+        fraction, esd, near = numbers.weight_fraction, numbers.weight_fraction_esd, 10 * self.tolerance
+        yield from self._moved(f"weight_fraction of {said.name}", said.weight_fraction, fraction, esd, near)
+        worth = abs(numbers.significance or 0.0)
+        yield from self._moved(
+            f"significance of {said.name}", said.significance, numbers.significance, 1.0 + worth * ESD / MOVE_ESD, ESD
+        )
+        refined = {one.name: one.esd for one in self.fit.parameters}
         for letter, one in said.cell.items():
-            found = values.get(f"cell/{said.name}/{letter}")
-            yield from self._differs(f"{letter} of {said.name}", one.value, found, 1e-5)
+            name = f"cell/{said.name}/{letter}"
+            yield from self._moved(f"{letter} of {said.name}", one.value, values.get(name), refined.get(name), HELD)
 
     def _claim(self, said: ReportedPhase, role: str) -> Iterator[str]:
         """A candidate is claimed from the model, and on no less than the recipe's significance."""
@@ -145,6 +158,16 @@ class Checked:
         elif (phase_numbers(self.fit, name).significance or 0.0) < wanted * (1 - CLAIM):
             yield f"{name} is claimed on less than {wanted:g} standard deviations"
 
+    def _moved(
+        self, what: str, said: float | None, found: float | None, esd: float | None, tolerance: float
+    ) -> Iterator[str]:
+        """Yield a sentence for numbers further apart than half an esd; without one, than `tolerance`, relative."""
+        if said is None or found is None or not esd:
+            yield from self._differs(what, said, found, tolerance)
+        elif abs(said - found) > MOVE_ESD * esd:
+            away = abs(said - found) / esd
+            yield f"{what} is {said:g} in the report and {found:g} in the model, {away:.2g} esd away"
+
     def _differs(self, what: str, said: float | None, found: float | None, tolerance: float) -> Iterator[str]:
         if said is None or found is None:
             if said is not found:
@@ -154,7 +177,7 @@ class Checked:
 
     def largest_move(self) -> float:
         """Return the largest change of a parameter in the repeated cycle over its standard deviation from counting."""
-        return largest_move(self.fit, self.kept.state.values)
+        return largest_move(self.fit, self.before.values)
 
     def phases(self) -> list[ClaimedPhase]:
         """Return each phase as the model has it, with what the report claims."""
@@ -171,16 +194,6 @@ class Checked:
             claimed = told is not None and told.claimed
             found.append(ClaimedPhase(name, given.role, claimed, significance, fraction, esd))
         return found
-
-
-def largest_move(fit: Fit, before: Mapping[str, float]) -> float:
-    """Largest change of a refined parameter since the values `before`, over its standard deviation from counting."""
-    moves = [
-        abs(one.value - before[one.name]) / esd
-        for one in fit.parameters
-        if one.name in before and (esd := one.esd_counting or one.esd)
-    ]
-    return max(moves, default=0.0)
 
 
 def of_trajectory(report: Report, trajectory: Calls) -> Iterator[str]:

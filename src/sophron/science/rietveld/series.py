@@ -17,8 +17,9 @@ from sophron.records import documents, entry_points, step_progress
 from sophron.records.errors import UserError
 from sophron.records.files import write_json, write_text
 from sophron.records.typed_json import from_json, to_json
-from sophron.science.rietveld import batches, plots, refined_cif, report_check
+from sophron.science.rietveld import batches, plots, refined_cif
 from sophron.science.rietveld import pattern as patterns
+from sophron.science.rietveld.convergence import MOST_CYCLES, MOVE_ESD, largest_move
 from sophron.science.rietveld.data import REGISTRY, PinnedFile, Source, pinned
 from sophron.science.rietveld.refinement import CURVES, Kept, read_kept, write_kept
 from sophron.science.rietveld.session import model_files, sample
@@ -26,9 +27,6 @@ from sophron.science.rietveld.session.report import Value
 from sophron.science.rietveld.session.session import weighted
 
 LIMIT_S = 600.0
-MOST_CYCLES = 5
-"""With all that is free, until one changes nothing."""
-
 FIRST = ("scale", "background")
 """Counts change most from one pattern to the next."""
 
@@ -144,7 +142,7 @@ def _cycles(engine: RietveldEngine, lead: Lead, start: State, pattern: Pattern) 
     done = [engine.refine(pattern, start, Request(first or lead.free, limit_s=LIMIT_S))]
     whole = Request(lead.free, lead.equal, limit_s=LIMIT_S)
     while (fit := done[-1].fit) is not None and len(done) <= MOST_CYCLES:
-        if len(done) > 2 and _move(done) < report_check.MOVE_ESD:
+        if len(done) > 2 and _move(done) < MOVE_ESD:
             break
         seen = weighted(pattern, fit) if lead.weights == "calculated" else pattern
         done.append(engine.refine(seen, done[-1].state, whole))
@@ -154,7 +152,7 @@ def _cycles(engine: RietveldEngine, lead: Lead, start: State, pattern: Pattern) 
 def _move(cycles: Sequence[Cycle]) -> float:
     """How far the last cycle moved a parameter, over its esd."""
     before, last = cycles[-2:]
-    return 0.0 if last.fit is None else report_check.largest_move(last.fit, before.state.values)
+    return 0.0 if last.fit is None else largest_move(last.fit, before.state.values)
 
 
 def _row(name: str, engine: str, ended: str, reason: str, cycles: Sequence[Cycle] = ()) -> Row:
@@ -166,7 +164,7 @@ def _row(name: str, engine: str, ended: str, reason: str, cycles: Sequence[Cycle
         ended=ended,
         reason=reason or None,
         engine=engine,
-        stands=ended == "converged" and move is not None and move < report_check.MOVE_ESD,
+        stands=ended == "converged" and move is not None and move < MOVE_ESD,
         rwp_percent=None if fit is None else fit.rwp.percent,
         gof=None if fit is None else fit.gof,
         variables=None if fit is None else fit.variables,

@@ -75,7 +75,7 @@ def test_a_refinement_with_its_trajectory_and_report(hand):
     assert "(" in next(line for line in (folder / "model.cif").read_text().splitlines() if "_cell_length_a" in line)
     trajectory = documents.load_json(folder / "trajectory.json")
     documents.validate(documents.Document(trajectory, folder), "rietveld/trajectory")
-    assert [state["label"] for state in trajectory["states"]] == ["start", "scale", "cell"]
+    assert [state["label"] for state in trajectory["states"]] == ["start", "scale", "cell", "cell: rest"]
     plots = [one["plot"] for one in trajectory["calls"] if one["plot"]]
     assert [hashlib.sha256((folder / one["file"]).read_bytes()).hexdigest() for one in plots] == [
         one["sha256"] for one in plots

@@ -192,7 +192,9 @@ def judged(left, checked, engine):
 
     def judge(report, recipe=RECIPE, way=trajectory):
         typed = from_json(Report, report)
-        made = report_check.Checked(typed, cycle, kept, given, from_json(report_check.Recipe, recipe), 0.001)
+        made = report_check.Checked(
+            typed, cycle, kept.state, kept, given, from_json(report_check.Recipe, recipe), 0.001
+        )
         return [*made.differences(), *report_check.of_trajectory(typed, from_json(Calls, way))]
 
     judge.trajectory = trajectory

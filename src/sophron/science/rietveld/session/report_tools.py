@@ -38,6 +38,8 @@ def note(session: Session, text: str) -> Answer:
 
 def report(session: Session) -> Answer:
     """The fields of the report that are numbers, for the current state; its model is kept for whoever recomputes."""
+    session.fitted()
+    session.settle()
     state, fit = session.fitted()
     model_files.write(session, state)
     made = Report(

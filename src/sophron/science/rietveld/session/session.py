@@ -21,13 +21,16 @@ from sophron.interfaces.rietveld import (
     Setup,
 )
 from sophron.records.errors import UserError, shown
-from sophron.science.rietveld import request_validation
+from sophron.science.rietveld import convergence, request_validation
 from sophron.science.rietveld.refinement import Kept, Refinement
 from sophron.science.rietveld.session.sample import Sample
 from sophron.science.rietveld.session.trajectory import StateEntry, Trajectory
 
 Weights = Literal["given", "observed", "calculated"]
 CYCLE_S = 300.0
+REST_CYCLES = 100
+"""Least-squares iterations of a cycle that looks whether a state stands."""
+
 SMALLEST_VARIANCE = 1.0
 """Counts^2: below it a Poisson variance says nothing of its point."""
 
@@ -146,6 +149,18 @@ class Session:
             reached = {"free": self.free, "equal": self.equal, "ended": cycle.ended, "moved": moved}
             self._reach(refinement, pattern, before.number, **reached)
         return cycle
+
+    def settle(self) -> Reached:
+        """Return the current state if a further cycle moves nothing, else one that has come to rest; UserError.
+
+        What was free in it is free; a cycle that goes wrong leaves the last state that did not.
+        """
+        for _ in range(convergence.MOST_CYCLES):
+            before = self.roll_back(self._current().number)
+            cycle = self.refine(f"{before.kept.label}: rest", REST_CYCLES)
+            if cycle.fit is None or convergence.stands(cycle, before.kept.state):
+                return self.roll_back(before.number)
+        return self._current()
 
     def _pending(self) -> dict[str, float]:
         """Values to begin with. A phase that joins a fitted model begins small: it explains what is left over."""

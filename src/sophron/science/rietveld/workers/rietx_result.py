@@ -58,13 +58,16 @@ def fit(result: Any, refinement: Any) -> dict[str, Any]:
 
 
 def _parameters(result: Any, structure: Any) -> list[dict[str, Any]]:
+    """Return the refined ones. What rietx calls uncorrected still has the misfit in it: it is multiplied by the GOF."""
+    gof = result.statistics.gof
     found = []
     for one in result.parameters:
         called = rietx_names.name(one.path, structure)
         if called is None or ".dof." in one.path:
             continue
         unit = 1 / U_TO_B if one.path.endswith(".biso") else 1.0
-        esd, counting = (None if e is None else e * unit for e in (one.stderr, one.stderr_uncorrected))
+        esd, misfit = (None if e is None else e * unit for e in (one.stderr, one.stderr_uncorrected))
+        counting = misfit / gof if misfit is not None and gof > 0 else None
         found.append({"name": called, "value": one.value * unit, "esd": esd, "esd_counting": counting})
     return found
 
