@@ -20,7 +20,14 @@ examples:
   sophron agent check my-melt               are all definitions sound, and can their models be reached
   sophron agent reask caveats my-melt       set its answer aside; the next snakemake asks again
 """
-FORKED = ("sophron.agents.step.agent_inputs", "sophron.agents.step.agent_step", "sophron.agents.step.step_wiring")
+FORKED = (
+    "sophron.agents.memory.restart_files",
+    "sophron.agents.step.agent_inputs",
+    "sophron.agents.step.agent_step",
+    "sophron.agents.step.failure_inputs",
+    "sophron.agents.step.report_inputs",
+    "sophron.agents.step.step_wiring",
+)
 """What the fork server of a local run imports for this verb."""
 BACKEND_VARIABLE = "SOPHRON_AGENTS"
 """The same as in `agents/step/step_wiring.py`, which costs too much to import here."""

@@ -40,6 +40,8 @@ from sophron.warm_workers.job_message import Order
 MARGIN_NS = 50_000_000
 """A file's times come from a coarser clock than ours."""
 WAITING = 128
+OF_ALL = ("jsonschema", "rfc8785")
+"""Modules that a step of any verb imports late."""
 PREFIX, OWNER_NAME = "sophron-steps-", "driver.json"
 SERVERS: list[subprocess.Popen[bytes]] = []
 """Those of this process."""
@@ -110,7 +112,7 @@ def main(words: Sequence[str]) -> None:
 def _warm(modules: Sequence[str], began_ns: int) -> dict[str, tuple[int, int, int]] | None:
     """Import what steps import; path of each source -> what its file was. None if one changed meanwhile."""
     for name in [*(f"sophron.cli.{verb}" for verb in VERBS), *modules]:
-        for late in getattr(importlib.import_module(name), "FORKED", ()):
+        for late in (*getattr(importlib.import_module(name), "FORKED", ()), *OF_ALL):
             with contextlib.suppress(ImportError):  # the step that needs it says so
                 importlib.import_module(late)
     entry_points.names("sophron.kinds")  # the scan of all that is installed

@@ -70,7 +70,9 @@ def _start_fork_server(root: Path) -> None:
     data = load(root / SPEC_NAME).data
     agents = data.get("agents", {})
     backends = {block.get("backend", DEFAULT_BACKEND) for block in (agents, *agents.get("by_name", {}).values())}
+    engines = entry_points.names("sophron.engines")
     known = [("sophron.kinds", data["kind"]), *(("sophron.models", name) for name in sorted(backends))]
+    known += [("sophron.engines", name) for name in engines]
     fork_server.start(root, [module for group, name in known if (module := entry_points.module(group, name))])
 
 
