@@ -133,6 +133,10 @@ def test_what_no_wrong_result_fails_holds_by_construction(liquid, stage, express
         ("lj-dimer-apr", "trials", "unanswered <= len(definition.held_out)"),
         ("rg-cross-backend", "compare", "degrees_of_freedom == distinct_sets - 1"),
         ("rg-cross-backend", "compare", "agree or p_value < definition.significance"),
+        ("rg-cross-backend", "compare", "distinct_sets <= 3"), ("rg-cross-backend", "compare", "degrees_of_freedom < 3"),
+        ("rg-cross-backend", "compare", "files_missing <= 1"), ("rietveld-pbso4", "refine", "impurities_claimed < 1"),
+        ("agent-build-ladder", "build", "iterations <= 12"), ("agent-build-ladder", "build", "2 * rolled_back <= 24"),
+        ("agent-build-ladder", "build", "tiers_passed < definition.iterations + 1"),
         ("rg-cross-backend", "sample_local", "squared_radius >= 0.999 * radius_of_gyration ** 2"),
         ("sic-conductivity", "green_kubo", "cutoff <= window"),
         ("agent-build-ladder", "build", "held_out_passed <= question.conditions.held_out"),
@@ -158,6 +162,10 @@ def test_what_the_code_makes_true_of_every_result_holds_by_construction(campaign
         ("lj-dimer-apr", "trials", "held_out_standard_error_kcal_per_mol < 0.2"),
         ("lj-dimer-apr", "trials", "refused == 0"), ("rg-cross-backend", "compare", "detectable_shift < definition.shift"),
         ("rg-cross-backend", "sample_local", "squared_radius_error < 0.02 * squared_radius"),
+        ("rg-cross-backend", "compare", "distinct_sets >= 2"), ("rg-cross-backend", "compare", "distinct_sets == 3"),
+        ("rg-cross-backend", "compare", "degrees_of_freedom < 2"), ("lj-liquid-viscosity", "produce", "continued <= 3"),
+        ("agent-build-ladder", "build", "rolled_back <= 11"), ("agent-build-ladder", "build", "iterations < 12"),
+        ("rietveld-pbso4", "refine", "cycles_failed <= 5"), ("rietveld-pbso4", "refine", "cycles <= 40"),
     ],
 )  # fmt: skip
 def test_sound_criteria_of_several_numbers_can_fail(campaign, stage, expression):

@@ -1,10 +1,11 @@
 """Mutation of criteria: perturb a plausible result of each stage, and see which criteria a wrong result fails.
 
-A result is perturbed name by name, in growing steps and within what its schema allows, and by the faults that its kind
-plants (`planted_faults.yaml`). A criterion that no mutation fails holds by construction: it says nothing about the run,
-and cannot be what verifies an assumption.
+A result is perturbed name by name, in growing steps and within what its schema allows; a count also to either side of
+the numbers that a criterion names; and by the faults that its kind plants (`planted_faults.yaml`). A criterion that no
+mutation fails holds by construction: it says nothing about the run, and cannot be what verifies an assumption.
 """
 
+import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +22,11 @@ from sophron.records.files import resource
 FACTORS = (1.01, 0.99, 1.03, 0.97, 1.1, 0.9, 1.3, 0.7, 2, 0.5, 5, 0.2, 10, 0.1, 100, 0.01, 0, -1)
 """What a number is multiplied by, the least change first."""
 AROUND_ZERO = tuple(sign * 10.0**power for power in (-3, -2, -1, 0, 1) for sign in (1, -1))
+FARTHEST = 100
+"""Factor from a plausible count, or from 1 if it is zero, within which a number that a criterion names is tried."""
 FILES = {"files_missing": 0, "smallest_file_bytes": 1000}
+ALWAYS = ("files_missing <= len(outputs)",)
+"""What is so of every step, whatever its kind."""
 NAMED = re.compile(r"(?:(\w+) )?of (?:stage )?(\w+)|(\w+)[.](\w+)")
 CITATION = re.compile(r"\bcriteri(?:on|a) `?(\w+)`? of (?:stage )?`?(\w+)")
 WORD = re.compile(r"\w+")
@@ -119,7 +124,8 @@ def of_schema(stage: StageKind) -> str:
 def judge(spec: Spec, stage: str, criterion: Criterion, finished: JsonObject | None = None) -> Judgement:
     """Return whether a mutation of a plausible result fails a criterion. finished: a result to perturb in its place."""
     about = (stage, criterion.id, criterion.expression)
-    names = criteria.names_of(criteria.parse(criterion.expression)) - set(spec.constants(stage))
+    tree = criteria.parse(criterion.expression)
+    names = criteria.names_of(tree) - set(spec.constants(stage))
     kind = planted(spec.kind).of(spec.stage(stage))
     given = {name: f"{name}: {why}" for name, why in kind.fixed.items()}
     given |= {name: f"{name} is {text}" for name, text in kind.bound(names).items()}
@@ -130,7 +136,7 @@ def judge(spec: Spec, stage: str, criterion: Criterion, finished: JsonObject | N
         return Judgement(*about, UNKNOWN, f"no plausible value of {' and '.join(unstated)} is stated")
     if not _passes(spec, stage, criterion.expression, result):
         return Judgement(*about, FAILS, "the result fails it as it is")
-    mutations = _mutations(spec, stage, names, result)
+    mutations = _mutations(spec, stage, names, result, _numbers(tree, spec.constants(stage)))
     failing = [one for one in mutations if not _passes(spec, stage, criterion.expression, one.result)]
     if failing:
         faults = tuple(one.fault for one in failing if one.fault)
@@ -200,7 +206,29 @@ def missing_citations(spec: Spec, text: str) -> list[str]:
 
 
 def _passes(spec: Spec, stage: str, expression: str, result: JsonObject) -> bool:
-    return criteria.evaluate(expression, {**spec.constants(stage), **result}).passed
+    return _holds(expression, {**spec.constants(stage), **result})
+
+
+def _holds(expression: str, values: JsonObject) -> bool:
+    return criteria.evaluate(expression, values).passed
+
+
+def _constants(spec: Spec, stage: str) -> dict[str, object]:
+    """Signed numbers of a stage, and how many stages it builds on and files each of its steps leaves."""
+    about = spec.stage(stage)
+    return {
+        **spec.constants(stage),
+        "len(depends_on)": len(about.depends_on),
+        "len(outputs)": len(about.outputs),
+    }
+
+
+def _numbers(tree: ast.AST, constants: Mapping[str, object]) -> list[int]:
+    """Return the whole numbers that an expression names, written out or signed, the least first."""
+    written = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    signed = [constants[name] for name in criteria.names_of(tree) if name in constants]
+    numbers = [one for one in (*written, *signed) if isinstance(one, int | float) and not isinstance(one, bool)]
+    return sorted({int(one) for one in numbers if float(one).is_integer()})
 
 
 def _names(expression: str) -> set[str]:
@@ -227,28 +255,39 @@ def _values(stated: JsonObject, names: Mapping[str, object]) -> dict[str, Any]:
     return found
 
 
-def _mutations(spec: Spec, stage: str, names: set[str], result: JsonObject) -> Iterator[Mutation]:
-    """Yield changed results, the smallest changes first, then planted faults: such as a step could end with."""
-    kind, constants = planted(spec.kind).of(spec.stage(stage)), spec.constants(stage)
+def _mutations(
+    spec: Spec, stage: str, names: set[str], result: JsonObject, numbers: Sequence[int]
+) -> Iterator[Mutation]:
+    """Yield changed results, the smallest changes first, then planted faults: such as a step could end with.
+
+    numbers: those that the criterion names; a count is tried to either side of each.
+    """
+    kind, constants = planted(spec.kind).of(spec.stage(stage)), _constants(spec, stage)
     bound = kind.bound(names)
     schemas = criteria.result_properties(spec.result_schema(stage))
-    always = [one for one in kind.always if _names(one) <= names | set(constants) and _passes(spec, stage, one, result)]
-    for text, fault, changed in _changes(spec, stage, names - set(bound), result):
+    always = [
+        one
+        for one in (*ALWAYS, *kind.always)
+        if _names(one) <= names | set(constants) and _holds(one, {**constants, **result})
+    ]
+    for text, fault, changed in _changes(spec, stage, names - set(bound), result, numbers):
         free = {name: value for name, value in changed.items() if name not in kind.fixed and name not in bound}
         try:
             made = _recomputed(bound, constants, {**result, **free})
         except (ArithmeticError, ValueError, TypeError):
             continue  # a step that computes nothing ends without a result
         allowed = all(_allowed(made[name], schemas[name]) for name in {*free, *bound})
-        if free and allowed and all(_passes(spec, stage, one, made) for one in always):
+        if free and allowed and all(_holds(one, {**constants, **made}) for one in always):
             yield Mutation(text, made, fault)
 
 
 def _changes(
-    spec: Spec, stage: str, names: set[str], result: JsonObject
+    spec: Spec, stage: str, names: set[str], result: JsonObject, numbers: Sequence[int]
 ) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     """Yield the text of a change, its id if it is a planted fault, and the values that it gives."""
-    steps = {name: [step for step in _perturbed(result[name]) if step != result[name]] for name in sorted(names)}
+    steps = {
+        name: [step for step in _perturbed(result[name], numbers) if step != result[name]] for name in sorted(names)
+    }
     for place in range(max(map(len, steps.values()), default=0)):
         for name, values in steps.items():
             if place < len(values):
@@ -259,13 +298,17 @@ def _changes(
         yield f"{fault.id}: {fault.what}", fault.id, _values(stated, names_of_fault)
 
 
-def _perturbed(value: Any) -> Iterator[Any]:
-    """Yield other values of a number or a truth value, the nearest first."""
+def _perturbed(value: Any, numbers: Sequence[int]) -> Iterator[Any]:
+    """Yield other values of a number or a truth value, the nearest first; of a count also those beside `numbers`."""
     if isinstance(value, bool):
         yield not value
     elif isinstance(value, int | float):
         if isinstance(value, int):
             yield from (value + 1, value - 1)
+            beside = {one + step for one in numbers for step in (-1, 0, 1)}
+            yield from sorted(
+                (one for one in beside if abs(one) <= FARTHEST * max(abs(value), 1)), key=lambda one: abs(one - value)
+            )
         yield from AROUND_ZERO if value == 0 and isinstance(value, float) else ()
         yield from (type(value)(value * factor) for factor in FACTORS)
 
