@@ -45,7 +45,7 @@ static int by_key(const void *one, const void *two) {
     return (a > b) - (a < b);
 }
 
-static void sort_in_space(box *b) {  /* columns two beads wide, walked to and fro, and along each by z */
+static void sort_in_space(box *b) {  /* columns two beads wide, in turns up and down, and along each by z */
     int columns = (int)(b->side / 2.1);
     place *order = malloc(b->n * sizeof *order);
     double *copy = malloc(b->n * sizeof *copy);
