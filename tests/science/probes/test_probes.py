@@ -347,6 +347,14 @@ def test_energy_measured_over_ten_times_of_the_thermostat(steps, status):
     assert integration.energy_span(changed(LIQUID, equilibrate__steps=steps), given).status == status
 
 
+@pytest.mark.parametrize(("steps", "status"), [(1000, "clear"), (600, "hit")])
+def test_energy_measured_while_atoms_swing_a_few_times(steps, status):
+    """A thermostat of 20 steps, ten times of which are over after 200: the stiffest motion has a period of 0.15 tau."""
+    tight = changed(LIQUID, equilibrate__steps=steps, equilibrate__damping=0.1)
+    assert estimates.shortest_period(tight) == pytest.approx(0.15, rel=0.1)
+    assert integration.energy_span(tight, parameters("energy_span")).status == status
+
+
 @pytest.mark.parametrize(
     ("density", "temperature", "status"),
     [(0.8442, 0.722, "clear"), (0.87, 0.722, "hit"), (1.1, 0.722, "hit"), (1.05, 2.0, "clear"), (0.8, 0.6, "hit")],
@@ -468,6 +476,13 @@ def test_chains_in_solvent(changes, status):
     assert relaxation.chain_sampling(spec, parameters("chain_sampling")).status == status
 
 
+@pytest.mark.parametrize(("density", "status"), [(0.17, "clear"), (0.3, "unknown"), (0.85, "hit")])
+def test_chains_that_overlap_relax_more_slowly(density, status):
+    """Coils of 30 beads fill space from a density of 0.176 on; in a melt they relax in about 1,300 tau."""
+    spec = changed(CHAINS, build__density=density)
+    assert relaxation.chain_sampling(spec, parameters("chain_sampling")).status == status
+
+
 @pytest.mark.parametrize(("chains", "status"), [(20, "clear"), (1, "hit")])
 def test_chains_in_a_box_that_is_given_by_their_number(chains, status):
     dense = changed(CHAINS, build__density=0.3, build__chains=chains)
@@ -505,14 +520,23 @@ def test_guests_that_are_judged(lists, status):
 
 
 @pytest.mark.parametrize(
-    ("ns", "expression", "status"),
+    ("ns", "most", "expression", "status"),
     [
-        (1.0, "deployed >= 0", "clear"), (0.02, "deployed >= 0", "hit"), (0.02, "predictions == 0", "clear"),
-        (0.02, "predictions == 0 or True", "hit"),
+        (1.0, 10, "deployed >= 0", "clear"), (0.02, 10, "deployed >= 0", "hit"),
+        (0.02, 10, "predictions == 0", "clear"), (0.02, 10, "predictions == 0 or True", "hit"),
+        (1.0, 9, "deployed >= 0", "hit"), (1.0, 9, "predictions == 0", "clear"), (1.0, None, "deployed >= 0", "unknown"),
     ],
 )  # fmt: skip
-def test_windows_that_are_too_short_for_a_number(ns, expression, status):
-    assert free_energy.window_length(trials(ns, expression), parameters("window_length")).status == status
+def test_windows_that_are_too_short_or_few_for_a_number(ns, most, expression, status):
+    spec = trials(ns, expression)
+    spec["stages"]["trials"]["definition"]["most_windows"] = most
+    assert free_energy.window_length(spec, parameters("window_length")).status == status
+
+
+@pytest.mark.parametrize(("copies", "status"), [([2, 3, 4, 6], "clear"), ([4, 5, 7], "hit"), (None, "unknown")])
+def test_boxes_of_an_imposed_flux_differ_in_length(copies, status):
+    spec = {"stages": {"mueller_plathe": {"definition": {"copies": copies}}}}
+    assert imposed_flux.lengths(spec, parameters("box_lengths")).status == status
 
 
 def pattern(asked=None, **instrument):

@@ -100,6 +100,12 @@ def solvent_tau(spec: Spec) -> float:
     return segment * math.pow(chain_length(spec), 1 + 2 * 0.588) / (3 * math.pi**2 * damping * temperature(spec))
 
 
+def overlap_density(beads: int) -> float:
+    """Return the beads per sigma^3 at which coils of chains in good solvent fill space: above, they slow each other."""
+    radius = math.sqrt(1.3 / 6) * math.pow(beads, 0.588)
+    return beads / (4 / 3 * math.pi * radius**3)
+
+
 def stress_tau(beads: int) -> float:
     """Longest stress relaxation time in tau: half the Rouse time, as stress goes with the square of a mode."""
     return _LIQUID_STRESS_TAU if beads == 1 else rouse_tau(beads) / 2

@@ -56,15 +56,20 @@ def benchmark(spec: Spec, parameters: Parameters) -> Finding:
 
 
 def window_length(spec: Spec, parameters: Parameters) -> Finding:
-    """Check that windows sample parameters.ns, unless a criterion asks that no trial predicts anything."""
+    """Check that there may be parameters.windows and each samples parameters.ns, if a number is to come of it.
+
+    None is to come if a criterion asks that no trial predicts anything.
+    """
     try:
-        lasts = needed(spec, f"{_TRIALS}.ns_per_window")
+        lasts, most = needed(spec, f"{_TRIALS}.ns_per_window"), needed(spec, f"{_TRIALS}.most_windows")
     except MissingValueError as missing:
         return missing.finding
     texts = [str(one.get("expression")) for one in value(spec, "stages.trials.criteria") or () if isinstance(one, dict)]
-    text = f"{_TRIALS}.ns_per_window is {lasts:g}"
-    if lasts >= wanted(parameters, "ns"):
+    text = f"{_TRIALS}: {most:g} windows at most, of {lasts:g} ns"
+    if lasts >= wanted(parameters, "ns") and most >= wanted(parameters, "windows"):
         return clear(text)
     if any(expression.replace(" ", "") == "predictions==0" for expression in texts):
         return clear(f"{text}, and a criterion asks that no number comes of it")
+    if most < parameters["windows"]:
+        return hit(f"{text}: neighbours on the way from bound to free do not overlap")
     return hit(f"{text}: hosts and guests rearrange more slowly than that, and errors do not show it")

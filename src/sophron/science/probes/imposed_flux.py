@@ -2,7 +2,17 @@
 
 from sophron.interfaces.probe import Finding
 from sophron.science.probes import estimates
-from sophron.science.probes.spec_access import MissingValueError, Parameters, Spec, clear, hit, needed, wanted
+from sophron.science.probes.spec_access import (
+    MissingValueError,
+    Parameters,
+    Spec,
+    clear,
+    hit,
+    needed,
+    unknown,
+    value,
+    wanted,
+)
 
 _WHERE = "stages.mueller_plathe.definition"
 _FLUX = "stages.green_kubo_flux.definition"
@@ -43,4 +53,18 @@ def window(spec: Spec, parameters: Parameters) -> Finding:
         return hit(f"{text}: the flux has only begun to relax")
     if lasts < wanted(parameters, "windows") * lag:
         return hit(f"{text}: a run holds too few windows")
+    return clear(text)
+
+
+def lengths(spec: Spec, parameters: Parameters) -> Finding:
+    """Check that the longest box of an imposed flux is parameters.factor times the shortest.
+
+    Unknown for a fluctuating flux: it comes from one box, which shows nothing of its length.
+    """
+    copies = value(spec, f"{_WHERE}.copies")
+    if not isinstance(copies, list) or not copies:
+        return unknown("the conductivity is that of one box; whether the bulk has another, a larger box must show")
+    text = f"{_WHERE}.copies reach from {min(copies):g} to {max(copies):g} boxes"
+    if max(copies) < wanted(parameters, "factor") * min(copies):
+        return hit(f"{text}: so little tells any way to the bulk from another")
     return clear(text)

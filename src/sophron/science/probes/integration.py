@@ -83,15 +83,22 @@ def coupling(spec: Spec, parameters: Parameters) -> Finding:
 
 
 def energy_span(spec: Spec, parameters: Parameters) -> Finding:
-    """Check that equilibrate measures its energy over parameters.times relaxation times of its thermostat."""
+    """Check that equilibrate measures its energy for long enough.
+
+    parameters.times: relaxation times of its thermostat; parameters.periods: of the stiffest motion.
+    """
     where = "stages.equilibrate.definition"
     try:
         lasts = needed(spec, f"{where}.timestep") * needed(spec, f"{where}.steps")
-        damping = needed(spec, f"{where}.damping")
+        damping, period = needed(spec, f"{where}.damping"), estimates.shortest_period(spec)
     except MissingValueError as missing:
         return missing.finding
     text = f"equilibrate measures for {lasts:g}, its thermostat relaxes in {damping:g}"
-    return hit(f"{text}: too briefly for the energy") if lasts < wanted(parameters, "times") * damping else clear(text)
+    if lasts < wanted(parameters, "times") * damping:
+        return hit(f"{text}: too briefly for the energy")
+    if lasts < wanted(parameters, "periods") * period:
+        return hit(f"{text}, and atoms have swung {lasts / period:.3g} times: too briefly for what moves slowly")
+    return clear(text)
 
 
 def discarded(spec: Spec, parameters: Parameters) -> Finding:

@@ -115,16 +115,19 @@ def _asked_error(spec: Spec) -> float | None:
 
 
 def chain_sampling(spec: Spec, parameters: Parameters) -> Finding:
-    """Check that each stage sample_* discards and measures enough relaxation times of a chain in good solvent.
+    """Check that each stage sample_* discards and measures enough relaxation times of a chain.
 
-    parameters.discarded, parameters.measured: in swollen Rouse times (`estimates.solvent_tau`).
+    parameters.discarded, parameters.measured: in swollen Rouse times (`estimates.solvent_tau`), of a melt in Rouse
+    times; between the two nothing is known.
     """
     stages = value(spec, "stages")
     named = [name for name in (stages if isinstance(stages, Mapping) else ()) if name.startswith("sample_")]
     if not named:
         return clear("no stage samples chains")
     try:
-        longest, step = estimates.solvent_tau(spec), needed(spec, "stages.equilibrate.definition.timestep")
+        longest, step = _chain_tau(spec), needed(spec, "stages.equilibrate.definition.timestep")
+        if longest is None:
+            return unknown("coils overlap; how fast such chains relax is only known here of dilute ones and of melts")
         for name, (key, share) in itertools.product(named, _SAMPLED.items()):
             lasts, times = step * needed(spec, f"stages.{name}.definition.{key}"), wanted(parameters, share)
             if lasts < times * longest:
@@ -133,3 +136,11 @@ def chain_sampling(spec: Spec, parameters: Parameters) -> Finding:
     except MissingValueError as missing:
         return missing.finding
     return clear(f"chains relax in about {longest:.3g} tau, and every way samples for long enough")
+
+
+def _chain_tau(spec: Spec) -> float | None:
+    """Longest relaxation time of a chain in tau, dilute or in a melt; None between. Raises MissingValueError."""
+    beads, dilute = estimates.chain_length(spec), estimates.solvent_tau(spec)
+    if needed(spec, f"{estimates.BUILD}.density") <= estimates.overlap_density(beads):
+        return dilute
+    return max(dilute, estimates.rouse_tau(beads)) if estimates.known_melt(spec) else None
