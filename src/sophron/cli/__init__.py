@@ -107,12 +107,14 @@ def _dispatch(words: list[str]) -> int:
 
 def _run(verb: str, module: ModuleType, args: argparse.Namespace) -> int:
     from sophron.records.errors import UserError
+    from sophron.records.nearest_campaign import nearest_campaign
 
     folder = getattr(args, "campaign", None)
     try:
-        if isinstance(folder, Path) and not folder.is_dir() and not getattr(args, "makes_campaign", False):
-            error = UserError(f"{folder}: there is no such folder; give the folder of a campaign")
-            return _refused(f"sophron {verb}", args, error)
+        if isinstance(folder, Path) and not getattr(args, "makes_campaign", False):
+            if not folder.is_dir():
+                raise UserError(f"{folder}: there is no such folder; give the folder of a campaign")  # noqa: TRY301
+            args.campaign = nearest_campaign(folder)
         return int(module.run(args))
     except BrokenPipeError:
         raise

@@ -31,14 +31,14 @@ def run(args: argparse.Namespace) -> int:
     from sophron.campaign.scaffold import adopt
 
     made = adopt.adopt(Path.cwd(), args.snakefile, args.arguments, write=args.write, outer=args.outer)
-    print(f"{made.folder.name}/campaign.yaml is written: every rule of the workflow is in one stage so far.")
+    print("\n".join(made.notes))
     if made.lines:
-        print(f"For the end of {made.snakefile.name}, as it stands:\n{made.lines}")
+        print(f"For the end of {made.snakefile.name}, as it stands (sophron adopt --write adds it):\n{made.lines}")
     call = f"snakemake -s {made.folder.name}/Snakefile" if args.outer else "snakemake"
     print(f"""Next:
-  edit campaign/campaign.yaml      the question, stages, the numbers to read and their criteria
-  {call} -n                     works as before
-  sophron review campaign          every job's rule, code, params; what would run
-  sophron approve campaign --key FILE
-If the workflow has run already, the rules that a stage holds run once more behind it.""")
+  edit {made.folder.name}/campaign.yaml      the question, stages, the numbers to read and their criteria
+  {call} -n
+                              shows what would run, as before
+  sophron review              shows every job's rule, code and params, and what would run
+  sophron approve --key FILE  signs it""")
     return 0

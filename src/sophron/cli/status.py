@@ -14,7 +14,7 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's arguments."""
     parser.add_argument(
-        "campaign", nargs="?", default=".", metavar="DIR", help="folder of the campaign (default: here)"
+        "campaign", nargs="?", type=Path, default=Path(), metavar="DIR", help="folder of the campaign (default: here)"
     )
     parser.add_argument("--json", action="store_true", help="the state and what is live of it, as JSON")
 
@@ -23,5 +23,5 @@ def run(args: argparse.Namespace) -> int:
     """Show the campaign in `args.campaign`."""
     from sophron.cli import _campaign_status
 
-    print(_campaign_status.show(Path(args.campaign), as_json=args.json))
+    print(_campaign_status.show(args.campaign, as_json=args.json))
     return 0

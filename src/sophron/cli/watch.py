@@ -27,8 +27,9 @@ def run(args: argparse.Namespace) -> int:
     from sophron.cli import _campaign_status
     from sophron.cli._event_lines import EventLines
     from sophron.cli._live_display import Display
+    from sophron.records.nearest_campaign import nearest_campaign
 
-    roots = [Path(name) for name in args.campaigns or ["."]]
+    roots = [nearest_campaign(Path(name)) for name in args.campaigns or ["."]]
     if args.once or not sys.stdout.isatty():
         print("\n\n".join(_campaign_status.show(root, as_json=False) for root in roots))
         return 0

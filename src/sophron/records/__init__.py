@@ -2,8 +2,8 @@
 
 __all__ = [
     "approvals", "atomic", "clock", "core_hours", "digests", "documents", "entry_points", "errors", "events", "files",
-    "import_path", "old_names", "process_identity", "retry", "sanitize", "secret_keys", "signatures", "step_progress",
-    "strict_yaml", "templates", "terminal", "typed_json", "units",
+    "import_path", "nearest_campaign", "old_names", "process_identity", "retry", "sanitize", "secret_keys",
+    "signatures", "step_progress", "strict_yaml", "templates", "terminal", "typed_json", "units",
 ]  # fmt: skip
 
 SPEC_NAME = "campaign.yaml"

@@ -4,6 +4,9 @@ import os
 import sys
 from pathlib import Path
 
+from sophron.records.errors import UserError
+from sophron.records.nearest_campaign import host_call, nearest_campaign
+
 VARIABLE = "SOPHRON_STREAM"
 """Set by the logger for the jobs of its run: it shows their events and the decisive lines of their logs itself."""
 
@@ -22,6 +25,21 @@ def say(sentence: str) -> None:
 def next_line(root: Path, command: str) -> str:
     """Return the last line of a verb: what to type next, and in which folder unless it is this one."""
     here, there = Path.cwd(), root.resolve()
-    if there == here or command.startswith("nothing"):
+    host = host_call(root)
+    if host and command.split(" ", maxsplit=1)[0] == "snakemake":
+        command, there = command.replace("snakemake", host.command, 1), host.directory
+    if there == here or command.startswith("nothing") or (command.startswith("sophron ") and _is_found(here, there)):
         return f"Next: {command}"
-    return f"Next, in {there.relative_to(here) if there.is_relative_to(here) else there}: {command}"
+    return f"Next, in {os.path.relpath(there) if host else _short(there, here)}: {command}"
+
+
+def _is_found(here: Path, root: Path) -> bool:
+    """Return whether a verb that is typed here without a folder takes this campaign."""
+    try:
+        return nearest_campaign(here).resolve() == root
+    except UserError:
+        return False
+
+
+def _short(there: Path, here: Path) -> Path:
+    return there.relative_to(here) if there.is_relative_to(here) else there

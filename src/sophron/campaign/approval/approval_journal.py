@@ -138,7 +138,7 @@ def _stale(root: Path, previous: ApprovalRecord, record: ApprovalRecord, new: Sp
     """Outputs of a host workflow that the amendment makes invalid."""
     if not (new.host and record.host and previous.host):
         return []
-    workdir = plan.workdir(root, (root / new.host.snakefile).resolve())
+    workdir = plan.host_workdir(root, new.host)
     found = host_plan.signed(root, previous.host).stale(
         host_plan.signed(root, record.host), host_plan.remembered(workdir)
     )

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sophron.campaign.planning.snakemake_error import cause
 from sophron.records import approvals, documents, files, typed_json
 from sophron.records.digests import file_digest, step_identity, step_name
 from sophron.records.errors import Refused, UserError
@@ -24,7 +25,7 @@ from sophron.records.errors import Refused, UserError
 PLAN_VARIABLE = "SOPHRON_HOST_PLAN"
 """Set in a forced dry run of a host workflow, to the path where its plan goes."""
 SEEDS = ("0", "1")
-MOST_NAMES, SAID = 5, 300
+MOST_NAMES = 5
 
 
 @dataclass(frozen=True)
@@ -224,10 +225,15 @@ def _guarded(command: Sequence[str], workdir: Path, variables: Mapping[str, str]
             command, cwd=workdir, env=environment, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
         )
         if done.returncode != 0 or not path.is_file():
-            said = " ".join((done.stderr + done.stdout).split())[-SAID:] or "it gave no reason"
-            raise UserError(f"{command[4]}: the dry run failed: {said}")
+            raise UserError(f"{command[4]}: the dry run failed: {_why(done)}")
         found: dict[str, Any] = json.loads(path.read_text())
         return found
+
+
+def _why(done: subprocess.CompletedProcess[str]) -> str:
+    if done.returncode == 0:
+        return "no gate is on this workflow; put the lines at the end of its Snakefile: sophron adopt --write"
+    return cause(done.stderr + done.stdout)
 
 
 def _differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> set[str]:

@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import dropwhile
 from math import prod
 from pathlib import Path
 from typing import Protocol
@@ -23,8 +22,9 @@ import sophron
 from sophron.campaign.planning import campaign_agents, host_plan, resource_limits
 from sophron.campaign.planning.campaign_agents import SERVICE_RULES, AgentCost, Digests, Template
 from sophron.campaign.planning.host_plan import HostPlan
+from sophron.campaign.planning.snakemake_error import cause
 from sophron.campaign.spec import question, resource_requests
-from sophron.campaign.spec.spec import DRAFT_VARIABLE, SPEC_NAME, Spec
+from sophron.campaign.spec.spec import DRAFT_VARIABLE, SPEC_NAME, HostWorkflow, Spec
 from sophron.records import approvals, old_names
 from sophron.records.digests import (
     CodeFiles,
@@ -288,16 +288,16 @@ def make(root: Path, spec: Spec, snakefile: Path | None = None) -> Plan:
         shell=tuple(found.shell),
         host=found.host,
     )
-    return replace(made, loaded=_loaded(root, host_snakefile(root, spec) or snakefile, found.files, made.kind_folder))
+    own = spec.host is None and (snakefile is None or snakefile.resolve().parent == root.resolve())
+    return replace(made, loaded=_loaded(root, found.files, made.kind_folder, own=own))
 
 
-def _loaded(root: Path, snakefile: Path | None, files: Sequence[str], kind_folder: str | None) -> tuple[str, ...]:
+def _loaded(root: Path, files: Sequence[str], kind_folder: str | None, *, own: bool) -> tuple[str, ...]:
     """What is signed of the files that Snakemake and Python loaded, relative to the campaign's folder, sorted.
 
     Of a host's pipeline only what lies in the campaign's folder: its own rules are no part of the plan.
     """
     top, package = root.resolve(), Path(sophron.__file__).resolve().parent
-    own = snakefile is None or snakefile.resolve().parent == top
     paths = {Path(path).resolve() for path in files} - {top / "Snakefile"}
     linked = [path.resolve() for path in package.iterdir() if path.is_dir()]
     elsewhere = [package, Path(sys.prefix).resolve(), *linked, *([Path(kind_folder).resolve()] if kind_folder else [])]
@@ -330,7 +330,7 @@ def jobs_shown(root: Path, spec: Spec, snakefile: Path | None, *, forced: bool, 
     if host is None or spec.host is None:
         return dry_run(root, snakefile or root / "Snakefile", forced=forced, drafted=drafted)
     variables = {DRAFT_VARIABLE: drafted} if drafted else {}
-    found = host_plan.dry_run(workdir(root, host), host, spec.host.arguments, variables, forced=forced)
+    found = host_plan.dry_run(host_workdir(root, spec.host), host, spec.host.arguments, variables, forced=forced)
     return from_json(DryRun, found)
 
 
@@ -349,7 +349,7 @@ def dry_run(root: Path, snakefile: Path, *, forced: bool, drafted: str = "") -> 
         command, cwd=workdir(root, snakefile), env=environment, capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
-        raise UserError(f"{snakefile}: the dry run failed: {_cause(done.stderr)}")
+        raise UserError(f"{snakefile}: the dry run failed: {cause(done.stderr)}")
     return from_json(DryRun, json.loads(done.stdout.splitlines()[-1]))
 
 
@@ -358,20 +358,15 @@ def host_snakefile(root: Path, spec: Spec) -> Path | None:
     return (root / spec.host.snakefile).resolve() if spec.host else None
 
 
+def host_workdir(root: Path, host: HostWorkflow) -> Path:
+    """Where Snakemake runs the host workflow that a campaign gates."""
+    return (root / host.directory).resolve() if host.directory else workdir(root, (root / host.snakefile).resolve())
+
+
 def workdir(root: Path, snakefile: Path | None) -> Path:
     """Where Snakemake runs. snakefile: the host's, where the campaign is part of another pipeline."""
     folder = root if snakefile is None else snakefile.parent
     return folder.parent if folder != root and folder.name == "workflow" else folder
-
-
-def _cause(said: str) -> str:
-    """What a failed dry run said last: our own sentence, or a traceback's exception, without the code above it."""
-    lines = [line for line in said.splitlines() if line.strip()]
-    if ours := [line.removeprefix("sophron: ") for line in lines if line.startswith("sophron: ")]:
-        return ours[-1]
-    last = max((at for at, line in enumerate(lines) if line.startswith("  File ")), default=len(lines) - 4)
-    text = dropwhile(lambda line: line.startswith("    "), lines[last + 1 :])
-    return " ".join(" ".join(text).split())[:300] or "it gave no reason"
 
 
 # What a host may not override: shell lines, params and inputs of Sophron's rules, as a forced dry run shows them

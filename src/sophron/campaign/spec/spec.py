@@ -47,14 +47,16 @@ class JobTemplate:
 class HostWorkflow:
     """The workflow that a campaign of the kind workflow is about.
 
-    snakefile: relative to the campaign's folder; arguments: of Snakemake's command line that makes the plan; also:
-    patterns of further files that decide; templates: rule behind a checkpoint -> what its jobs may be.
+    snakefile: relative to the campaign's folder; directory: where Snakemake runs, relative to it too, by default as
+    Snakemake itself would have it; arguments: of Snakemake's command line that makes the plan; also: patterns of
+    further files that decide; templates: rule behind a checkpoint -> what its jobs may be.
     """
 
     snakefile: str
     templates: Mapping[str, JobTemplate] = field(default_factory=dict)
     arguments: Sequence[str] = ()
     also: Sequence[str] = ()
+    directory: str = ""
 
 
 @dataclass(frozen=True)
