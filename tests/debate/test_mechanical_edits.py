@@ -110,7 +110,7 @@ def test_a_mechanical_fix_is_made(file, old, new):
         ("04_analysis.py", "release(last.frame, temperature_k)", "release(windows[places[-1]].frame, temperature_k)", RefusalReason.METHODOLOGY),
         ("02_equilibrate.py", "        kinetic = []\n", '        kinetic = []\n        if task()["task"] == "x":\n            print("special")\n', RefusalReason.METHODOLOGY),
         ("02_equilibrate.py", "INTERVAL_STEPS, seed())", "INTERVAL_STEPS, seed() and window())", RefusalReason.METHODOLOGY),
-        ("03_production.py", "lj_dimer.sampled(", "lj_dimer.started(", RefusalReason.METHODOLOGY),
+        ("03_production.py", "lj_dimer.observed(", "lj_dimer.started(", RefusalReason.METHODOLOGY),
         ("03_production.py", "from pathlib import Path\n", "from os import _exit\nfrom pathlib import Path\n", RefusalReason.METHODOLOGY),
         ("03_production.py", "from pathlib import Path\n", "from math import pow\nfrom pathlib import Path\n", RefusalReason.METHODOLOGY),
         ("03_production.py", "from pathlib import Path\n", "import socket\nfrom pathlib import Path\n", RefusalReason.METHODOLOGY),

@@ -43,7 +43,11 @@ def test_the_first_stages_and_one_window_leave_what_later_ones_need(tmp_path):
     work, produced = dimers.stage(made, 3, tmp_path, window=4, earlier=["stage_01", "stage_02"])
     assert produced.completed, produced
     assert produced.result.diagnostics["window"] == 4
-    assert sorted(path.name for path in work.workdir.iterdir()) == ["samples.npz", "stage_03_result.json"]
+    assert sorted(path.name for path in work.workdir.iterdir()) == [
+        "observables.npz",
+        "samples.npz",
+        "stage_03_result.json",
+    ]
 
 
 def test_a_crash_before_any_result_is_a_result(tmp_path):

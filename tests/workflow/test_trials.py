@@ -97,8 +97,10 @@ def test_a_discussion_without_a_panel_is_refused(dimers):
 def test_no_agent_of_a_debate_may_read_folders(dimers):
     for name in ("force-field", "sampling", "analysis", "pipeline-author", "pipeline-critic", "pipeline-engineer"):
         agent = campaign_agents.find_agent(dimers.root, name)
-        assert {about["kind"] for about in agent.front["inputs"].values()} <= {"json", "text"}
-        assert agent.front["tools"] == ([] if name == "pipeline-engineer" else ["literature"])
+        files = {role for role, about in agent.front["inputs"].items() if about["kind"] not in ("json", "text")}
+        assert files <= {"desk", "guest_files"}  # names, bounds and one guest's task, for tools that take no path
+        assert not {"read_file", "list_folder", "search_text", "run_command"} & set(agent.front["tools"])
+        assert ("literature" in agent.front["tools"]) == (name != "pipeline-engineer")
 
 
 def test_an_expert_looks_the_method_up_before_there_is_a_pipeline(dimers, monkeypatch):

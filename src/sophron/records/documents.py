@@ -118,7 +118,7 @@ def faults(document: Document, schema_name: str, pointer: str = "", at: Sequence
         part = part[key]
     errors = _validator(schema_name, pointer).iter_errors(part)
     ordered = sorted(errors, key=lambda error: _order(document, (*at, *error.absolute_path)))
-    return [_sentence(document, error, tuple(at)) for error in ordered]
+    return list(dict.fromkeys(said for error in ordered for said in _sentences(document, error, tuple(at))))
 
 
 def _order(document: Document, keys: tuple[Key, ...]) -> tuple[int, int]:
@@ -128,7 +128,7 @@ def _order(document: Document, keys: tuple[Key, ...]) -> tuple[int, int]:
     return document.lines.get(known, 0), -len(keys)
 
 
-def _sentence(document: Document, error: "ValidationError", at: tuple[Key, ...]) -> str:
+def _sentences(document: Document, error: "ValidationError", at: tuple[Key, ...]) -> list[str]:
     from jsonschema.exceptions import best_match
 
     while error.context:
@@ -138,20 +138,23 @@ def _sentence(document: Document, error: "ValidationError", at: tuple[Key, ...])
         error = min(error.context, key=lambda inner: -len(inner.absolute_path))
     keys: tuple[Key, ...] = (*at, *error.absolute_path)
     if error.validator == "additionalProperties" and isinstance(error.instance, Mapping):
-        return _unknown_key(document, keys, error)
+        return _unknown_keys(document, keys, error)
     if error.validator == "required" and isinstance(error.instance, Mapping):
         required: Any = error.validator_value
-        missing = next(name for name in required if name not in error.instance)
-        return f'{document.where(keys)}: the key "{missing}" is missing; add it'
-    return f"{document.where(keys)}: {_fault(error)}"
+        missing = [name for name in required if name not in error.instance]
+        return [f'{document.where(keys)}: the key "{name}" is missing; add it' for name in missing]
+    return [f"{document.where(keys)}: {_fault(error)}"]
 
 
-def _unknown_key(document: Document, keys: tuple[Key, ...], error: "ValidationError") -> str:
+def _unknown_keys(document: Document, keys: tuple[Key, ...], error: "ValidationError") -> list[str]:
     schema_part: Any = error.schema
     instance: Any = error.instance
-    known = list(schema_part.get("properties", {}))
-    unknown = next(name for name in instance if name not in known)
-    return f"{document.where((*keys, unknown))}: unknown key; {did_you_mean(str(unknown), known, cutoff=0.5)}"
+    known, patterns = list(schema_part.get("properties", {})), schema_part.get("patternProperties", {})
+    return [
+        f"{document.where((*keys, unknown))}: unknown key; {did_you_mean(str(unknown), known, cutoff=0.5)}"
+        for unknown in instance
+        if unknown not in known and not any(re.search(each, str(unknown)) for each in patterns)
+    ]
 
 
 def _fault(error: "ValidationError") -> str:

@@ -18,6 +18,8 @@ KNOWS_LITTLE = 0.3
 """Confidence before anything was measured."""
 MEASURED = 0.8
 SWAYED = 0.2
+HARNESS = ("overlaps", "minimum_overlap", "block_difference_kcal_per_mol", "effective_samples")
+"""Diagnostics of the analysis that the harness measures by itself."""
 """What a vote loses in confidence where another expert names a high concern that it does not share."""
 
 
@@ -39,8 +41,13 @@ class Stage:
 
     @property
     def diagnostics(self) -> UncheckedObject:
-        """What was measured."""
-        return mapping(self.result.get("diagnostics") or {}, "diagnostics")
+        """What the file states; where the harness measured the same, the worse of both."""
+        stated = mapping(self.result.get("diagnostics") or {}, "diagnostics")
+        measured = mapping(self.result.get("measured") or {}, "measured")
+        return {
+            **stated,
+            **{name: _worse(name, stated.get(name), measured[name]) for name in HARNESS if name in measured},
+        }
 
     @property
     def flags(self) -> UncheckedObject:
@@ -66,6 +73,19 @@ class Stage:
     def number(self, name: str) -> float | None:
         """Return a diagnostic, where it is a number."""
         return number(self.diagnostics.get(name))
+
+
+def _worse(name: str, stated: object, measured: object) -> object:
+    """The one of two values, or lists of them, that says worse of a pipeline; what was measured if one is missing."""
+    sizes = [[abs(size) for each in _each(value) if (size := number(each)) is not None] for value in (stated, measured)]
+    if not all(sizes):
+        return measured
+    worst = [max(size) if name.startswith("block") else -min(size) for size in sizes]
+    return stated if worst[0] > worst[1] else measured
+
+
+def _each(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]
 
 
 def stages(guest: UncheckedObject) -> list[Stage]:

@@ -6,7 +6,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Self
@@ -19,6 +19,7 @@ from sophron.campaign.scaffold import kind_catalogue
 from sophron.interfaces import JsonObject
 from sophron.interfaces.model_backend import Image, Text, Tool, ToolAnswer, ToolCall
 from sophron.interfaces.sandbox import Ended, Grant, SandboxBackend
+from sophron.records import entry_points
 from sophron.records.errors import UserError, did_you_mean, shown
 from sophron.records.sanitize import escape_lines
 from sophron.sandbox import grants
@@ -124,6 +125,27 @@ Contents = tuple[Text | Image, ...]
 Function = Callable[[JsonObject], tuple[Contents, bool]]
 """A tool at work: validated arguments -> contents, and whether it failed."""
 
+REGISTRY = "sophron.agent_tools"
+"""Tools of a kind of campaign, as entry points: name -> RegisteredTool."""
+
+
+@dataclass(frozen=True)
+class ToolPlace:
+    """Where a registered tool works. scratch: writable; inputs: role -> file or folder of the step, read-only."""
+
+    scratch: Path
+    inputs: Mapping[str, Path]
+    sandbox: SandboxBackend
+
+
+@dataclass(frozen=True)
+class RegisteredTool:
+    """A tool that a layer above brings. run: its arguments and place -> what it says; OutsideError is its refusal."""
+
+    tool: Tool
+    run: Callable[[JsonObject, ToolPlace], str]
+
+
 _LIMITS = ("cpu_s", "memory_mb", "file_mb", "wall_s", "processes", "disk_mb")
 WITHOUT_PROGRAMS = frozenset({*(tool.name for tool in files.TOOLS), literature.TOOL.name, KIND_TOOL.name})
 """Tools that need no sandbox."""
@@ -134,9 +156,10 @@ class Toolbox:
     """Tools that a definition names, bound to one step's inputs, scratch and sandbox.
 
     scratch: the step's writable folder, made by the caller. inputs: role -> file or folder, read-only. names: of
-    BUILT_IN, or `<server>__<tool>` and `<server>__*` for an MCP server in `servers`. grant: limits, environment,
-    network, mounts and devices of commands and servers (its work folder is replaced by scratch); a limit it leaves open
-    is the default one of `grants`. web: searches of a signed step whose grants allow them; without it there are none.
+    BUILT_IN, of `REGISTRY`, or `<server>__<tool>` and `<server>__*` for an MCP server in `servers`. grant: limits,
+    environment, network, mounts and devices of commands and servers (its work folder is replaced by scratch); a limit
+    it leaves open is the default one of `grants`. web: searches of a signed step whose grants allow them; without it
+    there are none.
     Use it in a `with`: servers start on entering and end on leaving.
     Raises UserError for an unknown name, a missing root, and (on entering) a server that does not come up.
     """
@@ -160,14 +183,17 @@ class Toolbox:
         self._stack = ExitStack()
         self._tools: dict[str, tuple[Tool, Function]] = {}
         built_in = self._built_in()
+        place = ToolPlace(scratch, inputs, sandbox)
         for name in names:
             if name in built_in:
                 self._tools[name] = built_in[name]
+            elif "__" not in name and name in entry_points.names(REGISTRY):
+                self._tools[name] = _registered(entry_points.load(REGISTRY, name), place)
             elif name == literature_web.TOOL.name:
                 raise UserError(f"{name} is for signed steps of a campaign, and this is none; take it out of `tools`")
             elif name.partition("__")[0] not in self._servers:
                 raise UserError(f'"{shown(name)}" is no tool; {did_you_mean(name, [*BUILT_IN, *self._servers])}')
-        self._remote = [name for name in names if name not in built_in]
+        self._remote = [name for name in names if name not in self._tools]
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
@@ -241,6 +267,10 @@ def _fill_limits(grant: Grant, scratch: Path, inputs: list[Path]) -> Grant:
         env={**home, **grant.env},
         **{key: getattr(modest, key) for key in _LIMITS if getattr(grant, key) is None},
     )
+
+
+def _registered(found: RegisteredTool, place: ToolPlace) -> tuple[Tool, Function]:
+    return found.tool, lambda arguments: ((Text(found.run(arguments, place)),), False)
 
 
 def _of_text(method: Callable[..., str]) -> Function:

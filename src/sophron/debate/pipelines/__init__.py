@@ -1,3 +1,3 @@
 """Generated pipelines: the contract of the four stage files, static checks, and mechanical edits."""
 
-__all__ = ["edits", "pipeline", "static_check"]
+__all__ = ["author_contract", "edits", "measured_diagnostics", "pipeline", "static_check"]

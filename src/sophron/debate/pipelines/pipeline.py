@@ -21,9 +21,9 @@ Every file runs unchanged on every guest, by itself, in a sandbox, in an empty w
 `task_metadata.json` (`schemas/debate/task_metadata.schema.yaml`) and, where the system has them, `host.mol2`,
 `guest.mol2` and `complex.pdb`; what earlier stages left in their work folders is below `stage_01/`, `stage_02/` and,
 for the analysis, `windows/0/`, `windows/1/`, ..., all for reading. `03_production.py` runs once a window. The
-environment says which (`WINDOW`), how much to sample (`NS_PER_WINDOW`), the seed (`SEED`) and the platform
-(`PLATFORM`). Each leaves `stage_NN_result.json` (`schemas/debate/stage_result.schema.yaml`), on failure too, and
-whatever later stages need.
+environment says which (`SOPHRON_WINDOW`), how much to sample (`SOPHRON_NS_PER_WINDOW`), the seed (`SOPHRON_SEED`) and
+the platform (`SOPHRON_PLATFORM`). Each leaves `stage_NN_result.json` (`schemas/debate/stage_result.schema.yaml`) in the
+folder where it runs, on failure too, and whatever later stages need.
 """
 
 from __future__ import annotations
@@ -42,17 +42,22 @@ INPUT_NAMES = ("host.mol2", "guest.mol2", "complex.pdb")
 """Files of host and guest by their canonical names, the only ones that code may name."""
 
 NS_PER_WINDOW = "SOPHRON_NS_PER_WINDOW"
-"""Variable: nanoseconds to sample in each window, equilibration of the window not counted."""
 WINDOW = "SOPHRON_WINDOW"
-"""Variable: the window that `03_production.py` is to run, counted from 0."""
 WINDOWS = "SOPHRON_WINDOWS"
-"""Variable: how many windows ENTRY declares; every stage has it."""
 SEED = "SOPHRON_SEED"
-"""Variable: seed of all randomness of the step, from 1 to 900,000,000."""
 PLATFORM = "SOPHRON_PLATFORM"
-"""Variable: OpenMM's platform, `CUDA`, `OpenCL`, `CPU` or `Reference`; another one is never taken in its place."""
+VARIABLES = {
+    NS_PER_WINDOW: "nanoseconds to sample in each window, equilibration of the window not counted; every stage has it",
+    WINDOW: "the window that 03_production.py is to run, counted from 0; no other stage has it",
+    WINDOWS: "how many windows ENTRY declares; every stage has it",
+    SEED: "seed of all randomness of the step, from 1 to 900,000,000; every stage has it, each execution another one",
+    PLATFORM: "OpenMM's platform, CUDA, OpenCL, CPU or Reference; another one is never taken in its place",
+}
+"""Variable of the environment -> what it holds."""
 
 LEAST_WINDOWS, MOST_WINDOWS = 2, 100
+REHEARSED_NS = 0.02
+"""Most that a window samples in a rehearsal."""
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,8 @@ def _key(ctx: StepContext, pipeline: Pipeline, stage: StageFile, task: UpstreamS
     sources = [pipeline.files[each.file] for each in STAGES[: stage.number] if each.file in pipeline.files]
     length = {key: ctx.definition[key] for key in ("ns_per_window", "platform")}
     place = {key: value for key, value in ctx.wildcards.items() if key != "trial"}
-    return digest([sources, pipeline.windows, task.result["metadata"], length, place, ctx.spec_seed])
+    required = [ctx.definition["measured"]] if "measured" in ctx.definition else []
+    return digest([sources, pipeline.windows, task.result["metadata"], length, place, ctx.spec_seed, *required])
 
 
 def work(
@@ -118,6 +119,7 @@ def work(
         memory_mb=ctx.memory_mb,
         cores=ctx.cores.total,
         wall_s=wall_s,
+        required=ctx.definition.get("measured", ()),
     )
 
 

@@ -239,13 +239,25 @@ def _analyses(ctx: StepContext, now: Standing) -> list[UpstreamStep]:
 
 def _worst(ctx: StepContext, now: Standing) -> dict[str, float | None]:
     """The worst of what the analyses of held-out guests with a number state, under the names of `WORST`."""
-    said = [
-        documents.load_json(one.files["executed"])["result"]
+    executed = [
+        documents.load_json(one.files["executed"])
         for one in _analyses(ctx, now)
         if one.result["delta_g_kcal_per_mol"] is not None
     ]
-    stated = [{**each["diagnostics"], **each} for each in said]
-    return {name: _worst_of([each.get(called) for each in stated], choose) for name, (called, choose) in WORST.items()}
+    stated = [{**each["result"]["diagnostics"], **each["result"]} for each in executed]
+    measured = [each.get("measured", {}).get("diagnostics", {}) for each in executed]
+    found = {
+        called: [value for pair in zip(stated, measured, strict=True) for value in _both(called, *pair)]
+        for called, _ in WORST.values()
+    }
+    return {name: _worst_of(found[called], choose) for name, (called, choose) in WORST.items()}
+
+
+def _both(name: str, stated: Mapping[str, object], measured: Mapping[str, object]) -> list[object]:
+    """What an analysis states and what the harness measured; what was measured needs no statement."""
+    if measured.get(name) is None:
+        return [stated.get(name)]
+    return [measured[name], *([stated[name]] if stated.get(name) is not None else [])]
 
 
 def _worst_of(stated: Sequence[object], choose: Callable[[Iterable[float]], float]) -> float | None:

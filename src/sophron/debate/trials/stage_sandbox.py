@@ -10,12 +10,12 @@ import os
 import sys
 import sysconfig
 import time
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import sophron
-from sophron.debate.pipelines import pipeline
+from sophron.debate.pipelines import measured_diagnostics, pipeline
 from sophron.debate.pipelines.pipeline import Pipeline, StageFile
 from sophron.interfaces.sandbox import Ended, Grant, SandboxBackend
 from sophron.records import documents, files, sanitize
@@ -34,6 +34,7 @@ class Work:
     """One execution. task: its metadata; inputs: canonical name -> file; earlier: name below its folder -> folder.
 
     folder: scratch of the step; work and inputs lie below it. ns_per_window: of production; platform: OpenMM's.
+    required: quantities that what production saves has to make measurable.
     """
 
     pipeline: Pipeline
@@ -49,6 +50,7 @@ class Work:
     memory_mb: int = 2000
     cores: int = 1
     wall_s: float | None = None
+    required: Sequence[str] = ()
 
     @property
     def workdir(self) -> Path:
@@ -81,12 +83,16 @@ class StageResult:
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured from outside. exit_code: negative for a signal; limit: of the sandbox, if one ended it."""
+    """What was measured from outside. exit_code: negative for a signal; limit: of the sandbox, if one ended it.
+
+    diagnostics: from what production saved of its samples, by the names of a result's own.
+    """
 
     wall_time_s: float
     exit_code: int
     limit: str | None
     stderr_tail: str
+    diagnostics: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -108,7 +114,10 @@ class Executed:
 
     def as_document(self) -> dict[str, object]:
         """Return plain data that fits `debate/executed.schema.yaml`."""
-        return {"result": dict(self.said), "measured": asdict(self.measured)}
+        measured = asdict(self.measured)
+        if not measured["diagnostics"]:
+            del measured["diagnostics"]
+        return {"result": dict(self.said), "measured": measured}
 
 
 def run(work: Work, sandbox: SandboxBackend) -> Executed:
@@ -126,8 +135,32 @@ def run(work: Work, sandbox: SandboxBackend) -> Executed:
     measured = Measured(time.monotonic() - begun, ended.returncode, ended.limit, _tail(errors))
     result = _result(work, ended, measured)
     _clean(work)
+    measured = replace(measured, diagnostics=_measured(work))
+    if result["status"] != "failed" and (faults := _contradicted(work, result, measured)):
+        result = _failed(work, *faults, measured)
     files.write_json(work.workdir / work.stage.result, result)
     return Executed(result, measured)
+
+
+def _measured(work: Work) -> dict[str, object]:
+    """What the samples say that production has saved; of an analysis, those of all windows."""
+    if work.stage is pipeline.PRODUCTION:
+        return measured_diagnostics.of_window(work.workdir)
+    windows = [path for name, path in sorted(work.earlier.items()) if name.startswith("windows/")]
+    temperature_k = work.task.get("temperature_k")
+    if work.stage is not pipeline.STAGES[-1] or not isinstance(temperature_k, int | float):
+        return {}
+    return measured_diagnostics.of_chain(windows, float(temperature_k))
+
+
+def _contradicted(work: Work, result: Mapping[str, object], measured: Measured) -> tuple[str, str] | None:
+    """Kind and sentence if a stage cannot be measured, or states what its own samples contradict; all of it."""
+    if work.stage is pipeline.PRODUCTION:
+        lacks = measured_diagnostics.missing(work.workdir, work.required, states=work.pipeline.windows)
+        return ("not_measurable", "; ".join(lacks)) if lacks else None
+    said = result["diagnostics"]
+    wrong = measured_diagnostics.contradictions(said if isinstance(said, Mapping) else {}, measured.diagnostics)
+    return ("contradicted", "; ".join(wrong)) if wrong else None
 
 
 def variables(work: Work) -> dict[str, str]:
@@ -215,16 +248,23 @@ def _result(work: Work, ended: Ended, measured: Measured) -> Mapping[str, object
         said = measured.stderr_tail.strip().splitlines()
         why = f"it ended with {ended.returncode} and left no {work.stage.result}"
         return _failed(work, "no_result", f"{why}{': ' + said[-1] if said else ''}", measured)
-    try:
-        result: dict[str, object] = documents.load_json(path)
-        documents.validate(documents.Document(result, Path(path.name)), SCHEMA)
-    except UserError as error:
-        return _failed(work, "invalid_result", str(error), measured)
+    result, faults = _read(path)
+    if faults:
+        return _failed(work, "invalid_result", "; ".join(faults), measured)
     if result["stage"] != work.stage.number:
         return _failed(work, "invalid_result", f"its result says stage {result['stage']}", measured)
     if ended.returncode and result["status"] != "failed":
         return _failed(work, "crash", f"it says {result['status']} and ended with {ended.returncode}", measured)
     return result
+
+
+def _read(path: Path) -> tuple[dict[str, object], list[str]]:
+    """A result, and all that is wrong with it."""
+    try:
+        result: dict[str, object] = documents.load_json(path)
+    except UserError as error:
+        return {}, [str(error)]
+    return result, documents.faults(documents.Document(result, Path(path.name)), SCHEMA)
 
 
 def _failed(work: Work, kind: str, sentence: str, measured: Measured) -> Mapping[str, object]:

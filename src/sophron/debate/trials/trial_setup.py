@@ -8,14 +8,14 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sophron.agents.tools import literature
 from sophron.debate.panel.votes import Label
 from sophron.debate.pipelines.edits import mechanical_edits
 from sophron.debate.pipelines.edits.refusals import RefusedEdit
-from sophron.debate.pipelines.pipeline import PRODUCTION, STAGES, Pipeline
+from sophron.debate.pipelines.pipeline import PRODUCTION, REHEARSED_NS, STAGES, Pipeline, StageFile
 from sophron.debate.pipelines.static_check import layer1
 from sophron.debate.trials import execute_stage_file, stage_sandbox
 from sophron.debate.trials.execute_stage_file import ARCHIVE_NAME, packed
@@ -27,7 +27,6 @@ from sophron.sandbox.select_backend import choose
 from sophron.science.host_guest.systems import systems
 
 PIPELINE_NAME = "pipeline.txt"
-REHEARSED_NS = 0.02
 
 
 def tasks(ctx: StepContext) -> StepResult:
@@ -74,7 +73,7 @@ def looked_at(ctx: StepContext) -> StepResult:
 
 
 def rehearse(ctx: StepContext) -> StepResult:
-    """The first three stages, one window of production, on the first training guest, with the fixes made so far.
+    """All four files, one window of production, on the first training guest, with the fixes made so far.
 
     It finds what does not run before a panel looks, and before all windows are paid for. Nothing that it samples is
     used, so it samples `REHEARSED_NS` a window at most; the trial itself has the signed length, whatever was rehearsed.
@@ -112,8 +111,8 @@ def _fixed(ctx: StepContext, pipeline: Pipeline, edits: Sequence[mechanical_edit
         return f"an edit was refused ({fixed.reason}): {fixed.sentence}"
     faults = [fault for fault in layer1.verify(fixed.reply, _names(ctx)).faults if fault.check != "citations"]
     if faults:
-        fault = faults[0]
-        return f"an edit was refused ({fault.check}): {fault.file}, line {fault.line}: {fault.sentence}"
+        said = "; ".join(f"{each.file}, line {each.line}: {each.sentence}" for each in faults)
+        return f"an edit was refused ({faults[0].check}): {said}"
     return fixed
 
 
@@ -123,30 +122,86 @@ def _names(ctx: StepContext) -> list[str]:
 
 
 def _run_through(ctx: StepContext, pipeline: Pipeline, number: int) -> StepResult:
-    guest = ctx.definition["training"][0]
-    (task,) = [one for one in ctx.upstream["tasks"] if one.wildcards["guest"] == guest]
-    last = number >= ctx.definition["attempts"] or not METHODS[ctx.definition["method"]].engineer
     if pipeline.windows > ctx.definition["most_windows"]:
         most = ctx.definition["most_windows"]
         return _rehearsed(ctx, "stuck", pipeline.reply, f"{pipeline.windows} windows are more than the signed {most}")
-    earlier: dict[str, Path] = {}
+    last = number >= ctx.definition["attempts"] or not METHODS[ctx.definition["method"]].engineer
+    failed = _Rehearsal.of(ctx, pipeline).failure()
+    if failed is None:
+        return _rehearsed(ctx, execute_stage_file.READY, pipeline.reply, "", tools=execute_stage_file.versions())
+    stage, executed = failed
+    state = "stuck" if last else "crashed"
     tools = execute_stage_file.versions()
-    # The attempts share the session; the three stages share what one attempt has.
-    until = time.monotonic() + mechanical_edits.SESSION_S / (ctx.definition["attempts"] + 1)
-    for stage in STAGES[:3]:
-        window = 0 if stage is PRODUCTION else None
-        wall_s = min(max(1.0, until - time.monotonic()), 60.0 * ctx.runtime_min)
+    return _rehearsed(ctx, state, pipeline.reply, _said(executed), file=stage.file, tools=tools)
+
+
+@dataclass
+class _Rehearsal:
+    """One attempt. until: when its part of the session ends; the attempts share it, and the stages share a part."""
+
+    ctx: StepContext
+    pipeline: Pipeline
+    task: UpstreamStep
+    until: float
+    earlier: dict[str, Path] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, ctx: StepContext, pipeline: Pipeline) -> _Rehearsal:
+        guest = ctx.definition["training"][0]
+        (task,) = [one for one in ctx.upstream["tasks"] if one.wildcards["guest"] == guest]
+        part_s = mechanical_edits.SESSION_S / (ctx.definition["attempts"] + 1)
+        return cls(ctx, pipeline, task, time.monotonic() + part_s)
+
+    def failure(self) -> tuple[StageFile, stage_sandbox.Executed] | None:
+        """Return the first stage that fails, with what it said; None if all come through."""
+        for stage in STAGES[:3]:
+            begun = time.monotonic()
+            folder, executed = self.run(stage, 0 if stage is PRODUCTION else None)
+            if not executed.completed:
+                return stage, executed
+            self.earlier["windows/0" if stage is PRODUCTION else stage.folder] = folder
+        return self.analysis(time.monotonic() - begun)
+
+    def analysis(self, window_s: float) -> tuple[StageFile, stage_sandbox.Executed] | None:
+        """Return a failed analysis; None if it came through, refused, or could not be tried fairly.
+
+        It is tried with copies of the first window, which costs nothing. If it fails, that may be for the copies: then
+        all windows are run, if there is the time, and it is tried again. window_s: what a window takes.
+        """
+        windows, first = range(1, self.pipeline.windows), self.earlier["windows/0"]
+        self.earlier |= {f"windows/{number}": first for number in windows}
+        if self.run(STAGES[-1])[1].result.status != "failed":
+            return None
+        if time.monotonic() + (len(windows) + 1) * window_s > self.until:
+            return None
+        own = {name: path for name, path in self.earlier.items() if not name.startswith("windows/")}
+        self.earlier = dict(own)
+        made = {"windows/0": first}
+        for number in windows:
+            folder, executed = self.run(PRODUCTION, number)
+            if not executed.completed:
+                return PRODUCTION, executed
+            made[f"windows/{number}"] = folder
+        self.earlier |= made
+        _, executed = self.run(STAGES[-1])
+        return (STAGES[-1], executed) if executed.result.status == "failed" else None
+
+    def run(self, stage: StageFile, window: int | None = None) -> tuple[Path, stage_sandbox.Executed]:
+        """Run one file, in a folder of its own; where it ran, and how it went."""
         work = execute_stage_file.work(
-            ctx, pipeline, stage, task, earlier=earlier, window=window, wall_s=wall_s, seed=ctx.seed
+            self.ctx,
+            self.pipeline,
+            stage,
+            self.task,
+            earlier=self.earlier,
+            window=window,
+            wall_s=min(max(1.0, self.until - time.monotonic()), 60.0 * self.ctx.runtime_min),
+            seed=self.ctx.seed,
         )
-        work = replace(work, ns_per_window=min(work.ns_per_window, REHEARSED_NS))
-        executed = stage_sandbox.run(work, choose())
-        if not executed.completed:
-            return _rehearsed(
-                ctx, "stuck" if last else "crashed", pipeline.reply, _said(executed), file=stage.file, tools=tools
-            )
-        earlier[stage.folder] = work.workdir
-    return _rehearsed(ctx, execute_stage_file.READY, pipeline.reply, "", tools=tools)
+        folder = work.folder if window is None else work.folder / str(window)
+        shutil.rmtree(folder, ignore_errors=True)
+        work = replace(work, folder=folder, ns_per_window=min(work.ns_per_window, REHEARSED_NS))
+        return work.workdir, stage_sandbox.run(work, choose())
 
 
 def _said(executed: stage_sandbox.Executed) -> str:

@@ -11,15 +11,22 @@ from sophron.campaign.execution import outcome_store
 from sophron.campaign.execution.outcome_store import Finished
 from sophron.campaign.spec.spec import Spec
 from sophron.debate.panel.votes import STEMS, Mode
-from sophron.debate.pipelines import pipeline
+from sophron.debate.pipelines import author_contract
+from sophron.debate.pipelines.pipeline import REHEARSED_NS, STAGES
 from sophron.debate.trials import execute_stage_file
+from sophron.debate.trials.author_tools import DESK, GUEST_FILES
 from sophron.debate.trials.methods import EXPERTS, METHODS, Method
+from sophron.debate.trials.panel_stages import WORST
 from sophron.debate.trials.trial_loop import Trial, history, pipeline_text, ready, rehearsals
 from sophron.interfaces.kind import Wildcards
 from sophron.records import documents
+from sophron.records.digests import step_name
+from sophron.records.files import write_json
 from sophron.records.typed_json import from_json, to_json
 
 Inputs = dict[str, object]
+FILES = tuple(stage.file for stage in STAGES)
+PARTS = execute_stage_file.PARTS
 PER_WINDOW = ("dwell_within_target", "statistical_inefficiency", "sampled_ns", "planned_ns", "distance_mean_a")
 
 
@@ -55,18 +62,20 @@ def pipeline_author(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     recommendations = discussed[0].outcome.result["critique"]["text"] if discussed else ""
     inputs: Inputs = {
         "task": _task(root, spec),
-        "contract": pipeline.__doc__ or "",
+        "contract": _contract(root, spec),
         "recommendations": recommendations,
     }
     design = ["vote_design"] if discussed else []
     if number == 0 or not method.memory:
         inputs |= _found(root, spec, design, {})
+        inputs |= _desk(root, spec, "pipeline_author", wildcards, inputs.get(CITED_ROLE))
         return inputs | {"pipeline": "", "critiques": {}, "history": []}
     before = {"trial": str(number - 1)}
     (closed,) = outcome_store.of_loop(root, spec, "close", before)
     trials = [from_json(Trial, each) for each in closed.outcome.result["trials"]]
     panels = ("vote_pre", "vote_single", "vote_post")
     inputs |= _found(root, spec, [*design, "pipeline_author", "pipeline_critic", *panels], before)
+    inputs |= _desk(root, spec, "pipeline_author", wildcards, inputs.get(CITED_ROLE))
     return inputs | {
         "pipeline": _last_reply(root, spec, before),
         "critiques": _critiques(root, spec, before, method),
@@ -77,9 +86,29 @@ def pipeline_author(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
 def pipeline_critic(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     """The critic: the author's draft, of which nothing has run."""
     (written,) = outcome_store.of_loop(root, spec, "pipeline_author", wildcards)
-    about: Inputs = {"task": _task(root, spec), "contract": pipeline.__doc__ or ""}
+    about: Inputs = {"task": _task(root, spec), "contract": _contract(root, spec)}
     about |= _found(root, spec, ["pipeline_author"], wildcards)
-    return about | {"draft": written.outcome.result["reply"]}
+    about |= {"draft": written.outcome.result["reply"]}
+    return about | _desk(root, spec, "pipeline_critic", wildcards, about.get(CITED_ROLE))
+
+
+def _contract(root: Path, spec: Spec) -> str:
+    return author_contract.contract(_first_task(root, spec).outcome.result["form"])
+
+
+def _first_task(root: Path, spec: Spec) -> Finished:
+    return outcome_store.finished(root, spec, "tasks", {"guest": spec.definition("trials")["training"][0]})
+
+
+def _desk(root: Path, spec: Spec, rule: str, wildcards: Wildcards, works: object) -> Inputs:
+    """What the author's tools need, in a file of its own: names that no code may have, bounds, a task."""
+    first, trials = _first_task(root, spec), spec.definition("trials")
+    path = root / "scratch" / "agents" / f"{step_name(rule, wildcards)}-{DESK}.json"
+    tasks = [outcome_store.finished(root, spec, "tasks", {"guest": name}) for name in trials["training"]]
+    names = sorted({name for each in tasks for name in each.outcome.result["names"]})
+    told = {key: trials[key] for key in ("most_windows", "platform")}
+    write_json(path, {**told, "names": names, "task": first.outcome.result["metadata"], "works": works or []})
+    return {DESK: path, GUEST_FILES: first.files["left"]}
 
 
 def _found(root: Path, spec: Spec, rules: Sequence[str], wildcards: Wildcards) -> Inputs:
@@ -142,7 +171,18 @@ def _task(root: Path, spec: Spec) -> Inputs:
         "ns_per_window": trials["ns_per_window"],
         "most_windows": trials["most_windows"],
         "platform": trials["platform"],
+        "measured": trials.get("measured", []),
+        "criteria": [f"{each.statement} ({each.expression})" for each in spec.criteria("trials")],
+        "criteria_rest_on": {name: stated for name, (stated, _) in WORST.items()},
+        "rehearsed_ns": min(REHEARSED_NS, trials["ns_per_window"]),
+        "limits_of_a_step": {file: _limits(spec, part) for file, part in zip(FILES, PARTS, strict=True)},
     }
+
+
+def _limits(spec: Spec, part: str) -> Inputs:
+    """What one execution of a file gets; a further try after a limit may get more, up to the signed ceilings."""
+    mechanical = spec.mechanical(part)
+    return {"minutes": mechanical.runtime_min, "memory_mb": mechanical.memory_mb, "cores": mechanical.cores}
 
 
 def _last_reply(root: Path, spec: Spec, before: Wildcards) -> str:
@@ -160,7 +200,7 @@ def _critiques(root: Path, spec: Spec, before: Wildcards, method: Method) -> Inp
     (looked,) = outcome_store.of_loop(root, spec, "layer1", before)
     found: Inputs = {
         "layer1": looked.outcome.result,
-        "rehearsal": rehearsals(root, spec, before)[-1].outcome.result,
+        "rehearsals": _rehearsed(root, spec, before),
     }
     for name, part in (("pre", "screen"), ("post", "review")):
         made = outcome_store.of_loop(root, spec, part, before)
@@ -174,6 +214,20 @@ def _critiques(root: Path, spec: Spec, before: Wildcards, method: Method) -> Inp
     elif executed:
         found["executed"] = {"statuses": executed[0].outcome.result["trial"]["guests"]}
     return found
+
+
+def _rehearsed(root: Path, spec: Spec, wildcards: Wildcards) -> list[Inputs]:
+    """Each attempt of a trial's rehearsal: what failed there, and what the Engineer then answered."""
+    where = {"trial": wildcards["trial"]}
+    fixes = {
+        one.wildcards["fix"]: one.outcome.result
+        for one in outcome_store.of_loop(root, spec, "pipeline_engineer", where)
+    }
+    return [
+        {"attempt": int(number), **one.outcome.result, "engineer": fixes.get(number)}
+        for one in rehearsals(root, spec, wildcards)
+        for number in [one.wildcards["attempt"]]
+    ]
 
 
 def _results(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
@@ -203,6 +257,12 @@ def _shown(root: Path, spec: Spec, wildcards: Wildcards, number: int, *, shown: 
         return {}
     first = next((each for each in whole if each["status"] != "completed"), whole[0])
     about = {key: value for key, value in first.items() if shown or key not in ("diagnostics", "convergence_flags")}
+    measured = [each["measured"].get("diagnostics", {}) for each in documents_ if each] if shown else []
+    if any(measured):
+        names = sorted({name for each in measured for name in each})
+        about["measured"] = (
+            {name: [each.get(name) for each in measured] for name in names} if number == 3 else measured[0]
+        )
     if number == 3 and shown:
         values = {key: [each["diagnostics"].get(key) for each in whole] for key in PER_WINDOW}
         dwells = [each for each in values["dwell_within_target"] if each is not None]

@@ -19,6 +19,10 @@ FAR = 50.0
 """Distance in kT at which a Fermi function is 0 or 1 to machine precision, even summed over samples."""
 
 
+MOST_ITERATIONS = 2000
+"""Windows that nothing connects have a flat function between ends that are thousands of kT apart."""
+
+
 @dataclass(frozen=True)
 class Pair:
     """difference: reduced free energy of the second window less that of the first; overlap: from 0 to 0.5."""
@@ -44,7 +48,7 @@ def compare(first: NDArray[np.float64], second: NDArray[np.float64]) -> Pair:
 
     margin = FAR + math.log(both.size)
     low, high = float(both.min()) + shift - margin, float(both.max()) + shift + margin
-    difference = float(optimize.brentq(imbalance, low, high, xtol=1e-10))
+    difference = float(optimize.brentq(imbalance, low, high, xtol=1e-10, maxiter=MOST_ITERATIONS))
     forth = float(special.expit(difference - first).mean())
     back = float(special.expit(second - difference).mean())
     # Of two distributions it is a half at most, if they are equal; a sample of them may show a little more.

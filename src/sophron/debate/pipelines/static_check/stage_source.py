@@ -20,6 +20,11 @@ Found = Iterator[tuple[int, str]]
 """Line from 1, and a sentence."""
 
 
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text."""
+    return frozenset(text.split())
+
+
 @dataclass(frozen=True)
 class Source:
     """A file as it is checked. guests: names of hosts and guests that no code may depend on."""
@@ -54,23 +59,47 @@ class Source:
         """Return whether an expression is a module that it imports; a function of one counts as well."""
         return dotted(node, self.names) in self.modules
 
+    def is_imported(self, node: ast.AST) -> bool:
+        """Return whether an expression is a name that an import binds: a module, a class, a function."""
+        known = {each.dotted for found in ast.walk(self.tree) for each in imported(found)}
+        return self.is_module(node) or dotted(node, self.names) in known
+
+    @cached_property
+    def type_names(self) -> frozenset[int]:
+        """Identities of `x.__class__` in `x.__class__.__name__`, which only says what something is."""
+        named = (node for node in ast.walk(self.tree) if isinstance(node, ast.Attribute) and node.attr == "__name__")
+        return frozenset(id(node.value) for node in named)
+
     @cached_property
     def literals(self) -> list[tuple[int, str]]:
-        """Line and text of string literals that are no docstrings; those that are joined by + are one."""
+        """Line and text of string literals that are no docstrings; those that are joined by + are one.
+
+        So is an f-string, with `{}` in the place of each value.
+        """
         skipped = {id(node) for node in _docstrings(self.tree)}
         found = []
         for node in ast.walk(self.tree):
-            if isinstance(node, ast.BinOp) and id(node) not in skipped and (text := _joined(node)) is not None:
-                skipped |= {id(each) for each in ast.walk(node)}
+            if id(node) in skipped:
+                continue
+            if isinstance(node, ast.BinOp | ast.JoinedStr) and (text := _joined(node)) is not None:
+                inner = {id(each) for value in _values(node) for each in ast.walk(value)}
+                skipped |= {id(each) for each in ast.walk(node)} - inner
                 found.append((node.lineno, text))
         constants = [node for node in ast.walk(self.tree) if isinstance(node, ast.Constant) and id(node) not in skipped]
         return found + [(node.lineno, node.value) for node in constants if isinstance(node.value, str)]
 
 
+def _values(node: ast.AST) -> list[ast.expr]:
+    """What an f-string shows: code of its own, with literals of its own."""
+    return [each.value for each in ast.walk(node) if isinstance(each, ast.FormattedValue)]
+
+
 def _joined(node: ast.expr) -> str | None:
-    """The text of string literals that + joins; None for anything else."""
+    """The text of string literals that + joins, and of an f-string; None for anything else."""
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else None
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(each.value) if isinstance(each, ast.Constant) else "{}" for each in node.values)
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Add):
         return None
     left, right = _joined(node.left), _joined(node.right)

@@ -145,6 +145,13 @@ class Legs:
         """Place in the common row of a leg's window."""
         return place if name == "host" else place + len(self.host.windows)
 
+    def in_row(self, name: str, reduced: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Reduced energies of a leg's samples in the common row, shape (windows, samples); NaN in the other leg's."""
+        whole = np.full((self.windows, reduced.shape[1]), np.nan)
+        first = self.row(name, 0)
+        whole[first : first + len(reduced)] = reduced
+        return whole
+
     def split(self, sampled: Sequence[Sampled]) -> tuple[list[Sampled], list[Sampled]]:
         """Samples of each leg, from those of the common row."""
         first = len(self.host.windows)

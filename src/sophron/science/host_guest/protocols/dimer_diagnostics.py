@@ -13,14 +13,11 @@ from sophron.science.estimators.correlated_series import independent
 from sophron.science.estimators.mbar import Estimate, Run
 from sophron.science.estimators.restraints import Frame
 from sophron.science.host_guest.protocols.apr import Window
+from sophron.science.host_guest.protocols.lj_dimer import BOLTZMANN_KJ_PER_MOL_K, MOVING
 from sophron.science.host_guest.sampling.openmm_system import described
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-BOLTZMANN_KJ_PER_MOL_K = 8.31446261815324e-3
-MOVING = 3
-"""Degrees of freedom: the host stands still."""
 
 
 def engine(context: Any) -> str:

@@ -5,7 +5,7 @@ One particle is the host and fixed, the other the guest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,8 @@ import numpy as np
 from sophron.records import documents
 from sophron.records.typed_json import from_json
 from sophron.science.estimators.restraints import Frame, Harmonic
-from sophron.science.host_guest.protocols.apr import Wall, Window
+from sophron.science.host_guest.protocols.apr import Wall, Window, reduced
+from sophron.science.host_guest.sampling import observables
 from sophron.science.host_guest.sampling.openmm_system import KJ_PER_KCAL, openmm
 from sophron.science.host_guest.task_metadata import TaskMetadata
 
@@ -43,6 +44,9 @@ ANGSTROM_PER_NM = 10.0
 K_TO_OPENMM = KJ_PER_KCAL * ANGSTROM_PER_NM**2
 """From kcal/mol/Angstrom^2 to kJ/mol/nm^2; neither form has a 1/2."""
 MASS_AMU = 40.0
+MOVING = 3
+"""Degrees of freedom: the host stands still."""
+BOLTZMANN_KJ_PER_MOL_K = 8.31446261815324e-3
 FRICTION_PER_PS = 5.0
 TIME_STEP_PS = 0.01
 EQUILIBRATION_STEPS = 300
@@ -76,6 +80,45 @@ def _distances(context: Any, window: Window, sampling: Sampling) -> Iterator[flo
     for _ in range(sampling.samples):
         integrator.step(sampling.steps)
         yield distance(context)
+
+
+def observed(context: Any, window: Window, sampling: Sampling) -> dict[str, NDArray[np.float64]]:
+    """Return what `sampled` does as `distance_a`, and `potential_kcal_per_mol` and `temperature_k`; each (samples,)."""
+    rows = [(each, *_energies(context)) for each in _distances(context, window, sampling)]
+    names = ("distance_a", "potential_kcal_per_mol", "temperature_k")
+    return dict(zip(names, np.array(rows).reshape(-1, len(names)).T, strict=True))
+
+
+def _energies(context: Any) -> tuple[float, float]:
+    """Potential energy in kcal/mol and kinetic temperature in K of this moment."""
+    state = context.getState(getEnergy=True)
+    potential: float = state.getPotentialEnergy()._value  # noqa: SLF001 - in kJ/mol
+    kinetic: float = state.getKineticEnergy()._value  # noqa: SLF001
+    return potential / KJ_PER_KCAL, 2 * kinetic / (MOVING * BOLTZMANN_KJ_PER_MOL_K)
+
+
+def save_observables(
+    folder: Path,
+    windows: Sequence[Window],
+    place: int,
+    runs: Sequence[Mapping[str, NDArray[np.float64]]],
+    *,
+    temperature_k: float,
+    steps: int,
+) -> None:
+    """Write `observables.npz` of one window. place: in `windows`; runs: of `observed`, `steps` between samples."""
+    whole = {name: np.concatenate([run[name] for run in runs]) for name in runs[0]}
+    distance_a = whole.pop("distance_a")
+    lengths = [len(run["distance_a"]) for run in runs]
+    nothing = np.zeros_like(distance_a)
+    observables.save(
+        folder,
+        state=np.full(len(distance_a), place),
+        run=np.repeat(np.arange(len(runs)), lengths),
+        time_ps=np.concatenate([steps * TIME_STEP_PS * np.arange(1, length + 1) for length in lengths]),
+        reduced_potentials=reduced(windows, np.stack([distance_a, nothing, nothing]), temperature_k),
+        **whole,
+    )
 
 
 def distance(context: Any) -> float:

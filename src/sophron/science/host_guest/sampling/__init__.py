@@ -1,6 +1,8 @@
 """Sampling windows with OpenMM: equilibration, steps, replica exchange, and the samples kept."""
 
-__all__ = ["equilibration", "npz", "openmm_system", "replica_exchange_block", "samples", "window_sampling"]
+__all__ = [
+    "equilibration", "npz", "observables", "openmm_system", "replica_exchange_block", "samples", "window_sampling",
+]  # fmt: skip
 
 from typing import Any
 
