@@ -1,6 +1,7 @@
 """Scores of predicted against reference free energies, and their intervals over resampled guests."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -99,3 +100,11 @@ def test_scores_are_read_as_they_were_written_now_and_before():
     assert from_json(Scores, to_json(found)) == found
     before = {name: value for name, value in to_json(found).items() if "interval" not in name and name != "unanswered"}
     assert from_json(Scores, before).kendall == found.kendall
+
+
+def test_a_number_that_is_not_finite_is_no_answer():
+    references = dict(zip("abcdef", (-5.0, -6.0, -7.0, -8.0, -9.0, -10.0), strict=True))
+    told = references | {"b": -math.inf, "c": math.nan}
+    found = compare(told, references)
+    assert (found.guests, found.unanswered, found.mae_kcal_per_mol) == (4, 2, 0.0)
+    assert found == compare({name: value for name, value in told.items() if math.isfinite(value)}, references)

@@ -127,3 +127,44 @@ def test_means_of_blocks_take_t_quantiles_and_must_not_correlate():
     assert 0.92 < np.mean(held) < 0.98
     slow = exponential_noise(rng, 20, 100, 1.0, [(1.0, 3.0)])
     assert sum(block_mean(column).error is None for column in slow.T) > 70
+
+
+@pytest.mark.parametrize("value", [0.1, 1e9 + 0.3, 1 / 3, 1e-12])
+@pytest.mark.parametrize("samples", [5, 777, 1000, 1001])
+def test_a_constant_whose_mean_is_rounded_is_a_constant(value, samples):
+    result = series_mean(np.full(samples, value))
+    assert (result.error, result.refusal, result.inefficiency) == (0.0, None, 1.0)
+
+
+def switching(samples, time, rng):
+    """+1 and -1, with a chance of 1/(2 time) to switch at each sample: correlation time `time`."""
+    return np.where(np.cumsum(rng.random(samples) < 1 / (2 * time)) % 2, 1.0, -1.0)
+
+
+@pytest.mark.parametrize(
+    "series",
+    [
+        np.linspace(0, 1, 1000), np.linspace(0, 1, 1000) ** 2, np.repeat([0.0, 1.0], 5000), np.arange(10_000) > 9900,
+        np.random.default_rng(8).normal(size=10_000) + np.linspace(-0.5, 0.5, 10_000),
+        np.cumsum(np.random.default_rng(9).normal(size=10_000)), np.sin(np.arange(10_000) / 700),
+        switching(20_000, 1000, np.random.default_rng(10)),
+    ],
+)  # fmt: skip
+def test_a_series_that_is_still_on_its_way_has_no_error(series):
+    """Drifts, one switch between two states, a random walk, a few periods: no part of them looks like another."""
+    assert series_mean(series).refusal.reason == Reason.SHORT_SERIES
+
+
+@pytest.mark.parametrize("time", [5, 50])
+def test_a_series_of_two_states_is_held_by_its_interval(time):
+    found = [series_mean(switching(20_000, time, np.random.default_rng([11, time, seed]))) for seed in range(100)]
+    given = [one for one in found if one.error]
+    assert len(given) > 90
+    assert np.mean([abs(one.mean) < t_quantile(one.degrees_of_freedom) * one.error for one in given]) > 0.87
+
+
+def test_whole_numbers_truth_values_and_single_precision_are_series_too():
+    rng = np.random.default_rng(12)
+    for series in (rng.integers(0, 10, 10_000), rng.random(10_000) > 0.5, (1e5 + rng.normal(size=10_000)).astype("f4")):
+        plain = series.astype(float)
+        assert series_mean(series).error == pytest.approx(plain.std() / math.sqrt(plain.size), rel=0.1)

@@ -102,3 +102,34 @@ def test_a_lost_intercept_is_refused():
 def test_what_cannot_be_fitted_is_an_error(lengths, values, errors):
     with pytest.raises(ValueError, match="needed"):
         extrapolate(lengths, values, errors)
+
+
+def test_boxes_that_conduct_less_the_longer_they_are_give_no_bulk_value():
+    """The line ends below what the longest box conducts at least: both cannot be said at once."""
+    found = extrapolate([1.0, 2.0, 4.0], [10.0, 9.0, 8.5], [0.1] * 3)
+    assert found.conductivity < found.lower_bound
+    assert found.refusal.startswith("longer_conduct_less: the line ends at 8.12, below the longest box")
+    flat = extrapolate(LENGTHS, [10.0, 9.98, 10.02, 9.99], [0.1] * 4)
+    assert flat.refusal is None
+
+
+def test_errors_that_differ_by_many_powers_of_ten_are_fitted():
+    found = extrapolate([1.0, 2.0, 4.0, 8.0], [10.0, 11.0, 11.5, 11.8], [1e-9, 1.0, 1.0, 1.0])
+    assert 1 / (found.intercept + found.slope) == pytest.approx(10.0, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("values", "errors"), [([1.0, 2.0, np.inf], [0.1] * 3), ([1.0, 2.0, 3.0], [0.1, 0.1, np.inf]), ([1.0, np.nan, 3.0], [0.1] * 3)]
+)  # fmt: skip
+def test_what_is_not_finite_is_not_extrapolated(values, errors):
+    with pytest.raises(ValueError):
+        extrapolate([1.0, 2.0, 3.0], values, errors)
+
+
+@pytest.mark.parametrize(("ratio", "given"), [(1.299, True), (1.301, False)])
+def test_a_ratio_of_13_tenths_is_the_last_that_is_given(ratio, given):
+    lengths = [0.125, 0.5, 2.0]
+    values = [1 / (1 + (ratio - 1) * 2.0 / length) for length in lengths]
+    found = extrapolate(lengths, values, [1e-3 * value for value in values])
+    assert found.ratio == pytest.approx(ratio)
+    assert (found.refusal is None) is given

@@ -125,3 +125,31 @@ def test_replicas_that_disagree_widen_the_error():
     assert isinstance(found, Estimate)
     assert found.standard_error == found.replica_error > 1.5 * found.unit_error
     assert found.degrees_of_freedom == 5
+
+
+def walks(seed, sign=1.0):
+    """Integrals that relax to `sign` x 3.2 within 0.3, with the noise of a walk."""
+    times = 0.03 * np.arange(334)
+    noise = 0.05 * math.sqrt(0.03) * np.cumsum(np.random.default_rng(seed).normal(size=(8, 5, 334)), axis=-1)
+    return times, sign * 3.2 * (1 - np.exp(-times / 0.3)) + noise - noise[..., :1]
+
+
+def test_integrals_that_are_not_finite_are_no_relaxation_but_an_error():
+    times, values = walks(1)
+    values[3, 2, 100:] = math.nan
+    with pytest.raises(ValueError, match="finite"):
+        estimate(times, values, 2000.0)
+
+
+def test_a_negative_integral_and_equal_replicas_are_refused_in_their_own_words():
+    assert "no coefficient is negative" in str(estimate(*walks(2, -1.0), 2000.0))
+    times, values = walks(3)
+    same = np.broadcast_to(values[:1, :1], values.shape)
+    assert "all replicas and components are equal" in str(estimate(times, same, 2000.0))
+
+
+def test_one_replica_far_from_the_others_is_noise_and_two_have_one_degree_of_freedom():
+    times, values = walks(4)
+    assert estimate(times, values[:2], 2000.0).degrees_of_freedom in (1, 9)
+    values[0] *= 100
+    assert estimate(times, values, 2000.0).reason == Reason.NOISE

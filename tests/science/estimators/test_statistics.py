@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from sophron.science.estimators.statistical_power import Agreement, compare_two
 from sophron.science.estimators.statistics import (
+    Estimated,
     chi2_p_value,
     homogeneity,
     normal_error,
@@ -94,3 +96,27 @@ def test_runs_that_scatter_more_than_they_say_have_the_error_of_their_spread():
     assert replica_mean([1.0, 1.3], [0.1, 0.1], [1, 1])[2] == pytest.approx(2.0)  # not said to differ
     assert normal_error(0.5, 1) == pytest.approx(0.5 * 12.7062 / 1.95996, rel=1e-5)
     assert normal_error(0.5, None) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("values", "errors"), [([1.0, math.nan], [0.1, 0.1]), ([1.0, 2.0], [0.1, math.inf]), ([1.0, 2.0], [0.1, math.nan])]
+)
+def test_what_is_not_finite_agrees_with_nothing(values, errors):
+    """A p-value that is not a number is not below any significance."""
+    for judge in (homogeneity, pooled_mean):
+        with pytest.raises(ValueError, match="errors must be"):
+            judge(values, errors, [5, 5])
+    with pytest.raises(ValueError, match="errors must be"):
+        compare_two(*(Estimated(*pair) for pair in zip(values, errors, strict=True)))
+    with pytest.raises(ValueError, match="finite"):
+        t_interval([*values, math.nan])
+
+
+def test_two_zeros_have_no_relative_difference():
+    test = compare_two(Estimated(0.0, 1.0), Estimated(0.0, 1.0))
+    assert (test.p_value, test.agreement()) == (1.0, Agreement.CANNOT_TELL)
+
+
+def test_one_error_that_is_far_smaller_than_the_others_takes_the_mean():
+    mean = pooled_mean([1.0, 2.0, 3.0], [1e-9, 1.0, 1.0], [39, 39, 39])
+    assert (mean.value, mean.error) == pytest.approx((1.0, 1e-9))

@@ -73,3 +73,16 @@ def test_a_melt_that_thins_as_cross_says_is_within_the_error(time, power):
     rng, truth = np.random.default_rng(5), 6.5 / (1 + (time * np.array(RATES)) ** power)
     found = [extrapolate(RATES, truth * (1 + 0.03 * rng.normal(size=5)), 0.03 * truth) for _ in range(60)]
     assert np.mean([abs(one.viscosity - 6.5) < 1.96 * one.error for one in found]) > 0.88
+
+
+@pytest.mark.parametrize("first", [0.0, -0.1])
+def test_rates_that_are_not_positive_are_refused(first):
+    with pytest.raises(ValueError, match="rates must be positive"):
+        extrapolate([first, 0.1, 0.2, 0.3], [3.0, 2.9, 2.8, 2.7], [0.1] * 4)
+
+
+def test_viscosities_of_zero_or_that_thicken_are_unreliable_and_of_none_refused():
+    assert not extrapolate([0.1, 0.2, 0.3, 0.4], [0.0, 2.9, 2.8, 2.7], [0.1] * 4).reliable
+    assert not extrapolate([0.1, 0.2, 0.3, 0.4], [2.0, 2.2, 2.5, 2.9], [0.02] * 4).reliable
+    with pytest.raises(ValueError, match="finite"):
+        extrapolate([0.1, 0.2, 0.3, 0.4], [math.nan, 2.9, 2.8, 2.7], [0.1] * 4)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     Array: TypeAlias = NDArray[Any]
 
 Numbers = Mapping[str, float | None]
-"""Guest -> standard binding free energy in kcal/mol; None if there is none."""
+"""Guest -> standard binding free energy in kcal/mol; None, or what is not finite, if there is none."""
 Interval: TypeAlias = tuple[float, ...]
 """Lower and upper end of a bootstrap interval."""
 LEAST_GUESTS = 4
@@ -57,7 +57,8 @@ def compare(predicted: Numbers, references: Mapping[str, float]) -> Scores:
 
     names = sorted(references)
     values = [predicted.get(guest) for guest in names]
-    asked = np.array([[math.nan if value is None else value for value in values], [references[each] for each in names]])
+    numbers = [value if value is not None and math.isfinite(value) else math.nan for value in values]
+    asked = np.array([numbers, [references[each] for each in names]])
     answered = asked[:, ~np.isnan(asked[0])]
     errors = np.abs(answered[0] - answered[1]).tolist()
     r2, r2_interval = _with_interval(_signed_r2, answered)

@@ -95,7 +95,7 @@ def correlation(series: ArrayLike) -> Correlation:
     samples = _checked_length(values)
     deviations = values - values.mean()
     variance = float(np.mean(deviations**2))
-    if not variance > 0:
+    if not (variance > 0 and np.ptp(values) > 0):  # the mean of a constant may be off by its rounding
         return Correlation(samples, 1.0, 0.0, samples - 1.0, None)
     blocks, rho, end = _without_oscillation(deviations)
     level, count = float(np.mean(blocks**2)), blocks.size
@@ -132,7 +132,7 @@ def series_mean(series: ArrayLike) -> SeriesMean:
     """
     values = np.asarray(series, dtype=np.float64)
     found = correlation(values)
-    variance = float(values.var(ddof=1))
+    variance = float(values.var(ddof=1)) if np.ptp(values) > 0 else 0.0
     return SeriesMean(
         mean=float(values.mean()),
         error=None if found.refusal else math.sqrt(variance * found.inefficiency / found.samples),

@@ -68,13 +68,16 @@ def extrapolate(lengths: Sequence[float], conductivities: Sequence[float], error
     10.1103/PhysRevB.81.214305). With mean free paths spread over decades, as the Boltzmann equation has them in
     crystals, 1/conductivity approaches the bulk as length^-1/2; few lengths cannot tell this from a straight line. So
     the conductivity is refused if the intercept is not twice its error, if a form that the data allow lies more than
-    `LARGEST_RATIO` times above the longest box, or if the lengths scatter about the line.
+    `LARGEST_RATIO` times above the longest box, if the line ends below the lower bound, or if the lengths scatter about
+    the line.
     """
     length, value, error = (np.asarray(numbers, dtype=np.float64) for numbers in (lengths, conductivities, errors))
     if not (length.shape == value.shape == error.shape and length.size >= LEAST_LENGTHS):
         raise ValueError(f"at least {LEAST_LENGTHS} lengths, and as many conductivities and errors, are needed")
     if not (np.all(np.diff(length) > 0) and length[0] > 0 and np.all(value > 0) and np.all(error > 0)):
         raise ValueError("ascending lengths, positive conductivities and positive errors are needed")
+    if not np.all(np.isfinite([length, value, error])):
+        raise ValueError("lengths, conductivities and errors must be finite")
     x, y, width = 1 / length, 1 / value, error / value**2
     (intercept, slope), covariance, chi2 = _fit(x, y, width, 1)
     (_, _, bend), bent_covariance, _ = _fit(x, y, width, 2)
@@ -92,6 +95,8 @@ def extrapolate(lengths: Sequence[float], conductivities: Sequence[float], error
         reason = f"no_intercept: the intercept {intercept:.3g} +- {intercept_error:.3g} may be 0"
     else:
         reason = _unreliable(p_value, ratio, 1 / (other[0] * float(value[-1])) if other else None)
+    if reason is None and bound is not None and 1 / intercept < bound:
+        reason = f"longer_conduct_less: the line ends at {1 / intercept:.3g}, below the longest box"
     refusal = reason and f"{reason}; take longer boxes. {_bound_sentence(bound)}"
     if other is not None and other[0] > 0:
         reach = t_quantile(dof) * other[1]
@@ -153,8 +158,10 @@ def _fit(
     """Coefficients of a polynomial, lowest power first, their covariance, and chi-square."""
     powers = np.vander(x / x[0], degree + 1, increasing=True)  # x[0] is the largest: well conditioned
     design = powers / width[:, None]
-    covariance = np.linalg.inv(design.T @ design)
-    coefficients = covariance @ (design.T @ (y / width))
+    orthogonal, upper = np.linalg.qr(design)  # errors may differ by many powers of ten
+    inverse = np.linalg.inv(upper)
+    covariance = inverse @ inverse.T
+    coefficients = inverse @ (orthogonal.T @ (y / width))
     chi2 = float(((y / width - design @ coefficients) ** 2).sum())
     scale = x[0] ** -np.arange(degree + 1, dtype=np.float64)
     return tuple((coefficients * scale).tolist()), np.asarray(covariance * np.outer(scale, scale), np.float64), chi2

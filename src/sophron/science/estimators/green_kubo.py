@@ -103,15 +103,19 @@ def estimate(times: NDArray[np.float64], integrals: NDArray[np.float64], run_len
     - replica_error: spread of the replica means, free of any assumption about components; None for one replica.
       Its degrees of freedom are few, so it speaks through a wide interval if it is the largest.
 
-    Refuses if `plateau` does, and if the standard error exceeds `NOISE_LIMIT` of the value.
+    Refuses if `plateau` does, and if the standard error exceeds `NOISE_LIMIT` of the value. ValueError for values that
+    are not finite.
     """
+    if not np.all(np.isfinite(integrals)):
+        raise ValueError("running integrals may hold finite values only")
     replicas, components, lags = integrals.shape
     if lags < LEAST_LAGS:
         return Refusal(Reason.RUN_TOO_SHORT, f"{lags} lags are too few to fit; at least {LEAST_LAGS} are needed.")
     flat = integrals.reshape(replicas * components, lags)
     rate = noise_rate(times, flat)
     if not rate > 0:
-        return Refusal(Reason.NO_RELAXATION, "the series does not fluctuate.")
+        what = "all replicas and components are equal" if np.ptp(integrals) > 0 else "the series does not fluctuate"
+        return Refusal(Reason.NO_RELAXATION, f"{what}.")
     cutoff = choose_cutoff(times, flat.mean(axis=0), rate / len(flat), run_length)
     if isinstance(cutoff, Refusal):
         return cutoff
@@ -126,7 +130,8 @@ def estimate(times: NDArray[np.float64], integrals: NDArray[np.float64], run_len
     mean = float(values.mean())
     if not largest < NOISE_LIMIT * mean:
         sentence = (
-            f"at the cut-off of {cutoff.time:g} the integral is {mean:.3g} with a standard error of {largest:.3g}."
+            f"at the cut-off of {cutoff.time:g} the integral is {mean:.3g} with a standard error of {largest:.3g}"
+            f"{', and no coefficient is negative.' if mean < 0 else '.'}"
         )
         return Refusal(Reason.NOISE, sentence, cutoff.longest_relaxation)
     half = t_quantile(dof) * largest

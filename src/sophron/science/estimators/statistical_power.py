@@ -66,10 +66,12 @@ class Comparison:
 def compare_two(first: Estimated, second: Estimated) -> Comparison:
     """Test by Welch's t whether two independent estimates have one truth, and how small a difference would be found.
 
-    ValueError unless both errors are positive.
+    ValueError unless both values are finite and both errors positive and finite.
     """
     if not (first.error > 0 and second.error > 0):
         raise ValueError("errors must be positive")
+    if not all(map(math.isfinite, (first.value, second.value, first.error, second.error))):
+        raise ValueError("values and errors must be finite")
     difference, combined = first.value - second.value, math.hypot(first.error, second.error)
     spread = sum(one.error**4 / one.degrees_of_freedom for one in (first, second) if one.degrees_of_freedom)
     freedom = combined**4 / spread if spread else math.inf
@@ -78,13 +80,14 @@ def compare_two(first: Estimated, second: Estimated) -> Comparison:
     p_value = max(2 * float(special.stdtr(freedom, -abs(t))), 1e-300)
     critical = float(special.stdtrit(freedom, 1 - SIGNIFICANCE / 2))
     noncentrality = float(special.nctdtrinc(freedom, 1 - CHANCE, critical))
+    size = (abs(first.value) + abs(second.value)) / 2
     return Comparison(
         difference=difference,
         combined_error=combined,
         degrees_of_freedom=freedom if spread else None,
         z=math.copysign(float(special.ndtri(p_value / 2)), t),
         p_value=p_value,
-        detectable_difference=2 * noncentrality * combined / (abs(first.value) + abs(second.value)),
+        detectable_difference=noncentrality * combined / size if size else math.inf,
     )
 
 

@@ -75,6 +75,8 @@ def t_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
     numbers = np.asarray(values, dtype=np.float64)
     if numbers.ndim != 1 or numbers.size < 2:
         raise ValueError("a t interval needs at least two values in one dimension")
+    if not np.all(np.isfinite(numbers)):
+        raise ValueError("a t interval needs finite values")
     mean = float(numbers.mean())
     error = float(numbers.std(ddof=1) / math.sqrt(numbers.size))
     dof = numbers.size - 1
@@ -182,4 +184,6 @@ def _weights(values: Sequence[float], errors: Sequence[float]) -> tuple[NDArray[
         raise ValueError("as many errors as values are needed, at least one")
     if not np.all(widths > 0):
         raise ValueError("errors must be positive")
+    if not np.all(np.isfinite([numbers, widths])):
+        raise ValueError("values and errors must be finite")
     return numbers, widths**-2

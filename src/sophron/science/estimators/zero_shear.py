@@ -84,6 +84,8 @@ def extrapolate(rates: Sequence[float], viscosities: Sequence[float], errors: Se
     rate, value, error = (np.asarray(numbers, dtype=np.float64) for numbers in (rates, viscosities, errors))
     if not (rate.shape == value.shape == error.shape and rate.size and np.all(np.diff(rate) > 0) and np.all(error > 0)):
         raise ValueError("ascending rates, and as many viscosities and positive errors, are needed")
+    if not (rate[0] > 0 and np.all(np.isfinite([rate, value, error]))):
+        raise ValueError("rates must be positive, and rates, viscosities and errors finite")
     time, exponent, sharpness = _grid(rate)
     shape = carreau(rate, 1.0, time[:, None], exponent[:, None], sharpness[:, None]) / error
     precision = (shape**2).sum(axis=1)
@@ -95,7 +97,7 @@ def extrapolate(rates: Sequence[float], viscosities: Sequence[float], errors: Se
     spread = math.sqrt(float(weight @ (1.0 / precision + (zero - mean) ** 2)))
     dof = max(rate.size - PARAMETERS, 0)
     p_value = chi2_p_value(float(chi2.min()), dof)
-    ratio = mean / float(value[0])
+    ratio = mean / float(value[0]) if value[0] else math.inf
     bound = float((value - 2.0 * error).max())
     carried = rate.size >= LEAST_RATES and p_value > LEAST_P_VALUE
     return ZeroShear(
