@@ -130,3 +130,50 @@ def test_a_damaged_file_is_an_instrument_or_one_sentence(tmp_path, text, at, put
         found, said = None, str(error)
     assert "\n" not in said
     assert found is None or all(line > 0 for line in found.wavelengths_angstrom)
+
+
+IRF = """An X-ray diffractometer, FullProf
+! lines of keywords
+JOBT  XRAY
+WAVE  1.54056 1.54439 0.5
+ASYM  0.02 0.01
+CTHM  1.0
+RKK   0.5
+THRG  5.0 0.02 150.0
+! U V W X Y Z
+ 0.004  -0.003  0.006  0.05  0.02  0.0
+ 0.004  -0.003  0.006  0.05  0.02  0.0
+"""
+
+
+def test_an_irf_of_fullprof(tmp_path):
+    path = tmp_path / "a.irf"
+    path.write_text(IRF)
+    found = read_instrument(path)
+    assert found.wavelengths_angstrom == (1.54056, 1.54439)
+    assert found.geometry == "bragg_brentano"
+    assert (found.profile_u, found.profile_v, found.profile_w) == pytest.approx((0.004, -0.003, 0.006))
+    assert (found.profile_x, found.profile_y) == pytest.approx(
+        (0.02, 0.05)
+    )  # FullProf's Y is over cos, its X times tan
+    assert found.axial == pytest.approx(0.015)
+    assert found.polarization == pytest.approx(0.5)
+    path.write_text(IRF.replace("JOBT  XRAY", "JOBT NEUT").replace(" 1.54439 0.5", ""))
+    assert read_instrument(path).radiation == "neutron"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("WAVE", "! WAVE", "there is no line WAVE"),
+        ("0.02  0.0\n", "0.02  0.1\n", "a constant Lorentzian width"),
+        ("THRG", "D2TOF", "D2TOF is not read"),
+        ("1.54056", "abc", '"abc" is no number'),
+        ("0.004  -0.003", "0.004", "no line of U V W X Y Z"),
+    ],
+)
+def test_an_irf_that_is_none_is_refused_in_one_sentence(before, after, said, tmp_path):
+    path = tmp_path / "a.irf"
+    path.write_text(IRF.replace(before, after))
+    with pytest.raises(UserError, match=said):
+        read_instrument(path)

@@ -6,7 +6,7 @@ import importlib.util
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +20,7 @@ from sophron.records.files import write_bytes, write_json
 from sophron.records.typed_json import from_json
 from sophron.science import local_data
 from sophron.science.rietveld import pattern as patterns
+from sophron.science.rietveld.instrument_files import read_instrument
 from sophron.science.rietveld.session import sample as samples
 
 REGISTRY = "sophron.rietveld_engines"
@@ -46,6 +47,15 @@ class PinnedFile:
 
 
 @dataclass(frozen=True)
+class _InstrumentFile:
+    """An instrument file that a definition pins. bank: of a file that has several."""
+
+    file: str
+    sha256: str
+    bank: int
+
+
+@dataclass(frozen=True)
 class PinnedPhase(PinnedFile):
     """A phase of a definition, with its CIF."""
 
@@ -61,9 +71,13 @@ class DataDefinition:
     source: Source | None
     patterns: tuple[PinnedFile, ...]
     phases: tuple[PinnedPhase, ...]
-    instrument: Instrument
+    instrument: Mapping[str, object]
     limits_deg: tuple[float, float] | None
     excluded_deg: tuple[tuple[float, float], ...]
+
+
+INSTRUMENT_FILE = ("file", "sha256", "bank")
+"""Keys of `instrument` that name a file; the others are of an Instrument, and hold before what is in the file."""
 
 
 def run(ctx: StepContext) -> StepResult:
@@ -77,7 +91,7 @@ def run(ctx: StepContext) -> StepResult:
     files = {one.name: pinned(definition.source, one, ctx.workdir) for one in (about, *definition.phases)}
     engine: RietveldEngine = entry_points.load(REGISTRY, definition.engine)()
     try:
-        sample = _sample(definition, about, files, engine)
+        sample = _sample(definition, about, files, engine, ctx.workdir)
     except UserError as error:
         raise EngineFailure(str(error)) from None
     finally:
@@ -101,17 +115,31 @@ def run(ctx: StepContext) -> StepResult:
 
 
 def _sample(
-    definition: DataDefinition, about: PinnedFile, files: Mapping[str, Path], engine: RietveldEngine
+    definition: DataDefinition, about: PinnedFile, files: Mapping[str, Path], engine: RietveldEngine, workdir: Path
 ) -> samples.Sample:
     given = patterns.read(files[about.name], engine)
     return samples.Sample(
         engine.name,
         type(given)(about.name, given.two_theta_deg, given.intensity, given.sigma),
         tuple(_phase(one, files[one.name]) for one in definition.phases),
-        definition.instrument,
+        _instrument(definition, workdir),
         definition.limits_deg,
         definition.excluded_deg,
     )
+
+
+def _instrument(definition: DataDefinition, workdir: Path) -> Instrument:
+    given = {key: value for key, value in definition.instrument.items() if key not in INSTRUMENT_FILE}
+    if "file" not in definition.instrument:
+        return from_json(Instrument, given)
+    about = from_json(_InstrumentFile, {key: definition.instrument.get(key, 1) for key in INSTRUMENT_FILE})
+    path = pinned(definition.source, PinnedFile("instrument", about.file, about.sha256), workdir)
+    try:
+        found = read_instrument(path, bank=about.bank)
+    except UserError as error:
+        raise EngineFailure(str(error)) from None
+    whole = {**asdict(found), **given}
+    return from_json(Instrument, {**whole, "wavelengths_angstrom": list(whole["wavelengths_angstrom"])})
 
 
 def _phase(one: PinnedPhase, path: Path) -> samples.GivenPhase:

@@ -1,4 +1,4 @@
-"""Reads what an instrument is from the parameter files of GSAS (`.prm`) and GSAS-II (`.instprm`)."""
+"""Reads what an instrument is from the parameter files of GSAS (`.prm`), GSAS-II (`.instprm`) and FullProf (`.irf`)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from sophron.interfaces.rietveld import Geometry, Instrument, Radiation
 from sophron.records.errors import UserError, shown
 
 LARGEST_BYTES = 1024**2
+KINDS = "a .prm, an .instprm or an .irf"
 TO_FWHM2 = 8 * math.log(2) * 1e-4
 """U, V and W of both are variances in centidegrees^2; ours are FWHM^2 in degrees^2."""
 
@@ -25,16 +26,12 @@ def read_instrument(path: Path, *, bank: int = 1) -> Instrument:
     capillary for one line. S/L and H/L of a `.prm` are read, which GSAS-II itself leaves out; an Instrument has their
     mean. GP and what comes after the eighth coefficient of a profile have no place in an Instrument.
     """
-    read: Callable[[Path, str, int], Instrument]
-    if path.suffix.lower() == ".instprm":
-        read = _instprm
-    elif path.suffix.lower() in (".prm", ".inst", ".ins", ".iprm"):
-        read = _prm
-    else:
-        raise UserError(f"{path}: {shown(path.suffix)} is no instrument file; give a .prm or an .instprm")
+    read = READERS.get(path.suffix.lower())
+    if read is None:
+        raise UserError(f"{path}: {shown(path.suffix)} is no instrument file; give {KINDS}")
     try:
         if path.stat().st_size > LARGEST_BYTES:
-            raise UserError(f"{path}: larger than any instrument file; give a .prm or an .instprm")
+            raise UserError(f"{path}: larger than any instrument file; give {KINDS}")
         text = path.read_bytes().decode("latin-1")
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}; give a file that can be read") from None
@@ -149,3 +146,69 @@ def _instrument(path: Path, kind: str, values: Mapping[str, float], named: Geome
         axial=values.get("SH/L", 0.0) / 2,
         radiation=radiation,
     )
+
+
+IRF_NUMBERS = {"WAVE": 3, "LAMB": 3, "ASYM": 2, "CTHM": 1, "RKK": 1, "JOBT": 0}
+"""Keywords that are read, and how many numbers each may have."""
+
+IRF_LEFT = ("THRG", "PROF", "PATT", "NPROF", "SHFT", "SIZE", "BKGR")
+"""Keywords that say nothing that an Instrument has."""
+
+
+def _irf(path: Path, text: str, bank: int) -> Instrument:
+    """FullProf's resolution of type 1: `U V W X Y Z` of each wavelength, in degrees, after lines of keywords.
+
+    Gaussian FWHM^2 = (U tan + V) tan + W, Lorentzian FWHM = X tan + Y / cos + Z: its X is our Y, its Y our X. A second
+    line is of the second wavelength, and left out. The first line is a title.
+    """
+    del bank
+    keys: dict[str, list[float]] = {}
+    widths: list[list[float]] = []
+    neutron = False
+    for number, line in enumerate(text.splitlines()[1:], 2):
+        words = line.split("!")[0].split()
+        if not words:
+            continue
+        key = words[0].upper()
+        if key == "JOBT":
+            neutron = len(words) > 1 and words[1].upper().startswith("NEU")
+        elif key in IRF_NUMBERS:
+            keys[key] = [_number(path, key, word) for word in words[1 : 1 + IRF_NUMBERS[key]]]
+        elif key[0].isalpha() and key not in IRF_LEFT and key != "UVWXYZ":
+            raise UserError(f"{path}: line {number}: {shown(words[0])} is not read; give a resolution file of type 1")
+        elif key not in IRF_LEFT:
+            widths.append([_number(path, f"line {number}", word) for word in words if word.upper() != "UVWXYZ"])
+    return _of_irf(path, keys, widths, neutron=neutron)
+
+
+def _of_irf(path: Path, keys: Mapping[str, list[float]], widths: list[list[float]], *, neutron: bool) -> Instrument:
+    if not widths or len(widths[0]) not in (3, 6):
+        raise UserError(f"{path}: no line of U V W X Y Z; give a resolution file of type 1")
+    u, v, w, strain, size, constant = [*widths[0], 0.0, 0.0, 0.0][:6]
+    if constant:
+        raise UserError(f"{path}: Z is {constant:g}, a constant Lorentzian width that no engine here has; give 0")
+    wave = keys.get("WAVE") or keys.get("LAMB") or []
+    if not wave:
+        raise UserError(f"{path}: there is no line WAVE; add it, with the wavelengths in angstrom")
+    two = len(wave) > 1 and wave[1] > 0 and wave[1] != wave[0] and (len(wave) < 3 or wave[2] > 0)
+    share, mono = (keys.get("RKK") or [0.5])[0], (keys.get("CTHM") or [1.0])[0]
+    whole = 1 - share + share * mono
+    values = {
+        **({"Lam1": wave[0], "Lam2": wave[1]} if two else {"Lam": wave[0]}),
+        "I(L2)/I(L1)": wave[2] if len(wave) > 2 else 0.5,
+        "Polariz.": 0.5 if neutron or whole <= 0 else (1 - share) / whole,
+        "U": u / TO_FWHM2,
+        "V": v / TO_FWHM2,
+        "W": w / TO_FWHM2,
+        "X": size / CENTIDEGREE,
+        "Y": strain / CENTIDEGREE,
+        "SH/L": sum(keys.get("ASYM", [])),
+    }
+    return _instrument(path, "PNC" if neutron else "PXC", values)
+
+
+READERS: Mapping[str, Callable[[Path, str, int], Instrument]] = {
+    ".instprm": _instprm,
+    ".irf": _irf,
+    **dict.fromkeys((".prm", ".inst", ".ins", ".iprm"), _prm),
+}

@@ -1,7 +1,7 @@
 """Read powder patterns, and say in one sentence, with the line, what is wrong with one.
 
-Files of columns, and those of GSAS in steps of constant width (STD, ESD, FXYE), are read here, the same for every
-engine.
+Files of columns, those of GSAS in steps of constant width (STD, ESD, FXYE), FullProf's `start step end` and UXD are
+read here, the same for every engine. What an engine reads is compared with the lines of numbers in its file.
 """
 
 from __future__ import annotations
@@ -16,15 +16,19 @@ import numpy as np
 
 from sophron.interfaces.rietveld import Pattern, RietveldEngine
 from sophron.records.errors import UserError, shown
+from sophron.science.rietveld.step_scans import read_start_step_end, read_uxd, rows_of_numbers
 
 if TYPE_CHECKING:
     from sophron.interfaces.rietveld import Array
 
-COLUMNS = {".xy": (2,), ".xye": (3,), ".dat": (2, 3), ".txt": (2, 3), ".csv": (2, 3)}
+COLUMNS = {".xy": (2, 3), ".xye": (3,), ".dat": (2, 3), ".txt": (2, 3), ".csv": (2, 3)}
 """Files of plain columns: 2 theta in degrees, intensity, standard deviation."""
 
 COMMENTS = ("#", "!", "'", "/", ";")
 FEWEST_POINTS = 50
+WHOLE = 0.98
+"""Points that are read, over lines of numbers in the file: a header may hold some."""
+
 WIDEST_GAP_STEPS = 10.0
 NEIGHBOURS = 10
 SURELY_COUNTED = 25.0
@@ -34,9 +38,9 @@ LARGEST_BYTES = 64 * 1024**2
 
 
 def read(path: Path, engine: RietveldEngine) -> Pattern:
-    """Return the pattern in `path`, checked: columns and GSAS's files read here, others as `engine` knows them.
+    """Return the pattern in `path`, checked: the formats above read here, others as `engine` knows them.
 
-    May raise UserError.
+    May raise UserError, also if the pattern is not all of its file.
     """
     try:
         size = path.stat().st_size
@@ -44,12 +48,32 @@ def read(path: Path, engine: RietveldEngine) -> Pattern:
         raise UserError(f"{path}: {error.strerror}; give a file that can be read") from None
     if not path.is_file() or size > LARGEST_BYTES:
         raise UserError(f"{path}: not a pattern file of at most {LARGEST_BYTES >> 20} MiB; give one")
-    columns = COLUMNS.get(path.suffix.lower())
-    pattern = read_gsas(path) if columns is None else _columns(path, columns)
-    if pattern is None:
-        pattern = engine.read_pattern(str(path))
+    pattern = _here(path) or _whole(path, engine.read_pattern(str(path)))
     check(pattern)
     return _without_filling(pattern)
+
+
+def _here(path: Path) -> Pattern | None:
+    """The pattern of a format that is read here; None of others."""
+    suffix = path.suffix.lower()
+    if suffix == ".uxd":
+        return read_uxd(path)
+    gsas = read_gsas(path)
+    columns = COLUMNS.get(suffix)
+    return gsas if gsas is not None or columns is None else _columns(path, columns)
+
+
+def _whole(path: Path, pattern: Pattern) -> Pattern:
+    """The pattern that an engine read. UserError if its file has more lines of numbers than the pattern has points."""
+    content = path.read_bytes()
+    rows = 0 if b"\0" in content else rows_of_numbers(content.decode("latin-1"))
+    if pattern.two_theta_deg.size < WHOLE * rows:
+        x = pattern.two_theta_deg
+        raise UserError(
+            f"{path}: {x.size} points from {x[0]:g} to {x[-1]:g} degrees were read of {rows} lines of numbers; "
+            "export the pattern as two or three columns"
+        )
+    return pattern
 
 
 def _without_filling(pattern: Pattern) -> Pattern:
@@ -72,8 +96,12 @@ def _columns(path: Path, allowed: tuple[int, ...]) -> Pattern:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
         raise UserError(f"{path}: not a text file; export the pattern as two or three columns") from None
+    lines = text.splitlines()
+    scan = read_start_step_end(path, lines, COMMENTS) if 2 in allowed else None
+    if scan is not None:
+        return scan
     rows: list[list[float]] = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(lines, 1):
         row = line.strip()
         if row and not row.startswith(COMMENTS):
             rows.append(_row(path, number, row, allowed if not rows else (len(rows[0]),)))
