@@ -14,6 +14,7 @@ from sophron.agents.step.agent_step import AgentStep
 from sophron.campaign.planning import campaign_agents
 from sophron.interfaces.model_backend import ToolCall
 from sophron.records.errors import UserError
+from sophron.sandbox import grants
 
 needs_bwrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="no bwrap")
 DEFINITION = """\
@@ -145,3 +146,18 @@ def test_a_rule_based_step_imports_no_client_nothing_of_the_network_and_of_libra
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert set(done.stdout.split()) <= {"cython_runtime", "simpleeval", "sophron", "yaml"}
+
+
+def test_a_server_of_this_installation_gets_what_the_campaign_grants(step):
+    own = {"command": ["sophron", "rietveld", "serve"]}
+    given = {"mounts": ["/opt/gsas2"], "variables": {"SOPHRON_GSAS2_PYTHON": "/opt/gsas2/bin/python"}}
+    server = step_wiring._server(step, own, given)
+    assert Path("/opt/gsas2") in server.read_only
+    assert server.env["SOPHRON_GSAS2_PYTHON"] == "/opt/gsas2/bin/python"
+    other = step_wiring._server(step, {"command": ["toy"]}, given)
+    assert Path("/opt/gsas2") not in other.read_only
+    assert not other.env
+    assert grants.server_lines(given) == [
+        "its own servers read: /opt/gsas2",
+        "its own servers get SOPHRON_GSAS2_PYTHON: /opt/gsas2/bin/python",
+    ]

@@ -133,17 +133,27 @@ class State:
 
 
 @dataclass(frozen=True)
+class Sum:
+    """Parameters of one kind that add up to `total`, as those of a shared site do; the last follows the others."""
+
+    names: tuple[str, ...]
+    total: float
+
+
+@dataclass(frozen=True)
 class Request:
     """One cycle. free: all that may move in it (nothing is remembered from earlier ones).
 
-    equal: names of parameters (`occupancy/LLZO/Ta1`) held equal, the first of each leading; values: set before it
-    starts; background: another one from here on; cycles: least-squares iterations at most; limit_s: wall seconds.
+    equal: names of parameters (`u_iso/LLZO/Ta1`, `position/LLZO/Ta1` for its coordinates) held equal, the first of each
+    leading; sums: those with a fixed sum; values: set before it starts; background: another one from here on; cycles:
+    least-squares iterations at most; limit_s: wall seconds.
     """
 
     free: tuple[Freed, ...]
     equal: tuple[tuple[str, ...], ...] = ()
     values: Mapping[str, float] = field(default_factory=dict)
     background: Background | None = None
+    sums: tuple[Sum, ...] = ()
     cycles: int = 100
     limit_s: float = 60.0
 

@@ -97,3 +97,10 @@ def lines(block: Mapping[str, Any]) -> list[str]:
     limits = [f"{block.get(key, most)} {_UNITS[key]}" for key, most in DEFAULTS.items()]
     asked = [f"its own tools ask {host}: what they ask leaves this machine" for host in sorted(block.get("hosts", []))]
     return [*asked, *(given or ["nothing beyond its inputs and its work folder"]), f"at most {', '.join(limits)}"]
+
+
+def server_lines(block: Mapping[str, Any]) -> list[str]:
+    """Return what a campaign grants to the servers of an agent (`agents.by_name.<agent>.grants`), for the review."""
+    reads = [f"its own servers read: {shown(os.path.normpath(path), 200)}" for path in sorted(block.get("mounts", []))]
+    variables = sorted(block.get("variables", {}).items())
+    return [*reads, *(f"its own servers get {name}: {shown(value, 200)}" for name, value in variables)]

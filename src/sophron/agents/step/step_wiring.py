@@ -79,13 +79,16 @@ def gateway(work: AgentStep, envelope: JsonObject, spec: JsonObject, override: s
 def run_step(work: AgentStep, envelope: JsonObject, spec: JsonObject, override: str | None = None) -> None:
     """Run a step with its models and its tools. A replay is asked even if an answer is kept. Raises AgentError."""
     ask = gateway(work, envelope, spec, override)
-    with toolbox(work) as tools:
+    with toolbox(work, chosen(spec, work.agent.name).get("grants", {})) as tools:
         agent_step.run(work, ask, tools=tools, again=override == REPLAY)
 
 
 @contextmanager
-def toolbox(work: AgentStep) -> "Iterator[Toolbox | None]":
-    """Start the tools of a step, in its own scratch folder and sandbox; None if its agent has none."""
+def toolbox(work: AgentStep, given: JsonObject | None = None) -> "Iterator[Toolbox | None]":
+    """Start the tools of a step, in its own scratch folder and sandbox; None if its agent has none.
+
+    given: what the campaign grants to the agent's own servers, folders and variables, signed with its spec.
+    """
     names = allowed_tools(work.agent, work.inputs)
     if not names:
         yield None
@@ -96,7 +99,7 @@ def toolbox(work: AgentStep) -> "Iterator[Toolbox | None]":
     scratch = work.scratch
     scratch.mkdir(parents=True, exist_ok=True)
     grant = grants.grant(work.agent.front.get("grants", {}), scratch, root=work.root)
-    servers = {name: _server(work, about) for name, about in work.agent.front.get("servers", {}).items()}
+    servers = {name: _server(work, about, given or {}) for name, about in work.agent.front.get("servers", {}).items()}
     sandbox = select_backend.unchecked() if WITHOUT_PROGRAMS.issuperset(names) else select_backend.choose()
     with Toolbox(scratch, work.files, sandbox, names, grant=grant, servers=servers, web=work.web) as box:
         yield box
@@ -147,7 +150,7 @@ def allowed_tools(agent: AgentFile, inputs: JsonObject) -> list[str]:
     return [name for name in names if any(fnmatchcase(name, pattern) for pattern in allowed)]
 
 
-def _server(work: AgentStep, about: JsonObject) -> "Server":
+def _server(work: AgentStep, about: JsonObject, given: JsonObject) -> "Server":
     from sophron.agents.tools.mcp_client import Server
     from sophron.sandbox import mounts
 
@@ -159,7 +162,8 @@ def _server(work: AgentStep, about: JsonObject) -> "Server":
     command = [files.get(word, word) for word in command]
     if command[:1] == [mounts.SELF]:
         command = [*mounts.SELF_COMMAND, *command[1:]]
-        folders, env = [*folders, *mounts.self_folders()], mounts.self_environment()
+        folders = [*folders, *mounts.self_folders(), *map(Path, given.get("mounts", []))]
+        env = {**mounts.self_environment(), **given.get("variables", {})}
     # The step's own time bounds its server too: one answer may be a long computation.
     times = {"timeout_s": seconds, "wall_s": seconds}
     return Server(command=command, url=about.get("url", ""), read_only=folders, env=env, **times)

@@ -266,6 +266,7 @@ class Review:
         who = f"{chosen['backend']}{rank}" + (f", model {chosen['model']}" if "model" in chosen else "")
         tools = front["tools"]
         given = grants.lines(front.get("grants", {})) if tools else []
+        given += grants.server_lines(chosen.get("grants", {}))
         for server, about in sorted(front.get("servers", {}).items()):
             given.append(f"MCP server {server}: {about.get('url') or ' '.join(about.get('command', []))}")
         return AgentPlan(name, rules, who, tools, given)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
-from sophron.interfaces.rietveld import Instrument, Phase, RietveldEngine
+from sophron.interfaces.rietveld import Instrument, Phase, RietveldEngine, Sum
 from sophron.records import entry_points
 from sophron.records.digests import file_digest
 from sophron.records.errors import UserError
@@ -64,6 +64,15 @@ class PinnedPhase(PinnedFile):
 
 
 @dataclass(frozen=True)
+class Tie:
+    """Parameters that are not refined apart: held equal, or with a fixed sum."""
+
+    equal: tuple[str, ...] = ()
+    sum_of: tuple[str, ...] = ()
+    total: float = 1.0
+
+
+@dataclass(frozen=True)
 class DataDefinition:
     """Definition of the stage data (`rietveld/data.schema.yaml`). Ranges in degrees 2 theta."""
 
@@ -74,6 +83,7 @@ class DataDefinition:
     instrument: Mapping[str, object]
     limits_deg: tuple[float, float] | None
     excluded_deg: tuple[tuple[float, float], ...]
+    ties: tuple[Tie, ...] = ()
 
 
 INSTRUMENT_FILE = ("file", "sha256", "bank")
@@ -89,9 +99,10 @@ def run(ctx: StepContext) -> StepResult:
     definition = from_json(DataDefinition, ctx.definition)
     about = next(one for one in definition.patterns if one.name == ctx.wildcards["pattern"])
     files = {one.name: pinned(definition.source, one, ctx.workdir) for one in (about, *definition.phases)}
+    instrument = _instrument(definition, ctx.workdir)
     engine: RietveldEngine = entry_points.load(REGISTRY, definition.engine)()
     try:
-        sample = _sample(definition, about, files, engine, ctx.workdir)
+        sample = _sample(definition, about, files, engine, instrument)
     except UserError as error:
         raise EngineFailure(str(error)) from None
     finally:
@@ -115,16 +126,22 @@ def run(ctx: StepContext) -> StepResult:
 
 
 def _sample(
-    definition: DataDefinition, about: PinnedFile, files: Mapping[str, Path], engine: RietveldEngine, workdir: Path
+    definition: DataDefinition,
+    about: PinnedFile,
+    files: Mapping[str, Path],
+    engine: RietveldEngine,
+    instrument: Instrument,
 ) -> samples.Sample:
     given = patterns.read(files[about.name], engine)
     return samples.Sample(
         engine.name,
         type(given)(about.name, given.two_theta_deg, given.intensity, given.sigma),
         tuple(_phase(one, files[one.name]) for one in definition.phases),
-        _instrument(definition, workdir),
+        instrument,
         definition.limits_deg,
         definition.excluded_deg,
+        equal=tuple(one.equal for one in definition.ties if one.equal),
+        sums=tuple(Sum(one.sum_of, one.total) for one in definition.ties if one.sum_of),
     )
 
 

@@ -36,7 +36,7 @@ def run(ctx: StepContext) -> StepResult:
     engine: RietveldEngine = entry_points.load(REGISTRY, given.engine)()
     try:
         pattern, kept = model_files.read(answer.files["model"], given.pattern)
-        request = Request(kept.free, kept.equal, limit_s=LIMIT_S)
+        request = Request(kept.free, kept.equal, sums=given.sums_in(kept.phases), limit_s=LIMIT_S)
         repeats = convergence.repeated(lambda state: engine.refine(pattern, state, request), kept.state)
     except UserError as error:
         raise EngineFailure(f"the model that the agent left: {error}") from None

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
-from sophron.interfaces.rietveld import Cycle, Freed, Pattern, Request, RietveldEngine, State
+from sophron.interfaces.rietveld import Cycle, Freed, Pattern, Request, RietveldEngine, State, Sum
 from sophron.records import documents, entry_points, step_progress
 from sophron.records.errors import UserError
 from sophron.records.files import write_json, write_text
@@ -46,6 +46,7 @@ class Lead:
     state: State
     free: tuple[Freed, ...]
     equal: tuple[tuple[str, ...], ...]
+    sums: tuple[Sum, ...]
     weights: str
 
 
@@ -110,7 +111,7 @@ def _lead(ctx: StepContext) -> Lead:
         _, kept = model_files.read(found["refine"].files["model"], given.pattern)
     except UserError as error:
         raise EngineFailure(f"the model of {name}: {error}") from None
-    return Lead(given, kept.state, kept.free, kept.equal, kept.weights)
+    return Lead(given, kept.state, kept.free, kept.equal, given.sums_in(kept.phases), kept.weights)
 
 
 def _paths(ctx: StepContext) -> dict[str, Path]:
@@ -140,7 +141,7 @@ def _cycles(engine: RietveldEngine, lead: Lead, start: State, pattern: Pattern) 
     """Cycles until one changes nothing, or goes wrong. UserError for what the engine refuses."""
     first = tuple(one for one in lead.free if one.group in FIRST)
     done = [engine.refine(pattern, start, Request(first or lead.free, limit_s=LIMIT_S))]
-    whole = Request(lead.free, lead.equal, limit_s=LIMIT_S)
+    whole = Request(lead.free, lead.equal, sums=lead.sums, limit_s=LIMIT_S)
     while (fit := done[-1].fit) is not None and len(done) <= MOST_CYCLES:
         if len(done) > 2 and _move(done) < MOVE_ESD:
             break

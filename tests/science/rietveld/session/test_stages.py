@@ -121,19 +121,27 @@ def test_data_are_one_checked_document(campaign, checked):
     assert (checked.result["phases"], checked.result["candidates"]) == (1, 1)
 
 
-def test_an_instrument_file_is_pinned_and_what_is_said_beside_it_holds(campaign):
+def test_an_instrument_file_and_ties_are_in_the_sample(campaign):
     root, definition = campaign
     text = "#GSAS-II instrument parameter file\nType:PXC\nLam:1.5406\nZero:0.0\nPolariz.:0.5\nU:2.0\nV:-2.0\nW:5.0\n"
     (root / "data" / "one.instprm").write_text(text)
     pinned = {"file": "one.instprm", "sha256": hashlib.sha256(text.encode()).hexdigest()}
-    given = {**definition, "instrument": {**pinned, "geometry": "bragg_brentano", "axial": 0.01}}
+    ties = [
+        {"equal": ["u_iso/salt/Na1", "u_iso/salt/Cl1"]},
+        {"sum_of": ["occupancy/salt/Na1", "occupancy/salt/Cl1"], "total": 2},
+    ]
+    given = {**definition, "instrument": {**pinned, "geometry": "bragg_brentano", "axial": 0.01}, "ties": ties}
     documents.validate(documents.Document(given, root), "rietveld/data", "definition")
     made = data.run(context("data", given, root / "scratch" / "instrument"))
-    instrument = samples.load(made.files["sample"]).instrument
+    sample = samples.load(made.files["sample"])
+    instrument = sample.instrument
+    assert sample.equal_in(["salt"]) == (("u_iso/salt/Na1", "u_iso/salt/Cl1"),)
+    assert sample.sums_in(["salt"])[0].total == 2
+    assert sample.equal_in(["Si"]) == ()
     assert instrument.profile_w == pytest.approx(5.0 * 8 * np.log(2) * 1e-4)
     assert (instrument.geometry, instrument.axial, instrument.radius_mm) == ("bragg_brentano", 0.01, 200.0)
-    with pytest.raises(UserError, match="is not the file that campaign.yaml pins"):
-        wrong = {**given, "instrument": {**pinned, "sha256": "0" * 64}}
+    wrong = {**given, "instrument": {**pinned, "sha256": "0" * 64}}
+    with pytest.raises(UserError, match=r"is not the file that campaign\.yaml pins"):
         data.run(context("data", wrong, root / "scratch" / "instrument"))
 
 

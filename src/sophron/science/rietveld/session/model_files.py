@@ -39,7 +39,8 @@ def write(session: Session, state: Reached) -> None:
         raise UserError("nothing was refined yet; there is no model to keep")
     sigma = state.pattern.sigma
     deviations = None if sigma is None else tuple(sigma.tolist())
-    kept = Model(state.number, state.weights, deviations, state.free, state.equal, state.phases, state.kept.state)
+    equal = (*session.sample.equal_in(state.phases), *state.equal)
+    kept = Model(state.number, state.weights, deviations, state.free, equal, state.phases, state.kept.state)
     write_json(session.folder / MODEL, to_json(kept))
     save_curves(session.folder / CURVES, fit.curves)
     cifs, values = session.sample.cifs, state.kept.state.values

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
-from sophron.interfaces.rietveld import Instrument, Pattern, Phase
+from sophron.interfaces.rietveld import Instrument, Pattern, Phase, Sum
 from sophron.records import documents
 from sophron.records.digests import digest
 from sophron.records.typed_json import from_json
@@ -30,7 +30,7 @@ class GivenPhase:
 class Sample:
     """A pattern with all that is known of it before anything is refined, and the engine. Ranges in degrees 2 theta.
 
-    start: values to begin with, by name of parameter.
+    start: values to begin with, by name of parameter; equal, sums: of parameters, as in a Request.
     """
 
     engine: str
@@ -40,6 +40,16 @@ class Sample:
     limits_deg: tuple[float, float] | None = None
     excluded_deg: tuple[tuple[float, float], ...] = ()
     start: Mapping[str, float] = field(default_factory=dict)
+    equal: tuple[tuple[str, ...], ...] = ()
+    sums: tuple[Sum, ...] = ()
+
+    def equal_in(self, phases: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+        """Return the parameters held equal that these phases have."""
+        return tuple(one for one in self.equal if all(_is_of(name, phases) for name in one))
+
+    def sums_in(self, phases: Sequence[str]) -> tuple[Sum, ...]:
+        """Return the fixed sums that these phases have."""
+        return tuple(one for one in self.sums if all(_is_of(name, phases) for name in one.names))
 
     @property
     def cifs(self) -> dict[str, str]:
@@ -56,6 +66,11 @@ class Sample:
     def digest(self) -> str:
         """Digest of all of it."""
         return digest(data(self))
+
+
+def _is_of(name: str, phases: Sequence[str]) -> bool:
+    _, _, rest = name.partition("/")
+    return not rest or rest.partition("/")[0] in phases
 
 
 def data(sample: Sample) -> dict[str, object]:
@@ -82,6 +97,8 @@ def data(sample: Sample) -> dict[str, object]:
         "limits_deg": None if sample.limits_deg is None else list(sample.limits_deg),
         "excluded_deg": [list(one) for one in sample.excluded_deg],
         "start": dict(sample.start),
+        **({"equal": [list(one) for one in sample.equal]} if sample.equal else {}),
+        **({"sums": [{"names": list(one.names), "total": one.total} for one in sample.sums]} if sample.sums else {}),
     }
 
 
@@ -113,6 +130,8 @@ class _Document:
     limits_deg: tuple[float, float] | None
     excluded_deg: tuple[tuple[float, float], ...]
     start: Mapping[str, float]
+    equal: tuple[tuple[str, ...], ...] = ()
+    sums: tuple[Sum, ...] = ()
 
 
 def of_data(data: object) -> Sample:
@@ -129,6 +148,8 @@ def of_data(data: object) -> Sample:
         given.limits_deg,
         given.excluded_deg,
         given.start,
+        given.equal,
+        given.sums,
     )
 
 

@@ -141,7 +141,9 @@ class Session:
         request_validation.check_pair((one.group for one in self.free), before.moved)
         pattern = self._weighted(before)
         refinement.pattern = pattern
-        request = Request(self.free, self.equal, self._pending(), cycles=cycles, limit_s=CYCLE_S)
+        equal = (*self.sample.equal_in(self.phases), *self.equal)
+        sums = self.sample.sums_in(self.phases)
+        request = Request(self.free, equal, self._pending(), sums=sums, cycles=cycles, limit_s=CYCLE_S)
         cycle = refinement.refine(request, label)
         if cycle.ended in ("converged", "unfinished"):
             self.values = {}

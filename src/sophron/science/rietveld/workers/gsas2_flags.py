@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from GSASII import GSASIIspc as G2spc
 
 from sophron.science.rietveld.workers.gsas2_model import Model
 from sophron.science.rietveld.workers.worker_loop import RequestError
@@ -12,16 +13,57 @@ from sophron.science.rietveld.workers.worker_loop import RequestError
 _INSTRUMENT = {"zero": "Zero", **{f"profile_{letter}": letter.upper() for letter in "uvwxy"}}
 _SAMPLE = {"displacement": "Shift", "absorption": "Absorption"}
 _ATOM = {"position": "X", "u_iso": "U", "occupancy": "F"}
-_NOT_EQUAL = ("cell", "x", "y", "z", "background")
-"""Cells are refined as reciprocal metrics and coordinates as shifts; a background has one flag for all of it."""
+_NOT_EQUAL = ("cell", "background")
+"""Cells are refined as reciprocal metrics; a background has one flag for all of it."""
 
 
-def free(model: Model, wanted: list[dict[str, Any]], equal: list[list[str]]) -> None:
+def free(
+    model: Model, wanted: list[dict[str, Any]], equal: list[list[str]], sums: list[dict[str, Any]] | None = None
+) -> None:
     """Set the flags. RequestError for a phase or an atom that is not there, and for what the geometry does not have."""
     for one in wanted:
         _free_one(model, one["group"], one["phase"], one["atom"])
     for names in equal:
-        _equal(model, names, wanted)
+        for some in _coordinates(model, names) if names[0].startswith("position/") else [names]:
+            _equal(model, some, wanted)
+    for one in sums or []:
+        _sum(model, one["names"], one["total"], wanted)
+
+
+def _coordinates(model: Model, names: list[str]) -> list[list[str]]:
+    """The coordinates of tied atoms that their site leaves free, each by itself. RequestError for a diagonal site."""
+    _, phase, atom = names[0].split("/")
+    found = next((one for one in model.phases if one.name == phase), None)
+    if found is None:
+        raise RequestError(f'there is no phase "{phase}" to tie atoms of')
+    _, ct, cs, _ = found.data["General"]["AtomPtrs"]
+    row = next((one for one in found.data["Atoms"] if one[ct - 1] == atom), None)
+    if row is None:
+        raise RequestError(f'phase {phase} has no atom "{atom}" to tie')
+    links = G2spc.GetCSxinel(row[cs])[0]
+    moving = [(letter, link) for letter, link in zip("xyz", links, strict=True) if link]
+    if len({link for _, link in moving}) != len(moving):
+        raise RequestError(f'"{names[0]}" lies on a diagonal, along which GSAS-II ties no atoms; hold its position')
+    return [[name.replace("position/", f"{letter}/", 1) for name in names] for letter, _ in moving]
+
+
+def _sum(model: Model, names: list[str], total: float, wanted: list[dict[str, Any]]) -> None:
+    """Keep a sum: the last value is what the others leave of it, and if one of them is free, all of them are."""
+    _known(model, names)
+    *others, last = names
+    model.slots[last].put(total - sum(model.slots[name].ours for name in others))
+    parts = [([*name.split("/"), None, None])[:3] for name in names]
+    if any(_covers(one, part) for one in wanted for part in parts):
+        for kind, phase, atom in parts:
+            _free_one(model, str(kind), phase, atom)
+        slots = [model.slots[name] for name in names]
+        model.project.add_EqnConstr(total, [one.variable for one in slots], [one.factor for one in slots])
+
+
+def _known(model: Model, names: list[str]) -> None:
+    missing = next((name for name in names if name not in model.slots), None)
+    if missing is not None:
+        raise RequestError(f'there is no parameter "{missing}"; see the values of the state')
 
 
 def _free_one(model: Model, group: str, phase: str | None, atom: str | None) -> None:
@@ -74,9 +116,7 @@ def _free_atoms(phase: Any, flag: str, wanted: str | None) -> None:
 
 def _equal(model: Model, names: list[str], wanted: list[dict[str, Any]]) -> None:
     """Hold values equal: the first leads, and if one of them is free, all of them are."""
-    missing = next((name for name in names if name not in model.slots), None)
-    if missing is not None:
-        raise RequestError(f'there is no parameter "{missing}"; see the values of the state')
+    _known(model, names)
     parts = [([*name.split("/"), None, None])[:3] for name in names]
     kind = parts[0][0]
     other = next((part[0] for part in parts if part[0] != kind), None)
@@ -89,12 +129,13 @@ def _equal(model: Model, names: list[str], wanted: list[dict[str, Any]]) -> None
         model.slots[name].put(leader.ours)
     if any(_covers(one, part) for one in wanted for part in parts):
         for _, phase, atom in parts:
-            _free_one(model, str(kind), phase, atom)
+            _free_one(model, "position" if kind in ("x", "y", "z") else str(kind), phase, atom)
         model.project.add_EquivConstr([model.slots[name].variable for name in names])
 
 
 def _covers(freed: dict[str, Any], part: list[str | None]) -> bool:
-    group, phase, atom = part
+    kind, phase, atom = part
+    group = "position" if kind in ("x", "y", "z") else kind
     return freed["group"] == group and freed["phase"] in (None, phase) and freed["atom"] in (None, atom)
 
 

@@ -80,7 +80,7 @@ def refine(pattern: dict[str, Any], state: dict[str, Any], request: dict[str, An
         document = gsas2_flags.other_background(document, request["background"])
     model = Model(document, state["limits_deg"], pattern)
     model.put(request["values"])
-    gsas2_flags.free(model, request["free"], request["equal"])
+    gsas2_flags.free(model, request["free"], request["equal"], request["sums"])
     before = model.ours()
     model.project.set_Controls("cycles", request["cycles"])
     model.project.data["Controls"]["data"]["min dM/M"] = CONVERGED

@@ -89,6 +89,32 @@ def paths(refinement: Any, wanted: dict[str, float]) -> dict[str, float]:
     return found
 
 
+def tie(refinement: Any, equal: list[list[str]], sums: list[dict[str, Any]]) -> None:
+    """Hold parameters equal, or at a fixed sum. RequestError for what is not there or cannot be tied."""
+    for names in equal:
+        if names[0].startswith("position/"):
+            for along in zip(*(_directions(refinement, called) for called in names), strict=True):
+                refinement.tie_equal(list(along))
+        else:
+            refinement.tie_equal(list(paths(refinement, dict.fromkeys(names, 0.0))), source=_path(refinement, names[0]))
+    for one in sums:
+        *others, last = (_path(refinement, called) for called in one["names"])
+        refinement.tie(last, [(path, -1.0) for path in others], offset=one["total"])
+
+
+def _path(refinement: Any, called: str) -> str:
+    return next(iter(paths(refinement, {called: 0.0})))
+
+
+def _directions(refinement: Any, called: str) -> list[str]:
+    """Paths along which an atom may move; as many for each atom of a tie."""
+    found = [row.path for row in refinement.parameters() if ".dof." in row.path]
+    found = [path for path in found if (name(path, refinement.structure) or "").startswith(f"{called}/")]
+    if not found:
+        raise RequestError(f'"{called}" cannot be tied: there is no such atom, or it is fixed by symmetry')
+    return found
+
+
 def globs(refinement: Any, free: list[dict[str, Any]]) -> list[str]:
     """Return what a stage of rietx turns on. RequestError for a phase or an atom that is not there."""
     phases = {phase.name: (number, phase) for number, phase in enumerate(refinement.structure.phases)}

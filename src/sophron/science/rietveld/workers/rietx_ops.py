@@ -153,8 +153,7 @@ def refine(pattern: dict[str, Any], state: dict[str, Any], request: dict[str, An
     if request["values"]:
         refinement.set_values(rietx_names.paths(refinement, request["values"]))
     freed = rietx_names.globs(refinement, request["free"])
-    for names in request["equal"]:
-        refinement.tie_equal(list(rietx_names.paths(refinement, dict.fromkeys(names, 0.0))))
+    rietx_names.tie(refinement, request["equal"], request["sums"])
     data = rx.PatternData(**{_FIELDS[key]: value for key, value in pattern.items()})
     data.excluded_regions = [tuple(pair) for pair in document["excluded_deg"]]
     stage = rx.Stage("cycle", freed, max_iter=request["cycles"])
