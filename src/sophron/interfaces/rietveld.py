@@ -27,6 +27,7 @@ Group = Literal[
     "profile_w",
     "profile_x",  # Lorentzian FWHM = X / cos(theta) + Y tan(theta), degrees
     "profile_y",
+    "axial",  # S/L = H/L of axial divergence
     "size",  # Lorentzian broadening of the phase, as X
     "strain",  # as Y
     "position",  # what the site leaves free

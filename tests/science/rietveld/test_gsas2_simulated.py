@@ -134,3 +134,24 @@ def test_a_project_is_not_unpickled(gsas2, tmp_path):
     with pytest.raises(UserError, match="not a pattern that GSAS-II reads"):
         pattern.read(path, gsas2)
     assert not marker.exists()
+
+
+@pytest.mark.parametrize("name", ["engine", "gsas2"])
+def test_axial_divergence_is_refined(name, request, tmp_path):
+    """Counts of the engine's own model with S/L = H/L = 0.03 (seed 7), refined from 0.02."""
+    engine = request.getfixturevalue(name)
+
+    def asymmetric(counts, axial):
+        return replace(mixture(counts, *TRUE.values(), axial=axial), background=Background("chebyshev", 3, 100.0))
+
+    order = 300.0 + 2000.0 * np.exp(-(((ANGLES - 40) / 5) ** 2))
+    true = engine.start(asymmetric(order, 0.03), limit_s=LIMIT_S)
+    inside = ANGLES[(ANGLES >= 26.0) & (ANGLES <= 79.0)]
+    counts = np.full(ANGLES.size, 100.0)
+    expected = engine.calculate(true, inside.tolist(), limit_s=LIMIT_S)
+    counts[(ANGLES >= 26.0) & (ANGLES <= 79.0)] = np.random.default_rng(7).poisson(expected)
+    refinement = Refinement.begin(engine, asymmetric(counts, 0.02), tmp_path / "axial")
+    for groups in (("scale", "background"), ("scale", "background", "axial")):
+        cycle = refinement.refine(Request(tuple(Freed(group) for group in groups), limit_s=LIMIT_S), "cycle")
+        assert cycle.ended == "converged", cycle.reason
+    assert cycle.fit.parameter("axial").value == pytest.approx(0.03, abs=0.004)

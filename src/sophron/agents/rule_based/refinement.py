@@ -166,6 +166,9 @@ EXPLAINS = (
     ("cell_moved_percent", "cell_percent", "a cell left the structure that was given by"),
 )
 """Number of a diagnosis, its bound in the recipe, and what it says."""
+ATOM = 2
+"""Slashes in the name of a parameter of one atom."""
+
 UNPHYSICAL = ("U_OUT_OF_RANGE", "OCCUPANCY_OUT_OF_RANGE")
 
 
@@ -277,20 +280,41 @@ def _sound(climb: Climb, groups: list[str], origin: int) -> Turns[None]:
         for pair in residuals.correlations
         if abs(pair.value) > recovery.correlation
     ]
-    blamed = [(parameter.partition("/")[0], why) for parameter, why in wrong]
-    at_fault = [(group, why) for group, why in blamed if group in groups]
+    at_fault = [(parameter, why) for parameter, why in wrong if parameter.partition("/")[0] in groups]
     if not at_fault or climb.tries <= 0:
         return
     climb.tries -= 1
-    group, why = at_fault[0]
-    climb.troubles.append(why)
+    climb.troubles += [why for _, why in at_fault]
     climb.state = origin
+    alone = [(parameter, why) for parameter, why in at_fault if parameter.count("/") == ATOM]
+    if alone:
+        yield from _without_atoms(climb, groups, alone, origin)
+        return
+    group, why = at_fault[0][0].partition("/")[0], at_fault[0][1]
     yield from _back(climb, [group], why)
     others = [one for one in groups if one != group]
     if others:
         *_, result = yield from used(("release", {"groups": others}), ("refine", {"label": f"without {group}"}))
         if result.ok:
             climb.reached(result)
+
+
+def _without_atoms(climb: Climb, groups: list[str], alone: list[tuple[str, str]], origin: int) -> Turns[None]:
+    """Refine the rung again with the parameters of single atoms held, and the groups free for all others."""
+    back = [("roll_back", {"state": origin})] if origin else []
+    holds = []
+    for parameter, why in alone:
+        group, phase, atom = parameter.split("/")
+        holds.append(("hold", {"groups": [group], "phase": phase, "atom": atom, "reason": why[:300]}))
+    names = ", ".join(parameter for parameter, _ in alone)[:60]
+    *_, result = yield from used(
+        *back, ("release", {"groups": groups}), *holds, ("refine", {"label": f"without {names}"})
+    )
+    if not result.ok:
+        yield from _back(climb, groups, result.hint)
+        return
+    climb.reached(result)
+    yield from _sound(climb, groups, origin)
 
 
 def _look() -> Turns[None]:

@@ -151,7 +151,7 @@ def _instrument(path: Path, kind: str, values: Mapping[str, float], named: Geome
 IRF_NUMBERS = {"WAVE": 3, "LAMB": 3, "ASYM": 2, "CTHM": 1, "RKK": 1, "JOBT": 0}
 """Keywords that are read, and how many numbers each may have."""
 
-IRF_LEFT = ("THRG", "PROF", "PATT", "NPROF", "SHFT", "SIZE", "BKGR")
+IRF_LEFT = ("THRG", "PROF", "PATT", "NPROF", "SIZE", "BKGR")
 """Keywords that say nothing that an Instrument has."""
 
 

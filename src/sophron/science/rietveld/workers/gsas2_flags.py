@@ -10,7 +10,7 @@ from GSASII import GSASIIspc as G2spc
 from sophron.science.rietveld.workers.gsas2_model import Model
 from sophron.science.rietveld.workers.worker_loop import RequestError
 
-_INSTRUMENT = {"zero": "Zero", **{f"profile_{letter}": letter.upper() for letter in "uvwxy"}}
+_INSTRUMENT = {"zero": "Zero", "axial": "SH/L", **{f"profile_{letter}": letter.upper() for letter in "uvwxy"}}
 _SAMPLE = {"displacement": "Shift", "absorption": "Absorption"}
 _ATOM = {"position": "X", "u_iso": "U", "occupancy": "F"}
 _NOT_EQUAL = ("cell", "background")

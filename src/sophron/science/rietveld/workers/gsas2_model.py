@@ -127,6 +127,7 @@ class Model:
             found["absorption"] = Slot(sample["Absorption"], 0, ":0:Absorption")
         found |= {f"profile_{one.lower()}": Slot(inst[one], 1, f":0:{one}", TO_FWHM2) for one in "UVW"}
         found |= {f"profile_{one.lower()}": Slot(inst[one], 1, f":0:{one}", CENTIDEGREE) for one in "XY"}
+        found["axial"] = Slot(inst["SH/L"], 1, ":0:SH/L", 0.5)
         for phase in self.phases:
             found |= self._of_phase(phase, 0.018 * instrument["wavelengths_angstrom"][0] / math.pi)
         return found

@@ -13,7 +13,10 @@ _INSTRUMENT = {
     "zero": "instrument.zero_shift",
     "displacement": "instrument.geometry.sample_displacement",
     **{f"profile_{letter}": f"instrument.profile.{letter}" for letter in "uvwxy"},
+    "axial": "instrument.geometry.axial_sl",
 }
+HEIGHT = "instrument.geometry.axial_hl"
+"""Of the specimen over the radius; held equal to that of the detector's slit."""
 _PHASE = {
     "scale": "scale",
     "size": "lor_size",
@@ -91,6 +94,7 @@ def paths(refinement: Any, wanted: dict[str, float]) -> dict[str, float]:
 
 def tie(refinement: Any, equal: list[list[str]], sums: list[dict[str, Any]]) -> None:
     """Hold parameters equal, or at a fixed sum. RequestError for what is not there or cannot be tied."""
+    refinement.tie_equal([HEIGHT], source=_INSTRUMENT["axial"])
     for names in equal:
         if names[0].startswith("position/"):
             for along in zip(*(_directions(refinement, called) for called in names), strict=True):
