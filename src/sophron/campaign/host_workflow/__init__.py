@@ -1,3 +1,5 @@
 """Rules of a host workflow: their identity, and the guard that lets only signed jobs begin."""
 
-__all__ = ["function_code", "guard", "host_gate", "job_steps", "plain_values", "rule_code", "script_files"]
+__all__ = [
+    "file_digests", "function_code", "guard", "host_gate", "job_steps", "plain_values", "rule_code", "script_files",
+]  # fmt: skip

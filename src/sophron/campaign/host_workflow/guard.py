@@ -6,8 +6,11 @@ driver refuses there: a refusal inside a job would make the driver delete that j
 holds get its accepted file as an input, which their own code never sees.
 """
 
+import inspect
 import json
 import os
+import platform
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
@@ -15,12 +18,15 @@ from typing import Any, Protocol
 
 from snakemake.exceptions import WorkflowError
 
-from sophron.campaign.host_workflow.job_steps import HELD, JobSteps, source_digest, without_held
+from sophron.campaign.host_workflow.job_steps import HELD, JobSteps, without_held
 from sophron.campaign.planning.host_plan import PLAN_VARIABLE, HostStep
-from sophron.campaign.snakefile.dry_run import is_ours, of_graph
-from sophron.campaign.snakefile.snakefile_api import one_sentence
+from sophron.campaign.snakefile.dry_run import of_graph
+from sophron.campaign.snakefile.snakefile_api import is_ours, one_sentence
 from sophron.records.errors import UserError
 from sophron.records.typed_json import to_json
+
+RESOURCES = 1
+"""Place of the resources among what a rule's function gets after its wildcards."""
 
 
 class Gate(Protocol):
@@ -29,9 +35,8 @@ class Gate(Protocol):
     held: Mapping[str, Sequence[str]]
     last: Sequence[str]
 
-    @property
-    def behind(self) -> Iterable[str]:
-        """Rules whose inputs a checkpoint decides, as signed."""
+    def steps_of(self, workflow: Any) -> JobSteps:
+        """Return what makes the steps of a workflow, which was parsed."""
 
     def begin(self, workflow: Any) -> None:
         """Raise what stops a driver."""
@@ -39,43 +44,105 @@ class Gate(Protocol):
     def check(self, steps: Iterable[HostStep], made_by: JobSteps) -> None:
         """Raise what stops jobs."""
 
+    def check_reserved(self, jobs: Iterable[Any]) -> None:
+        """Raise what stops a job process that was given more than was signed."""
+
 
 def attach(workflow: Any, gate: Gate) -> None:
     """Guard a workflow: to be called while it is parsed."""
-    made: list[JobSteps] = []
-    parsed, build, execute = workflow.check, workflow._build_dag, workflow.execute  # noqa: SLF001 - knows the jobs
-    running: list[bool] = []
+    guarded = Guard(workflow, gate)
+    workflow.check, workflow._build_dag, workflow.execute = (  # noqa: SLF001 - knows the jobs
+        guarded.after_parse,
+        guarded.after_build,
+        guarded.execute,
+    )
 
-    def after_parse() -> None:
-        parsed()
-        made.append(JobSteps(workflow, gate.behind))
-        for rule in workflow.rules:
+
+class Guard:
+    """Stands around three functions of one workflow."""
+
+    def __init__(self, workflow: Any, gate: Gate) -> None:
+        """workflow: Snakemake's own object, while it is parsed."""
+        self.workflow, self.gate = workflow, gate
+        self._parsed, self._build, self._execute = workflow.check, workflow._build_dag, workflow.execute  # noqa: SLF001
+        self._runs = False
+        self._checked: dict[int, Any] = {}
+        self._steps: JobSteps | None = None
+
+    @property
+    def steps(self) -> JobSteps:
+        """What makes the steps, once the workflow was parsed."""
+        if self._steps is None:
+            self._steps = self.gate.steps_of(self.workflow)
+        return self._steps
+
+    def after_parse(self) -> None:
+        """Guard each rule, and let those that a stage holds wait."""
+        self._parsed()
+        for rule in self.workflow.rules:
             if is_host(rule):
-                rule.run_func = _guarded(rule, gate, made[0])
-                _hold(rule, gate.held.get(rule.name, ()))
-        if (
-            workflow.default_target
-            and not is_ours(target := workflow.get_rule(workflow.default_target))
-            and target.norun
-        ):
-            _hold(target, gate.last)
+                rule.run_func = self._guarded(rule)
+                _hold(rule, self.gate.held.get(rule.name, ()))
+        target = self.workflow.default_target
+        if target and (rule := self.workflow.get_rule(target)).norun and not is_ours(rule):
+            _hold(rule, self.gate.last)
 
-    def marked(*arguments: Any, **options: Any) -> Any:
-        running.append(True)  # not to be asked by --dag, --summary, --lint and their like, which build a graph too
-        return execute(*arguments, **options)
+    def execute(self, *arguments: Any, **options: Any) -> Any:
+        """Run; --dag, --summary, --lint and their like build a graph too, and are not to be asked."""
+        self._runs = True
+        return self._execute(*arguments, **options)
 
-    def after_build() -> None:
-        build()
+    def after_build(self) -> None:
+        """Write the plan if that is what this process is for, otherwise refuse before the first job."""
+        self._build()
         if path := os.environ.get(PLAN_VARIABLE):
-            Path(path).write_text(json.dumps(planned(workflow.dag, made[0])))
-        elif running and not workflow.dryrun:
-            if workflow.is_main_process:
-                gate.begin(workflow)
-            needed = [job for job in workflow.dag.needrun_jobs() if is_host(job.rule)]
+            Path(path).write_text(json.dumps(planned(self.workflow.dag, self.steps)))
+        elif self._runs and not self.workflow.dryrun:
+            if self.workflow.is_main_process:
+                self.gate.begin(self.workflow)
             with one_sentence():
-                gate.check((made[0].of_job(job) for job in needed), made[0])
+                self._check_jobs()
+                if not self.workflow.is_main_process:
+                    self.gate.check_reserved(self._checked.values())
+            self._watch_checkpoints()
 
-    workflow.check, workflow._build_dag, workflow.execute = after_parse, after_build, marked  # noqa: SLF001
+    def _check_jobs(self) -> None:
+        """Check jobs that are to run and were not looked at yet."""
+        jobs = self.workflow.dag.needrun_jobs()
+        new = {id(job): job for job in jobs if id(job) not in self._checked and is_host(job.rule)}
+        self.gate.check((self.steps.of_job(job) for job in new.values()), self.steps)
+        self._checked |= new
+
+    def _watch_checkpoints(self) -> None:
+        """Let the driver end gracefully if a checkpoint brings unsigned jobs: none of their earlier outputs goes."""
+        graph = self.workflow.dag
+        update = graph.postprocess_after_update
+
+        async def after_update() -> None:
+            await update()
+            try:
+                self._check_jobs()
+            except UserError as error:
+                print(f"sophron: {error}", file=sys.stderr)
+                self.workflow.scheduler._errors = True  # noqa: SLF001 - exit code 1
+                self.workflow.scheduler._user_kill = "graceful"  # noqa: SLF001 - what runs may end, nothing begins
+
+        graph.postprocess_after_update = after_update
+
+    def _guarded(self, rule: Any) -> Callable[..., Any]:
+        function = rule.run_func
+
+        @wraps(function)
+        def run(given: Any, output: Any, params: Any, wildcards: Any, *rest: Any) -> Any:
+            given = without_held(given)
+            step = self.steps.step(rule, dict(wildcards.items()), params, given, output, rest[RESOURCES])
+            try:
+                self.gate.check([step], self.steps)
+            except UserError as error:  # in a thread of the driver: an exit there would leave the job running for ever
+                raise WorkflowError(f"sophron: {error}") from None
+            return function(given, output, params, wildcards, *rest)
+
+        return run
 
 
 def is_host(rule: Any) -> bool:
@@ -84,55 +151,89 @@ def is_host(rule: Any) -> bool:
 
 
 def _hold(rule: Any, accepted: Sequence[str]) -> None:
+    """Let a rule wait for accepted files, which neither its body nor its params functions see."""
     from snakemake.io import ancient
 
-    if accepted:
-        rule.set_input(**{f"{HELD}{place}": ancient(path) for place, path in enumerate(accepted)})
+    if not accepted:
+        return
+    for place, (name, value) in enumerate(list(rule.params._allitems())):  # noqa: SLF001 - has no other way to names
+        if callable(value):
+            rule.params[place] = shown = _blind(value)
+            if name is not None:
+                setattr(rule.params, name, shown)
+    rule.set_input(**{f"{HELD}{place}": ancient(path) for place, path in enumerate(accepted)})
 
 
-def _guarded(rule: Any, gate: Gate, made: JobSteps) -> Callable[..., Any]:
-    function = rule.run_func
+def _blind(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, which is given the inputs without what the rule waits for."""
+    try:
+        names = list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return function
+    if "input" not in names:
+        return function
 
     @wraps(function)
-    def run(given: Any, output: Any, params: Any, wildcards: Any, *rest: Any) -> Any:
-        given = without_held(given)
-        try:
-            gate.check([made.step(rule, dict(wildcards.items()), params, given, output)], made)
-        except UserError as error:  # in a thread of the driver: an exit there would leave the job running for ever
-            raise WorkflowError(f"sophron: {error}") from None
-        return function(given, output, params, wildcards, *rest)
+    def blind(*arguments: Any, **named: Any) -> Any:
+        if "input" in named:
+            named["input"] = without_held(named["input"])
+        return function(*arguments, **named)
 
-    return run
+    return blind
 
 
 def planned(graph: Any, made: JobSteps) -> dict[str, Any]:
     """Return a `plan.DryRun` as JSON."""
     jobs = [job for job in graph.needrun_jobs() if is_host(job.rule)]
+    made.look_behind(jobs)
     steps = sorted((made.of_job(job) for job in jobs), key=lambda step: step.identity)
     products = {str(path) for job in graph.jobs for path in job.products()}
-    read = sorted({str(path) for job in jobs for path in without_held(job.input)} - products)
+    read = {str(path): path for job in jobs for path in without_held(job.input)}
+    planned_rules = {job.rule.name for job in graph.jobs}
+    unplanned = [rule for rule in graph.workflow.rules if is_host(rule) and rule.name not in planned_rules]
     host = {
         "steps": steps,
         "rules": {job.rule.name: made.parts(job.rule) for job in jobs},
-        "unplanned": {
-            rule.name: made.bounded(rule)
-            for rule in graph.workflow.rules
-            if is_host(rule) and not any(job.rule is rule for job in graph.jobs)
-        },
-        "sources": {path: source_digest(Path(path)) for path in read if Path(path).is_file()},
+        "unplanned": {rule.name: made.bounded(rule) for rule in unplanned},
+        "patterns": {rule.name: [str(path) for path in rule.output] for rule in unplanned},
+        "sources": {name: made.source(name) for name in sorted({*read} - products) if Path(name).exists()},
         "ceilings": _ceilings(jobs),
         "behind": sorted(made.behind),
+        "checkpoints": any(rule.is_checkpoint for rule in graph.workflow.rules),
         "opaque": sorted(made.rules.plain.opaque),
+        "unseen": _unseen(made, read.values(), jobs),
+        "python": ".".join(platform.python_version_tuple()[:2]),
     }
     return {**to_json(of_graph(graph)), "host": to_json(host)}
+
+
+def _unseen(made: JobSteps, inputs: Iterable[Any], jobs: Iterable[Any]) -> dict[str, list[str]]:
+    """Rule -> what it uses that nobody can sign; under "" what the workflow does."""
+    found = {rule: set(names) for rule, names in made.rules.unseen.items()}
+    for path in inputs:
+        if getattr(path, "storage_object", None) is not None:
+            found.setdefault("", set()).add(f"the storage object {path.storage_object.query}")
+    for job in jobs:
+        known = set(map(str, (*job.input, *job.output)))
+        for path in sorted({value for value in job.params if isinstance(value, str) and "/" in value} - known):
+            if _is_there(path) and not made.rules.is_made(Path(path)):
+                said = f"what is in {made.rules.plain(path)}, which a param names: list it as an input or under also"
+                found.setdefault(job.rule.name, set()).add(said)
+    return {rule: sorted(names) for rule, names in sorted(found.items())}
+
+
+def _is_there(path: str) -> bool:
+    return "\n" not in path and os.path.exists(path)  # noqa: PTH110 - takes a text that is too long for a name
 
 
 def _ceilings(jobs: Iterable[Any]) -> dict[str, dict[str, int]]:
     """Rule -> most that the first try of one of its jobs reserves, as far as the rule says."""
     found: dict[str, dict[str, int]] = {}
     for job in jobs:
-        amounts = {"cores": job.rule.resources.get("_cores"), "memory_mb": job.resources.get("mem_mb")}
-        amounts["runtime_min"] = job.resources.get("runtime")
+        cores = job.rule.resources["_cores"]  # as the rule says: Snakemake gives a job no more than --cores
+        amounts = {"cores": job.threads if cores.is_evaluable() else cores.value}
+        amounts["memory_mb"] = job.resources.get("mem_mb")
+        amounts |= {"runtime_min": job.resources.get("runtime"), "gpus": job.resources.get("gpu")}
         most = found.setdefault(job.rule.name, {})
         for key, value in amounts.items():
             if isinstance(value, int):

@@ -1,5 +1,7 @@
 """The gate of a host workflow: an approval in force, and every job in the signed plan, sources as they were."""
 
+import os
+import platform
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -7,17 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from sophron.campaign.host_workflow import guard
-from sophron.campaign.host_workflow.job_steps import JobSteps, source_digest
+from sophron.campaign.host_workflow.job_steps import JobSteps
+from sophron.campaign.host_workflow.rule_code import RuleCode
 from sophron.campaign.planning import host_plan
 from sophron.campaign.planning.host_plan import HostStep
-from sophron.campaign.snakefile.snakefile_api import RuleView, open_campaign
-from sophron.campaign.spec.spec import load_signed
+from sophron.campaign.planning.resource_limits import check_jobs
+from sophron.campaign.snakefile.snakefile_api import RuleView, one_sentence, open_campaign
+from sophron.campaign.spec.spec import SPEC_NAME, load_signed
 from sophron.records import approvals
 from sophron.records.digests import file_digest, is_listed
-from sophron.records.errors import Refused
+from sophron.records.errors import Refused, UserError
 from sophron.records.files import FileLock, read_json, write_json
 
 MOST_NAMES = 3
+BISECTED = 300
+"""Questions after which the signed list is read whole: a job process asks a few, a driver thousands."""
 COUNTED = Path("records") / "host_templates"
 """Where the jobs of bounded rules are counted."""
 
@@ -25,15 +31,16 @@ COUNTED = Path("records") / "host_templates"
 class HostGate:
     """The gate of one campaign, as the guard asks for it."""
 
-    def __init__(self, root: Path, held: Mapping[str, Sequence[str]], last: Sequence[str]) -> None:
-        """root: the campaign's folder; held, last: as of `guard.Gate`."""
-        self.root, self.held, self.last = root, held, last
+    def __init__(
+        self, root: Path, held: Mapping[str, Sequence[str]], last: Sequence[str], also: Sequence[str] = ()
+    ) -> None:
+        """root: the campaign's folder; held, last: as of `guard.Gate`; also: patterns of further files that decide."""
+        self.root, self.held, self.last, self._also = root, held, last, also
 
-    @property
-    def behind(self) -> Sequence[str]:
-        """Rules whose inputs a checkpoint decides, as signed; none before the first approval."""
-        plan = host_plan.in_force(self.root)
-        return plan.behind if plan else ()
+    def steps_of(self, workflow: Any) -> JobSteps:
+        """Return what makes the steps. While a plan is made nothing that was signed counts."""
+        planning = host_plan.PLAN_VARIABLE in os.environ
+        return JobSteps(RuleCode(workflow, self.root, self._also), (lambda _: False) if planning else self._is_behind)
 
     def begin(self, workflow: Any) -> None:
         """Take the campaign, as `onstart:` of Sophron's own workflow does; a module's is not run."""
@@ -44,31 +51,42 @@ class HostGate:
 
     def check(self, steps: Iterable[HostStep], made_by: JobSteps) -> None:
         """Raise Refused if a job is not in the signed plan, or a source file is another one."""
-        unsigned = [step for step in steps if not self._is_signed(step, made_by)]
+        sources: dict[str, str] = {}
+        unsigned = [step for step in steps if not self._is_signed(step, made_by, sources)]
         if unsigned:
             raise Refused(self._sentence(unsigned, made_by))
+
+    def check_reserved(self, jobs: Iterable[Any]) -> None:
+        """Raise Refused if a job process was given more than was signed, as `begin` does in the driver."""
+        check_jobs(jobs, self._approval.record)
 
     @cached_property
     def _approval(self) -> approvals.Approval:
         return approvals.in_force(self.root)
 
     @cached_property
-    def _listing(self) -> Path:
+    def _listing(self) -> "_Listing":
         record = self._approval.record
         path = self.root / approvals.FOLDER / approvals.PLANS / f"{record.steps}.steps"
         if file_digest(path, missing_ok=True) != record.steps:
             raise Refused(f"{path}: the signed list of steps is missing or changed; sign again: sophron approve")
-        return path
+        return _Listing(path)
 
-    @cached_property
+    @property
     def _plan(self) -> host_plan.HostPlan:
+        """The whole of it, which only a refusal and a template need."""
         return host_plan.signed(self.root, self._approval.record.host)
 
-    def _is_signed(self, step: HostStep, made_by: JobSteps) -> bool:
-        if not is_listed(self._listing, step.identity) and not self._fits_template(step, made_by):
+    def _is_behind(self, rule: str) -> bool:
+        return self._listing.has(host_plan.mark("behind", rule))
+
+    def _is_signed(self, step: HostStep, made_by: JobSteps, sources: dict[str, str]) -> bool:
+        if not self._listing.has(step.identity) and not self._fits_template(step, made_by):
             return False
         for path in step.inputs:
-            if path in self._plan.sources and self._source(path) != self._plan.sources[path]:
+            if path not in sources and self._listing.has(host_plan.mark("source", path)):
+                sources[path] = made_by.source(path)
+            if path in sources and not self._listing.has(host_plan.mark("source", path, sources[path])):
                 raise Refused(f"{path}: is not the file that was signed as an input of {step.name}; {REMEDY}")
         return True
 
@@ -76,42 +94,81 @@ class HostGate:
         """Whether it is one of the bounded jobs: code and params as signed, wildcards as said, not too many."""
         host = load_signed(self._approval).host
         template = host.templates.get(step.rule) if host else None
-        rule = next(rule for rule in made_by.rules.workflow.rules if rule.name == step.rule)
-        if template is None or self._plan.unplanned.get(step.rule) != made_by.bounded(rule):
+        if template is None or self._plan.unplanned.get(step.rule) != made_by.bounded(_rule(step, made_by)):
             return False
         patterns = template.wildcards
         fits = {*patterns} == {*step.wildcards} and all(
             re.fullmatch(patterns[name], value) for name, value in step.wildcards.items()
         )
-        return fits and self._counted(step) <= template.at_most
+        return fits and self._counts(step, template.at_most)
 
-    def _counted(self, step: HostStep) -> int:
-        """How many jobs of its rule there were, this one included."""
-        path = self.root / COUNTED / f"{step.rule}.json"
+    def _counts(self, step: HostStep, most: int) -> bool:
+        """Whether it is among so many jobs of its rule under the plan in force; it is counted then."""
+        path = self.root / COUNTED / self._approval.record.host[:16] / f"{step.rule}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(path.with_suffix(".lock")):
-            names = set(read_json(path)) if path.is_file() else set()
-            if step.name not in names:
-                write_json(path, sorted({*names, step.name}))
-            return len({*names, step.name})
-
-    @staticmethod
-    def _source(path: str) -> str:
-        return source_digest(Path(path)) if Path(path).is_file() else ""
+            names = {tuple(sorted(one.items())) for one in read_json(path)} if path.is_file() else set()
+            names.add(tuple(sorted(step.wildcards.items())))
+            if len(names) <= most:
+                write_json(path, [dict(one) for one in sorted(names)])
+            return len(names) <= most
 
     def _sentence(self, unsigned: Sequence[HostStep], made_by: JobSteps) -> str:
         step, plan = unsigned[0], self._plan
         more = f", and {len(unsigned) - 1} more" if len(unsigned) > 1 else ""
+        python = ".".join(platform.python_version_tuple()[:2])
+        if plan.python and python != plan.python:
+            return (
+                f"this is Python {python}, and the plan was made with {plan.python}, whose bytecode is signed{more}; "
+                "use that one, or sign again: sophron review, sophron approve"
+            )
         known = [one for one in plan.steps if one.rule == step.rule]
+        if not known and step.rule in plan.unplanned:
+            return self._of_template(step, made_by) + more + f"; {REMEDY}"
         if not known:
             return f"the rule {step.rule} is not in the signed plan{more}; {REMEDY}"
         if step.code != known[0].code:
-            rule = next(rule for rule in made_by.rules.workflow.rules if rule.name == step.rule)
-            names = plan.changed_parts(step.rule, made_by.parts(rule))[:MOST_NAMES]
+            names = plan.changed_parts(step.rule, made_by.parts(_rule(step, made_by)))[:MOST_NAMES]
             return f"the rule {step.rule} is not the signed one (changed: {', '.join(names)}){more}; {REMEDY}"
         if any(one.wildcards == step.wildcards for one in known):
             return f"the step {step.name} has other params or inputs than were signed{more}; {REMEDY}"
         return f"the step {step.name} is not in the signed plan{more}; {REMEDY}"
+
+    def _of_template(self, step: HostStep, made_by: JobSteps) -> str:
+        host = load_signed(self._approval).host
+        template = host.templates.get(step.rule) if host else None
+        if template is None:
+            return (
+                f"the step {step.name} is not in the signed plan, and campaign.yaml bounds no jobs of {step.rule}: "
+                "workflow.templates"
+            )
+        if self._plan.unplanned[step.rule] != made_by.bounded(_rule(step, made_by)):
+            return f"the rule {step.rule} is not the signed one"
+        return (
+            f"the step {step.name} is beyond what campaign.yaml says of {step.rule}: at most {template.at_most} with "
+            f"{', '.join(f'{name} {pattern}' for name, pattern in template.wildcards.items())}"
+        )
+
+
+class _Listing:
+    """The signed list: bisected for a few questions, read whole for many."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._asked = 0
+
+    def has(self, identity: str) -> bool:
+        """Whether the list holds it."""
+        self._asked += 1
+        return identity in self._all if self._asked > BISECTED else is_listed(self._path, identity)
+
+    @cached_property
+    def _all(self) -> frozenset[str]:
+        return frozenset(self._path.read_text().splitlines())
+
+
+def _rule(step: HostStep, made_by: JobSteps) -> Any:
+    return made_by.rules.workflow.get_rule(step.rule)
 
 
 REMEDY = "look at it and sign: sophron amend, sophron review, sophron approve"
@@ -119,10 +176,34 @@ REMEDY = "look at it and sign: sophron amend, sophron review, sophron approve"
 
 def open_host(folder: str, workflow: Any) -> RuleView:
     """Open the campaign for the host's Snakefile, and guard the rules of the whole workflow."""
-    campaign = open_campaign(folder, workflow)
+    with one_sentence():
+        _refuse_a_second(workflow, folder)
+    campaign = open_campaign(_from_here(folder, workflow), workflow)
     held: dict[str, list[str]] = {}
     for stage in campaign.stages:
         for rule in campaign.spec.definition(stage).get("holds", ()):
             held.setdefault(rule, []).append(campaign.result_path(stage, "accepted.json"))
-    guard.attach(workflow, HostGate(campaign.root, held, [str(campaign.folder / "results" / "report.html")]))
+    host = campaign.spec.host
+    last = [str(campaign.folder / "results" / "report.html")]
+    guard.attach(workflow, HostGate(campaign.root, held, last, host.also if host else ()))
     return campaign
+
+
+def _from_here(folder: str, workflow: Any) -> str:
+    """The campaign's folder as seen from where Snakemake runs, which `workdir:` or --directory may have moved."""
+    bases = [Path.cwd(), Path(workflow.workdir_init), Path(str(workflow.main_snakefile)).absolute().parent]
+    found = next((base / folder for base in bases if (base / folder / SPEC_NAME).is_file()), Path(folder))
+    return folder if found == bases[0] / folder else os.path.relpath(found)
+
+
+_GUARDED = "_sophron_guards"
+
+
+def _refuse_a_second(workflow: Any, folder: str) -> None:
+    before = getattr(workflow, _GUARDED, folder)
+    if before != folder:
+        raise UserError(
+            f"{workflow.main_snakefile}: is gated by the campaign {before} and by {folder}; one campaign gates a "
+            "workflow: remove the lines of the other"
+        )
+    setattr(workflow, _GUARDED, folder)

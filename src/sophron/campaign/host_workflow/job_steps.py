@@ -1,11 +1,10 @@
 """Steps of the host's rules in a plan: identity of each job, and the source files that it reads.
 
-A step is its rule, the digest of its code, the digest of its params and inputs, and its wildcards. Behind a checkpoint
-inputs are not known, so they do not count there.
+A step is its rule, the digest of its code, the digest of its params, inputs and outputs, and its wildcards. Behind a
+checkpoint inputs are not known, so they do not count there.
 """
 
-import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +14,18 @@ from sophron.records.digests import digest
 
 HELD = "sophron_accepted_"
 """Begins the names of inputs that a rule waits for and never sees: accepted files of stages."""
-LARGEST = 1 << 20
-"""Bytes of a source file above which its size counts, and not its content, unless it is named under `also`."""
+SHELL_PROGRAM = "shell_exec"
+"""The one resource that says what is executed: the program that a shell line is given to."""
 
 
 class JobSteps:
     """Makes the steps of one workflow."""
 
-    def __init__(self, workflow: Any, behind: Iterable[str] = ()) -> None:
-        """workflow: Snakemake's own object, after it was parsed; behind: rules whose inputs a checkpoint decides."""
-        self.rules = RuleCode(workflow)
-        self.behind = set(behind)
+    def __init__(self, rules: RuleCode, is_behind: Callable[[str], bool] = lambda _: False) -> None:
+        """is_behind: whether a checkpoint decides the inputs of a rule, as signed."""
+        self.rules = rules
+        self.behind: set[str] = set()
+        self._is_behind = is_behind
         self._codes: dict[str, str] = {}
 
     def parts(self, rule: Any) -> Parts:
@@ -36,54 +36,53 @@ class JobSteps:
         """Return the digest of a rule whose jobs come behind a checkpoint: its code and what its params are made of."""
         return digest(self.rules.parts(rule, params=True))
 
+    def look_behind(self, jobs: Iterable[Any]) -> None:
+        """Note the rules of which a checkpoint decides the inputs of some job."""
+        self.behind |= {job.rule.name for job in jobs if any(map(_behind_checkpoint, job.input))}
+
+    def source(self, path: str) -> str:
+        """Return what counts of a file or folder that no rule makes; empty if it is not there."""
+        place = Path(path)
+        return self.rules.files.of_source(place, self.rules.is_made) if place.exists() else ""
+
     def of_job(self, job: Any) -> HostStep:
         """Return the step of a job of Snakemake's DAG."""
-        return self.step(job.rule, job.wildcards_dict, job.params, without_held(job.input), map(str, job.output))
+        return self.step(job.rule, job.wildcards_dict, job.params, job.input, job.output, job.resources)
 
-    def step(
-        self, rule: Any, wildcards: Mapping[str, str], params: Any, inputs: Any, outputs: Iterable[str] = ()
+    def step(  # noqa: PLR0917 - in the order in which Snakemake gives them to the function of a rule
+        self, rule: Any, wildcards: Mapping[str, str], params: Any, inputs: Any, outputs: Iterable[Any], resources: Any
     ) -> HostStep:
-        """Return the step of a job: params and inputs as Snakemake gives them to it."""
-        about = {"params": self._params(rule, params), "inputs": self._inputs(rule, inputs)}
+        """Return the step of a job: all as Snakemake gives it to the function of its rule."""
+        plain, inputs, shell_program = self.rules.plain, without_held(inputs), resources.get(SHELL_PROGRAM)
+        made = tuple(str(plain(str(path))) for path in outputs)
+        about = {"params": self._params(rule, params), "inputs": self._inputs(rule, inputs), "outputs": made}
+        if files := self.rules.file_parts(rule, wildcards, params):
+            about["files"] = files
+        if isinstance(shell_program, str):
+            about[SHELL_PROGRAM] = shell_program
         if rule.name not in self._codes:
             self._codes[rule.name] = digest(self.rules.parts(rule))
-        plain = self.rules.plain
         named = tuple(str(plain(str(path))) for path in inputs)
-        return HostStep(
-            rule.name,
-            self._codes[rule.name],
-            digest(about),
-            dict(wildcards),
-            named,
-            tuple(map(str, map(plain, outputs))),
-        )
+        return HostStep(rule.name, self._codes[rule.name], digest(about), dict(wildcards), named, made)
 
     def _params(self, rule: Any, params: Any) -> list[object]:
         """Name and value of each; of one that depends on inputs, threads or resources its code counts instead."""
-        named = rule.params._allitems()  # noqa: SLF001 - the names of params have no other way
+        named = list(rule.params._allitems())  # noqa: SLF001 - the names of params have no other way
         plain = self.rules.plain
+        if len(named) != len(params):  # unpack(...)
+            return [[name or "", plain(value)] for name, value in params._allitems()]  # noqa: SLF001
         return [
             [name, None if derives(given) else plain(value)] for (name, given), value in zip(named, params, strict=True)
         ]
 
     def _inputs(self, rule: Any, inputs: Any) -> object:
-        if any(_behind_checkpoint(path) for path in inputs):
-            self.behind.add(rule.name)
-        if rule.name in self.behind:
+        if rule.name in self.behind or self._is_behind(rule.name):
             return "behind a checkpoint"
         return self.rules.plain([str(path) for path in inputs])
 
 
 def _behind_checkpoint(path: Any) -> bool:
     return bool(getattr(path, "flags", {}).get("checkpoint_target"))
-
-
-def source_digest(path: Path) -> str:
-    """Return what counts of a file that no rule makes: its content, above a megabyte its size alone."""
-    size = path.stat().st_size
-    if size > LARGEST:
-        return f"size {size}"
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def without_held(given: Any) -> Any:

@@ -1,9 +1,12 @@
 """Plain form of values that a Snakefile computes: params, config, globals. Equal values give equal bytes anywhere."""
 
 import hashlib
+import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import cached_property
+from pathlib import Path, PurePath
 from typing import Any
 
 
@@ -16,14 +19,24 @@ class Places:
     @classmethod
     def of(cls, workdir: Path, source: Path) -> "Places":
         """workdir: where Snakemake runs; source: the folder of the main Snakefile."""
-        found = {str(workdir.resolve()): "<workdir>", str(source.resolve()): "<workflow>"}
+        found = {os.environ.get("PWD", ""): "<workdir>"} if _is_here(os.environ.get("PWD", "")) else {}
+        found |= {str(source): "<workflow>", str(source.resolve()): "<workflow>"}
+        found |= {str(workdir): "<workdir>", str(workdir.resolve()): "<workdir>"}
         return cls(dict(sorted(found.items(), key=lambda item: -len(item[0]))))
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        """Any of the folders as a whole: `/a/b` begins `/a/b/c`, and not `/a/bc`."""
+        return re.compile("(" + "|".join(map(re.escape, self.names)) + r")(?![\w.-])")
 
     def strip(self, text: str) -> str:
         """Return the text without those folders."""
-        for folder, name in self.names.items():
-            text = text.replace(folder, name)
-        return text
+        return self._pattern.sub(lambda found: self.names[found[1]], text) if "/" in text else text
+
+
+def _is_here(path: str) -> bool:
+    """Whether the shell calls the working directory so, by a symbolic link."""
+    return os.path.isabs(path) and os.path.realpath(path) == os.getcwd()  # noqa: PTH109, PTH117
 
 
 @dataclass
@@ -37,9 +50,9 @@ class Plain:
         """Return the plain form: numbers as text, sets sorted, tables by digest, folders stripped."""
         if value is None or isinstance(value, bool):
             return value
-        if isinstance(value, str | Path):
+        if isinstance(value, str | PurePath):
             return self.places.strip(str(value))
-        if isinstance(value, int | float):
+        if isinstance(value, int | float | bytes | re.Pattern):
             return {type(value).__name__: repr(value)}
         if isinstance(value, Mapping):
             return {"dict": sorted(([self(key), self(item)] for key, item in value.items()), key=repr)}

@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,8 @@ from sophron.records.errors import Refused, UserError
 
 PLAN_VARIABLE = "SOPHRON_HOST_PLAN"
 """Set in a forced dry run of a host workflow, to the path where its plan goes."""
-SEEDS = ("0", "1")
+PROCESSES = (("0", "1"), ("1", "7"))
+"""Hash seed and cores of the dry runs: what differs between them cannot be signed."""
 MOST_NAMES = 5
 
 
@@ -54,8 +56,10 @@ class HostStep:
 class HostPlan:
     """steps: by identity; rules: rule -> its named parts; sources: file that no rule makes -> what counts of it.
 
-    ceilings: rule -> most that one try reserves; unplanned: rule without a job -> digest of code and params; behind:
-    rules whose inputs a checkpoint decides; opaque: types of values that have no plain form.
+    ceilings: rule -> most that one try reserves; unplanned: rule without a job -> digest of code and params; patterns:
+    the same rule -> its outputs with wildcards; behind: rules whose inputs a checkpoint decides; checkpoints: whether
+    there is one; opaque: types of values that have no plain form; unseen: rule -> what nobody can sign of it; python:
+    version whose bytecode counts.
     """
 
     steps: tuple[HostStep, ...]
@@ -65,6 +69,10 @@ class HostPlan:
     unplanned: Mapping[str, str] = field(default_factory=dict)
     behind: tuple[str, ...] = ()
     opaque: tuple[str, ...] = ()
+    patterns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    checkpoints: bool = False
+    unseen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    python: str = ""
 
     @property
     def text(self) -> str:
@@ -75,6 +83,13 @@ class HostPlan:
     def digest(self) -> str:
         """Hex sha256 of that file."""
         return hashlib.sha256(self.text.encode()).hexdigest()
+
+    def listed(self) -> set[str]:
+        """Return what a job process looks up in the signed list: its step, its sources, what is behind a checkpoint."""
+        sources = {mark("source", path) for path in self.sources}
+        contents = {mark("source", *item) for item in self.sources.items()}
+        behind = {mark("behind", rule) for rule in self.behind}
+        return {step.identity for step in self.steps} | sources | contents | behind
 
     def outputs(self, rules: Sequence[str]) -> list[str]:
         """Return the files that these rules make, sorted."""
@@ -127,11 +142,17 @@ class HostPlan:
         return sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
 
 
+def mark(*words: str) -> str:
+    """Return the line of the signed list that says something of a source file or of a rule."""
+    return hashlib.sha256("\0".join(words).encode()).hexdigest()
+
+
 def path_of(root: Path, digest: str) -> Path:
     """Where the plan with this digest is kept."""
     return root / approvals.FOLDER / approvals.PLANS / f"{digest}.host"
 
 
+@cache
 def signed(root: Path, digest: str) -> HostPlan:
     """Return the signed plan; Refused if it is missing or was changed."""
     path = path_of(root, digest)
@@ -205,15 +226,27 @@ def dry_run(
         "--quiet",
         "all",
     ]
-    command += [*["--forceall"] * forced, "--cores", "1", "--workflow-profile", "none", *arguments]
-    first, *others = (_guarded(command, workdir, variables, seed) for seed in SEEDS[: 1 + forced])
+    command += [*["--forceall"] * forced, "--workflow-profile", "none"]
+    first, *others = (
+        _guarded([*command, "--cores", cores, *arguments], workdir, variables, seed)
+        for seed, cores in PROCESSES[: 1 + forced]
+    )
     for other in others:
         if names := sorted(_differences(first["host"], other["host"])):
             raise UserError(
                 f"{snakefile}: two plans of the same workflow differ ({', '.join(names[:MOST_NAMES])}); what changes "
-                "from process to process cannot be signed: take times and random numbers out of it"
+                "from process to process cannot be signed: take times, random numbers and the number of cores out of it"
             )
+        first["host"]["ceilings"] = _in_both(first["host"]["ceilings"], other["host"]["ceilings"])
     return first
+
+
+def _in_both(one: Mapping[str, Mapping[str, int]], other: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+    """Ceilings that do not depend on how many cores Snakemake was given."""
+    return {
+        rule: {key: value for key, value in amounts.items() if other[rule].get(key) == value}
+        for rule, amounts in one.items()
+    }
 
 
 def _guarded(command: Sequence[str], workdir: Path, variables: Mapping[str, str], seed: str) -> dict[str, Any]:
@@ -239,7 +272,7 @@ def _why(done: subprocess.CompletedProcess[str]) -> str:
 def _differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> set[str]:
     found = {
         name
-        for key in ("rules", "sources")
+        for key in ("rules", "sources", "unplanned")
         for name in {*first[key], *second[key]}
         if first[key].get(name) != second[key].get(name)
     }

@@ -96,8 +96,8 @@ class Plan:
     @cached_property
     def listing(self) -> str:
         """The sorted identities, one a line: what a step bisects."""
-        hosts = [step.identity for step in self.host.steps] if self.host else []
-        return "".join(f"{identity}\n" for identity in sorted([*(step.identity for step in self.steps), *hosts]))
+        hosts = self.host.listed() if self.host else set()
+        return "".join(f"{identity}\n" for identity in sorted({*(step.identity for step in self.steps), *hosts}))
 
     @cached_property
     def listing_hash(self) -> str:
@@ -142,13 +142,14 @@ class Plan:
 
     @property
     def ceilings(self) -> dict[str, dict[str, int]]:
-        """Stage or part -> most that one try may reserve."""
+        """Stage or part -> most that one try may reserve; `rule NAME` -> the same of a host's rule."""
         names = [*self.spec.data["stages"], *self.spec.parts]
         blocks = {name: self.spec.mechanical_block(name) for name in names}
+        hosts = self.host.ceilings if self.host else {}
         return {
             name: dict(block["ceilings"]) | {"gpus": resource_requests.most_gpus(block)}
             for name, block in blocks.items()
-        }
+        } | {f"{resource_limits.HOST_RULE}{rule}": dict(amounts) for rule, amounts in hosts.items()}
 
     @property
     def loops(self) -> list[Template]:
@@ -277,6 +278,11 @@ def make(root: Path, spec: Spec, snakefile: Path | None = None) -> Plan:
     ]
     refuse_overrides(ours, root, spec)
     refuse_other_inputs(ours, spec)
+    if not ours and spec.host:
+        raise UserError(
+            f"{host_snakefile(root, spec)}: nothing asks for the stages of this campaign; its default target must be "
+            "a rule without a body, such as `rule all` (default_target: True), with no other in workflow.arguments"
+        )
     if not ours:
         raise UserError(f"{snakefile or root}: the workflow has no step of this campaign; import its rules")
     templates = tuple(campaign_agents.templates(root, spec, found.rules))

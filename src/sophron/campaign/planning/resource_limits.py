@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from sophron.campaign.planning import profiles
@@ -14,6 +13,8 @@ from sophron.records.files import resource
 
 LIMITS_NAME = "limits.yaml"
 STAGE_VERB = "sophron stage "
+HOST_RULE = "rule "
+"""Begins the key of a host's rule among the signed ceilings."""
 
 
 RESOURCES = (
@@ -31,22 +32,21 @@ SERVICE_CEILINGS = {"cores": 1, "memory_mb": 4000, "runtime_min": 60, "gpus": 0}
 NODES = 1  # a step runs on one node
 
 
-def check_jobs(
-    jobs: Iterable[Any], record: ApprovalRecord, host: Mapping[str, Mapping[str, int]] = MappingProxyType({})
-) -> None:
+def check_jobs(jobs: Iterable[Any], record: ApprovalRecord) -> None:
     """Raise Refused if a job would reserve more than was signed, in any of its tries, or something that was not.
 
     jobs: Snakemake's; a profile, a command line or a host may have given them other resources than the rules do.
-    record: of the approval; host: rule of a host workflow -> its signed ceilings.
+    record: of the approval.
     Later tries are worked out for one job of a stage: they grow by one expression for all, and
     to work them out costs milliseconds a job. The step itself looks at what it was given, in each try.
     """
     seen: set[str] = set()
     for job in jobs:
         shell = job.rule.shellcmd
+        if f"{HOST_RULE}{job.rule.name}" in record.ceilings:
+            _check_host_job(job, record.ceilings[f"{HOST_RULE}{job.rule.name}"])
+            continue
         if not isinstance(shell, str) or not shell.startswith("sophron "):
-            if job.rule.name in host:  # tries of a host's rule may grow as it says; the first one is held to the plan
-                _check(f"the rule {job.rule.name}", _reserved(job, job.attempt)[0], host[job.rule.name])
             continue
         of_stage = shell.startswith(STAGE_VERB)
         who = f"the stage {shell.split()[2]}" if of_stage else f"the rule {job.rule.name}"
@@ -57,6 +57,12 @@ def check_jobs(
             _check(who, reserved, {**ceilings, "nodes": NODES})
             _check_names(who, names, record.resources)
         seen.add(who)
+
+
+def _check_host_job(job: Any, ceilings: Mapping[str, int]) -> None:
+    """Hold the first try of a host's job to the plan; a later one may grow as its rule says."""
+    if job.attempt == 1:
+        _check(f"the rule {job.rule.name}", _reserved(job, 1)[0], ceilings)
 
 
 def _reserved(job: Any, attempt: int) -> tuple[dict[str, float], list[str]]:

@@ -24,7 +24,7 @@ from snakemake.settings.types import (
 )
 
 from sophron.campaign.planning.plan import DryRun, PlannedStep
-from sophron.campaign.snakefile.snakefile_api import around_shell_lines
+from sophron.campaign.snakefile.snakefile_api import around_shell_lines, is_ours
 from sophron.records import import_path
 from sophron.records.typed_json import to_json
 
@@ -66,12 +66,6 @@ def _files(workflow: Any) -> list[str]:
     folder = Path(included[0]).parent
     modules = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
     return included + [path for path in modules if path and folder in Path(path).parents]
-
-
-def is_ours(rule: Any) -> bool:
-    """Return whether a rule is Sophron's, or was made of one: it has the digest that only those have."""
-    shell = rule.shellcmd
-    return isinstance(shell, str) and (shell.startswith("sophron ") or "digest" in dict(rule.params.items()))
 
 
 def _own(shell: str) -> str:

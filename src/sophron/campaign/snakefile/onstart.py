@@ -6,7 +6,6 @@ from pathlib import Path
 
 from sophron.campaign.approval import amendment_draft, approval_journal, known_signers
 from sophron.campaign.execution import campaign_lock
-from sophron.campaign.planning import host_plan
 from sophron.campaign.planning.campaign_agents import DEFAULT_BACKEND
 from sophron.campaign.planning.plan_documents import record_in_force
 from sophron.campaign.planning.resource_limits import check_jobs
@@ -107,8 +106,7 @@ def check_requests(root: Path) -> None:
     """Raise Refused if this run's profile or command line asks for more than was signed: nothing is submitted yet."""
     workflow = workflow_of(root)
     if workflow is not None:
-        plan = host_plan.in_force(root)
-        check_jobs(workflow.dag.needrun_jobs(), approvals.signed_gate(root).record, plan.ceilings if plan else {})
+        check_jobs(workflow.dag.needrun_jobs(), approvals.signed_gate(root).record)
 
 
 def key_variables(root: Path) -> list[str]:

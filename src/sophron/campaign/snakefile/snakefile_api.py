@@ -1,12 +1,15 @@
 """What rule files ask of a campaign: digests, paths and resources. Rules stay thin; this is their only window."""
 
+import inspect
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
+import sophron
 from sophron.campaign.approval import approval_journal
 from sophron.campaign.execution.outcome_store import Outcome
 from sophron.campaign.planning import campaign_agents, host_plan
@@ -69,10 +72,17 @@ class RuleView:
         """Outcome files of the stages that a stage depends on."""
         return [path for name in self.spec.stage(stage).depends_on for path in self.outcomes(name)]
 
-    def host_files(self, stage: str) -> list[str]:
-        """Files of the host that a stage reads, as the plan in force has them; none before the first approval."""
-        plan = host_plan.in_force(self.root)
-        return plan.outputs(self.spec.stage(stage).host_rules) if plan else []
+    def host_files(self, stage: str) -> Callable[[Any], list[str]]:
+        """Input function: files of the host that a stage reads, as in the plan in force; none before an approval.
+
+        A function, since no process of a host's job has any use for the plan.
+        """
+
+        def made(_: Any) -> list[str]:
+            plan = host_plan.in_force(self.root)
+            return plan.outputs(self.spec.stage(stage).host_rules) if plan else []
+
+        return made
 
     def place(self, name: str) -> str:
         """Folder of a host's campaign for results or logs, relative to where Snakemake runs."""
@@ -203,6 +213,19 @@ class RuleView:
 
 
 _workflows: dict[Path, Any] = {}
+_rule_folders = {Path(sophron.SNAKEFILE).parent.resolve()}
+"""Where rules of Sophron stand: the installed workflow, and the folders of other distributions' kinds."""
+
+
+def is_ours(rule: Any) -> bool:
+    """Return whether a rule is Sophron's, whatever it is called where it was imported: by the file of its function."""
+    function = inspect.unwrap(rule.run_func) if rule.run_func else None
+    return function is not None and _stands_in_ours(function.__code__.co_filename, frozenset(_rule_folders))
+
+
+@cache
+def _stands_in_ours(path: str, folders: frozenset[Path]) -> bool:
+    return any(folder in Path(path).resolve().parents for folder in folders)
 
 
 def open_campaign(folder: str, workflow: Any) -> RuleView:
@@ -210,7 +233,10 @@ def open_campaign(folder: str, workflow: Any) -> RuleView:
     _workflows[Path(folder).absolute()] = workflow
     with one_sentence():
         digests.library_files()  # as it is before any rule file of it is parsed; `check_library` compares
-        return RuleView.open(folder, in_job=workflow.remote_exec)
+        opened = RuleView.open(folder, in_job=workflow.remote_exec)
+        if (rules := Path(opened.spec.kind.rules)).is_absolute():
+            _rule_folders.add(rules.parent.resolve())
+        return opened
 
 
 def check_library() -> None:

@@ -1,0 +1,2 @@
+def change(text):
+    return text + "!"

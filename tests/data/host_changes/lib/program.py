@@ -1,0 +1,3 @@
+import deeper
+
+print(deeper)

@@ -1,0 +1,5 @@
+rule included:
+    output:
+        "out/included.txt",
+    shell:
+        "echo i > {output}"

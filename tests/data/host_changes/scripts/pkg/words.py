@@ -1,0 +1,3 @@
+from . import START
+
+WORD = START + "w"

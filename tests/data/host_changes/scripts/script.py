@@ -1,0 +1,3 @@
+from pkg.words import WORD
+
+open(snakemake.output[0], "w").write(WORD + snakemake.config["hidden"])

@@ -1,0 +1,2 @@
+. "$(dirname "$0")/inner.sh"
+echo tool "$HOST_SETTING"

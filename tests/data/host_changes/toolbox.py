@@ -1,0 +1,5 @@
+from lib import deeper
+
+
+def shout(text):
+    return deeper.change(text)
