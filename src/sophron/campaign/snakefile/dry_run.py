@@ -54,7 +54,7 @@ def shown(snakefile: Path, *, forced: bool) -> DryRun:
 
 def of_graph(graph: Any) -> DryRun:
     """Return what Snakemake's own graph, which was built, shows of Sophron's rules."""
-    found = [_step(job, graph.reason(job)) for job in graph.needrun_jobs() if is_ours(job.rule)]
+    found = [_step(job, graph.reason(job)) for job in graph.needrun_jobs() if job.rule.shellcmd and is_ours(job.rule)]
     shells = [str(rule.shellcmd) for rule in graph.workflow.rules if rule.shellcmd]
     rules = {_own(shell): shell for shell in shells if shell.startswith(VERBS)}
     return DryRun(found, rules, _files(graph.workflow), around_shell_lines())
