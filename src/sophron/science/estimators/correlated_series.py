@@ -14,7 +14,8 @@ the positive ones is significantly negative: a positive sequence alone would lea
 
 The longest correlation time is the mean lag of the positive sequence, weighted by the autocorrelation: tau for one
 time, and near the slow one for two, however small its share. A series shorter than `LEAST_TIMES` of it has no error.
-Means of a few long blocks cannot be treated so: `block_mean`. What no sample shows cannot be seen: a series of 20 slow
+Nor has one of which a single sample holds much of the variance: its mean is that sample's. Means of a few long blocks
+cannot be treated so: `block_mean`. What no sample shows cannot be seen: a series of 20 slow
 times may look like white noise. Constants were chosen on the seeds of `bench/coverage.py --freeze`, and are judged on
 others.
 """
@@ -46,6 +47,10 @@ DIP = 1.5
 """Autocorrelation after the positive ones, in its standard errors, below which a series oscillates."""
 WHITE = 2.5
 """First autocorrelations, in their standard errors, below which blocks are white noise and are not doubled."""
+LARGEST_SHARE = 0.3
+"""Share of the squared deviations in one sample from which on they tell no error, in `LEAST_SAMPLES` or more; of a
+normal distribution one in 400 series of 50 samples exceeds it, and none of 100."""
+LEAST_SAMPLES = 50
 LEAST_BLOCKS = 64
 """Blocks in which an oscillation is still looked for."""
 BLOCK_SIGNIFICANCE = 0.05
@@ -116,7 +121,7 @@ def correlation(series: ArrayLike) -> Correlation:
         inefficiency=inefficiency,
         time=longest,
         degrees_of_freedom=max(min(degrees, samples / inefficiency - 1.0, samples - 1.0), 1.0),
-        refusal=_too_short(samples, longest),
+        refusal=_too_short(samples, longest) or _one_sample(deviations),
     )
 
 
@@ -224,6 +229,18 @@ def _too_short(samples: int, time: float) -> Refusal | None:
         "samples; run longer, or take the spread of independent replicas."
     )
     return Refusal(Reason.SHORT_SERIES, sentence)
+
+
+def _one_sample(deviations: Series) -> Refusal | None:
+    squares = deviations**2
+    share = float(squares.max() / squares.sum())
+    if share <= LARGEST_SHARE or deviations.size < LEAST_SAMPLES:
+        return None
+    sentence = (
+        f"sample {int(squares.argmax())} of {deviations.size} holds {share:.0%} of the variance, so that the mean is "
+        "hardly more than that sample; average what has no such tail, or run until many are alike."
+    )
+    return Refusal(Reason.HEAVY_TAIL, sentence)
 
 
 def _without_oscillation(deviations: Series) -> tuple[Series, Series, int]:

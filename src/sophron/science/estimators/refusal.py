@@ -12,6 +12,7 @@ class Reason(StrEnum):
     NO_OVERLAP = "no_overlap"
     FEW_SAMPLES = "few_samples"
     SHORT_SERIES = "short_series"
+    HEAVY_TAIL = "heavy_tail"
     NOT_SOLVED = "not_solved"
     BLOCKS_DIFFER = "blocks_differ"
     HYSTERESIS = "hysteresis"
