@@ -13,7 +13,7 @@ from sophron.kinds.workflow import read_results
 def read(tmp_path, monkeypatch, **results) -> dict:
     """The result of a step over all files of the folder."""
     monkeypatch.chdir(tmp_path)
-    files = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file())
+    files = {str(path.relative_to(tmp_path)): path for path in tmp_path.rglob("*") if path.is_file()}
     definition = {"rules": ["any"], "results": results}
     return dict(read_results.run(StepContext("s", {}, definition, {}, tmp_path, tmp_path, 1, files=files)).result)
 
@@ -57,7 +57,7 @@ FAULTS = {
     "no such key": ({"file": "a.json", "value": "n/y"}, 'a.json has no "y"'),
     "no such column": ({"file": "t.tsv", "column": "quality"}, 'has no column "quality"; it has sample, q'),
     "text": ({"file": "a.json", "value": "n"}, "where number is declared"),
-    "a truth for a number": ({"file": "a.json", "value": "ok"}, 'has "True" where number is declared'),
+    "a truth for a number": ({"file": "a.json", "value": "ok"}, 'has "True" at ok where number is declared'),
     "a fraction for an integer": ({"file": "a.json", "value": "n/x", "type": "integer"}, "where integer is declared"),
 }
 

@@ -1,6 +1,7 @@
 # The kind workflow: one rule a stage, which reads the declared results out of what the host's rules made.
+# The stage's name is a param: an f-string in the shell line is made when the job runs, and then of the last stage.
 
-for stage in CAMPAIGN.stages:
+for stage in CAMPAIGN.host_stages:
 
     rule:
         name:
@@ -21,9 +22,10 @@ for stage in CAMPAIGN.stages:
         resources:
             **CAMPAIGN.resources(stage),
         params:
+            stage=stage,
             digest=CAMPAIGN.definition_digest(stage),
         shell:
-            f"sophron stage {stage}"
+            "sophron stage {params.stage}"
             " --gate {input.gate} --outcome {output.outcome}"
             " --log {log} --cores {threads} --memory-mb {resources.mem_mb} --runtime-min {resources.runtime}"
             " --digest {params.digest}"

@@ -66,7 +66,7 @@ class StepContext:
     log_dir: folder of this try below `records/`; engine logs that people want to read later go there.
     spec_seed: seed of the spec, for what must not depend on the round of a loop.
     may_grow: of "memory" and "time", what a further try would have more of.
-    files: what the host's rules of this stage make, relative to where Snakemake runs.
+    files: what the host's rules of this stage made and it reads: path relative to where Snakemake runs -> where it is.
     """
 
     stage: str
@@ -83,7 +83,7 @@ class StepContext:
     previous: Mapping[str, Sequence[UpstreamStep]] = field(default_factory=dict)
     spec_seed: int = 1
     may_grow: frozenset[str] = frozenset()
-    files: Sequence[Path] = ()
+    files: Mapping[str, Path] = field(default_factory=dict)
 
     def one(self, stage: str) -> UpstreamStep:
         """Return the single upstream step of `stage`; ValueError if there are several."""
@@ -197,7 +197,7 @@ class StageKind:
     rederivable: its function computes result and files from definition, seed and what it builds on alone, in minutes
         on one core, so that `sophron rederive` can run it again anywhere and compare.
     declared: JSON Schema of its result, if the campaign declares it; host_rules: rules of a host workflow that make the
-        files it reads.
+        files it reads; host_files: regular expressions of these; tables: the output that holds its columns, if it has.
     """
 
     name: str
@@ -217,6 +217,8 @@ class StageKind:
     rederivable: bool = False
     declared: JsonObject | None = None
     host_rules: tuple[str, ...] = ()
+    host_files: tuple[str, ...] = ()
+    tables: str = ""
 
     def unit(self, part: Part) -> StageKind:
         """Return a part of it, in the form of a stage."""

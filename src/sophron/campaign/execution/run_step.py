@@ -11,6 +11,7 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -101,18 +102,17 @@ class _Work:
         """What every event of this step says."""
         return {"step": self.step, "stage": self.spec.owner(self.stage.name), "wildcards": dict(self.wildcards)}
 
-    @property
+    @cached_property
     def inputs(self) -> dict[str, str]:
         """Step name -> digest of its outcome, for everything this step builds on."""
         built_on = (*self.upstream.values(), *self.previous.values())
-        made = {str(path): file_digest(path, missing_ok=True) for path in self.host_files}
+        made = {name: file_digest(path, missing_ok=True) for name, path in self.host_files.items()}
         return {one.step: one.digest for found in built_on for one in found} | made
 
-    @property
-    def host_files(self) -> list[Path]:
-        """Files of the host that it reads, relative to where Snakemake runs."""
-        plan = host_plan.in_force(self.root) if self.stage.host_rules else None
-        return [Path(path) for path in plan.outputs(self.stage.host_rules)] if plan else []
+    @cached_property
+    def host_files(self) -> dict[str, Path]:
+        """Files of the host that it reads: path relative to where Snakemake runs, which is here -> the same."""
+        return host_plan.files_read(self.root, self.stage, Path())
 
     @property
     def key(self) -> str:

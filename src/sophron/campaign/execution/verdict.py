@@ -1,5 +1,6 @@
 """Verify and accept: the deterministic verdict of a stage's criteria, and the thin step that stops at a failed one."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,7 +60,9 @@ def judge(root: Path, spec: Spec, stage: str) -> Verdict:
 def judge_steps(spec: Spec, stage: str, steps: Sequence[outcome_store.Finished]) -> Verdict:
     """Return the verdict of a stage over these finished steps of it."""
     constants = spec.constants(stage)
-    judged = [_judge_one(criterion, steps, constants) for criterion in spec.criteria(stage)]
+    tables = spec.stage(stage).tables
+    columns = {step.step: _columns(step.files[tables]) for step in steps if tables and step.outcome.done}
+    judged = [_judge_one(criterion, steps, constants, columns) for criterion in spec.criteria(stage)]
     failed_steps = {step.step: step.outcome.reason for step in steps if not step.outcome.done}
     passed = not failed_steps and all(criterion.passed for criterion in judged)
     return Verdict(
@@ -74,14 +77,24 @@ def judge_steps(spec: Spec, stage: str, steps: Sequence[outcome_store.Finished])
 
 
 def _judge_one(
-    criterion: Criterion, steps: Sequence[outcome_store.Finished], constants: Mapping[str, object]
+    criterion: Criterion,
+    steps: Sequence[outcome_store.Finished],
+    constants: Mapping[str, object],
+    columns: Mapping[str, Mapping[str, object]],
 ) -> JudgedCriterion:
     judged = []
     for step in steps:
-        values = {**step.outcome.result, **_file_numbers(step), **constants}
+        values = {**step.outcome.result, **columns.get(step.step, {}), **_file_numbers(step), **constants}
         said = criteria.evaluate(criterion.expression, values)
         judged.append(JudgedStep(step.step, said.passed, said.reason, said.values, said.comparisons))
     return JudgedCriterion(**vars(criterion), passed=all(one.passed for one in judged), steps=judged)
+
+
+def _columns(path: Path) -> dict[str, object]:
+    """The columns of the tables that a step read."""
+    from sophron.campaign.spec.columns import array
+
+    return {name: array(values) for name, values in json.loads(path.read_bytes())["columns"].items()}
 
 
 def _file_numbers(step: outcome_store.Finished) -> dict[str, int]:

@@ -9,6 +9,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from sophron.campaign.planning.snakemake_error import cause
+from sophron.interfaces.kind import StageKind
 from sophron.records import approvals, documents, files, typed_json
 from sophron.records.digests import file_digest, step_identity, step_name
 from sophron.records.errors import Refused, UserError
@@ -181,6 +183,26 @@ def remembered(workdir: Path) -> Iterator[tuple[str, str, list[str]]]:
                     str(path.relative_to(folder)).replace("/@", "/").replace("/", ""), validate=True
                 )
                 yield str(record.get("rule")), name.decode(), list(record.get("input") or [])
+
+
+def files_read(root: Path, stage: StageKind, workdir: Path) -> dict[str, Path]:
+    """Return the files of the host that a stage reads: path relative to `workdir`, where Snakemake runs -> where it is.
+
+    Of a folder that a rule makes, the files inside; of rules behind a checkpoint, what Snakemake remembers they made.
+    """
+    plan = in_force(root) if stage.host_rules else None
+    if plan is None:
+        return {}
+    made = plan.outputs(stage.host_rules)
+    if unplanned := {*stage.host_rules} & {*plan.unplanned}:
+        made += [output for rule, output, _ in remembered(workdir) if rule in unplanned]
+    patterns = [re.compile(one) for one in stage.host_files]
+    found: dict[str, Path] = {}
+    for path in map(Path, made):
+        folder = workdir / path
+        names = [path / one.relative_to(folder) for one in sorted(folder.rglob("*"))] if folder.is_dir() else [path]
+        found |= {str(name): workdir / name for name in names if any(one.fullmatch(str(name)) for one in patterns)}
+    return found
 
 
 def changes(root: Path, record: approvals.ApprovalRecord, plan: HostPlan | None) -> list[str]:

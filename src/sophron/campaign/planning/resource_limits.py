@@ -49,8 +49,9 @@ def check_jobs(jobs: Iterable[Any], record: ApprovalRecord) -> None:
         if not isinstance(shell, str) or not shell.startswith("sophron "):
             continue
         of_stage = shell.startswith(STAGE_VERB)
-        who = f"the stage {shell.split()[2]}" if of_stage else f"the rule {job.rule.name}"
-        ceilings = record.ceilings.get(shell.split()[2], {}) if of_stage else record.service_ceilings
+        stage = job.params.get("stage", shell.split()[2]) if of_stage else ""
+        who = f"the stage {stage}" if of_stage else f"the rule {job.rule.name}"
+        ceilings = record.ceilings.get(stage, {}) if of_stage else record.service_ceilings
         tries = [job.attempt] if who in seen else range(1, job.restart_times + 2)
         for attempt in tries:
             reserved, names = _reserved(job, attempt)

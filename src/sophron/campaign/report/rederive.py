@@ -21,6 +21,7 @@ from urllib.parse import unquote, urlsplit
 
 from sophron.campaign.execution import outcome_store, verdict
 from sophron.campaign.execution.outcome_store import Finished, Outcome, OutputFile
+from sophron.campaign.planning import plan
 from sophron.campaign.report import signed_records
 from sophron.campaign.report.compare_values import MISSING, Pair, equal, file_pairs, leaves, pairs
 from sophron.campaign.spec.spec import Spec
@@ -121,19 +122,23 @@ def _steps(work: Rederivation, unit: StageKind) -> list[Finished]:
         recorded = outcome_store.finished(work.root, work.spec, unit.name, wildcards)
         if unit.name in work.spec.parts and not outcome_store.is_current(work.root, recorded):
             continue
-        _check_bytes(work, recorded)
+        _check_bytes(work, recorded, host_rules=bool(unit.host_rules))
         work.known[step] = _derived(work, unit, recorded) or recorded
         judged.append(replace(recorded, outcome=work.known[step].outcome))
     return judged
 
 
-def _check_bytes(work: Rederivation, recorded: Finished) -> None:
+def _check_bytes(work: Rederivation, recorded: Finished, *, host_rules: bool) -> None:
     """Hold the files of a step against its outcome, and those that it was made of against its inputs."""
+    host = _host_files(work, recorded) if host_rules else {}
     for name, path in recorded.files.items():
         there = file_digest(path) if path.is_file() else MISSING
         work.compare(path, [(f"sha256 of {name}", recorded.outcome.files[name].sha256, there)])
     for step, made_of in recorded.outcome.inputs.items():
-        outcome = outcome_store.published(work.root, step)
+        outcome = host.get(step) or outcome_store.published(work.root, step)
+        if outcome is None and host_rules:
+            work.mark(recorded.path, made_of, f"{step} is not there any more")
+            continue
         there = file_digest(outcome) if outcome else MISSING
         work.compare(recorded.path, [(f"inputs.{step}", made_of, there)])
 
@@ -160,6 +165,13 @@ def _derived(work: Rederivation, unit: StageKind, recorded: Finished) -> Finishe
     return derived
 
 
+def _host_files(work: Rederivation, recorded: Finished) -> dict[str, Path]:
+    """The files of the host that a step read, as far as they are still there."""
+    folder = plan.host_workdir(work.root, work.spec.host) if work.spec.host else work.root
+    named = (name for name in recorded.outcome.inputs if outcome_store.noted(work.root, name) is None)
+    return {name: folder / name for name in named if (folder / name).exists()}
+
+
 def _compare_file(work: Rederivation, recorded: Path, derived: Path) -> None:
     try:
         work.compare(recorded, list(file_pairs(recorded, derived)) or [("content", "equal", "equal")])
@@ -182,6 +194,7 @@ def _run(work: Rederivation, unit: StageKind, recorded: Finished) -> Finished:
         log_dir=log_dir,
         seed=work.spec.seed(unit.name, recorded.wildcards),
         spec_seed=work.spec.data["seed"],
+        files=_host_files(work, recorded) if unit.host_rules else {},
     )
     try:
         made, reason = work.function(unit.run)(context), None

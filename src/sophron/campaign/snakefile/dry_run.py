@@ -55,8 +55,8 @@ def shown(snakefile: Path, *, forced: bool) -> DryRun:
 def of_graph(graph: Any) -> DryRun:
     """Return what Snakemake's own graph, which was built, shows of Sophron's rules."""
     found = [_step(job, graph.reason(job)) for job in graph.needrun_jobs() if job.rule.shellcmd and is_ours(job.rule)]
-    shells = [str(rule.shellcmd) for rule in graph.workflow.rules if rule.shellcmd]
-    rules = {_own(shell): shell for shell in shells if shell.startswith(VERBS)}
+    ours = [rule for rule in graph.workflow.rules if str(rule.shellcmd or "").startswith(VERBS)]
+    rules = {_own(rule.shellcmd, rule.params): rule.shellcmd for rule in ours}
     return DryRun(found, rules, _files(graph.workflow), around_shell_lines())
 
 
@@ -68,18 +68,23 @@ def _files(workflow: Any) -> list[str]:
     return included + [path for path in modules if path and folder in Path(path).parents]
 
 
-def _own(shell: str) -> str:
-    """A rule's own name, from the verb in its shell line: a host may import rules under others (`as sophron_*`)."""
+def _own(shell: str, params: Any) -> str:
+    """A rule's own name, from the verb in its shell line: a host may import rules under others (`as sophron_*`).
+
+    Of a stage that a campaign names itself, its param `stage`.
+    """
     words = shell.split()
     if shell.startswith(AGENT_VERB):
         return words[3]
-    return words[2] if len(words) > 2 and words[1] == "stage" else words[1] if len(words) > 1 else ""
+    if len(words) > 2 and words[1] == "stage":
+        return str(dict(params.items()).get("stage", words[2]))
+    return words[1] if len(words) > 1 else ""
 
 
 def _step(job: Any, reason: Any) -> PlannedStep:
     shell = job.rule.shellcmd
     return PlannedStep(
-        rule=_own(shell) or job.rule.name,
+        rule=_own(shell, job.params) or job.rule.name,
         shell=shell,
         digest=str(dict(job.params.items()).get("digest", "")),
         wildcards=dict(job.wildcards_dict),

@@ -57,6 +57,11 @@ class RuleView:
         """Names of the stages."""
         return [stage.name for stage in self.spec.stages]
 
+    @property
+    def host_stages(self) -> list[str]:
+        """Names of the stages that judge rules of a host workflow."""
+        return [stage.name for stage in self.spec.stages if stage.host_rules]
+
     def has(self, name: str) -> bool:
         """Whether this campaign has an optional stage, or a part or agent rule that others of its kind go without."""
         return name in self.stages or name in self.spec.parts or name in self.spec.agent_rules

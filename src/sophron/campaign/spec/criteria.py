@@ -2,13 +2,14 @@
 
 Beside the names of the result they may hold those of signed numbers: `definition.<key>`, `<stage>.definition.<key>`,
 `question.conditions.<name>`, and there `[0]` or `len(...)` of a list. Such a dotted name is one name with one value.
+A column of a declared table is a dotted name too, of which an aggregate makes one value (`columns`).
 """
 
 import ast
 import math
 import operator
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +25,9 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "max": max,
     "isfinite": math.isfinite,
 }
+OVER_ROWS = ("all", "any", "count", "fraction", "sum", "mean", "median", "min", "max")
+"""Functions over a column, which are made in `columns`."""
+CALLED = tuple(dict.fromkeys([*FUNCTIONS, *OVER_ROWS]))
 NODES = (
     *(ast.Expression, ast.Compare, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.UAdd),
     *(ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.Name, ast.Load, ast.Constant, ast.Call),
@@ -32,8 +36,11 @@ NODES = (
 REFERENCE = "question.reference"
 DEEPEST = 60  # levels; 500 characters of minus signs would end in Python's own limit
 LARGEST = sys.float_info.max
-COMPARED_TYPES = {"number", "integer", "boolean", "null"}
+COMPARED_TYPES = {"number", "integer", "boolean", "null", "column"}
 
+
+COLUMNS = "x-columns"
+"""Keyword of a result's schema: `table.column` -> schema of type column, which holds that of its items."""
 
 # Existence and size of files are judged like any other number.
 FILE_NUMBERS = {
@@ -87,6 +94,17 @@ def check(expression: str, result_schema: JsonObject, constants: Mapping[str, ob
         else:
             raise CriterionError(_unknown(name, known, constants))
     _check_constants(tree, {name: value for name, value in constants.items() if name in names})
+    if _goes_over_rows(tree) or any(types_of(known.get(name, {})) == {"column"} for name in names):
+        from sophron.campaign.spec import columns  # numpy, which few campaigns need when they are read
+
+        if said := columns.fault(tree.body, known):
+            raise CriterionError(said)
+
+
+def _goes_over_rows(tree: ast.AST) -> bool:
+    """Whether it calls what only columns can be given to."""
+    called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    return bool(called & (set(OVER_ROWS) - set(FUNCTIONS)))
 
 
 def _depth(tree: ast.AST) -> int:
@@ -98,8 +116,11 @@ def _depth(tree: ast.AST) -> int:
 
 
 def result_properties(result_schema: JsonObject) -> dict[str, JsonObject]:
-    """Return name -> schema of all that a criterion may compare in a result, the numbers of its files included."""
-    return {**result_schema.get("properties", {}), **FILE_NUMBERS}
+    """Return name -> schema of all that a criterion may compare in a result.
+
+    That is its properties, the columns that it declares (`x-columns`), and the numbers of its files.
+    """
+    return {**result_schema.get("properties", {}), **result_schema.get(COLUMNS, {}), **FILE_NUMBERS}
 
 
 def types_of(schema: JsonObject) -> set[str]:
@@ -116,7 +137,7 @@ def _check_number(name: str, *, is_number: bool) -> None:
 def _unknown(name: str, known: Mapping[str, object], constants: Mapping[str, object]) -> str:
     if name.startswith(REFERENCE):
         return f'"{name}" may not be used: a published value is never a criterion; compare it in the report'
-    dotted = "." in name
+    dotted = "." in name and not any(one.startswith(f"{name.partition('.')[0]}.") for one in known)
     among = constants if dotted else known
     own = name.partition(".")[2]  # the stage's own definition goes without its name
     hint = did_you_mean(own if own in among else name, sorted(among), cutoff=0.5)
@@ -152,24 +173,35 @@ def number_of(node: ast.expr, values: Mapping[str, object]) -> Any:
     return _Judge(values).eval(ast.unparse(node), node)
 
 
-def evaluate(expression: str, result: Mapping[str, object]) -> Outcome:
+def evaluate(expression: str, result: Mapping[str, Any]) -> Outcome:
     """Judge one typed result. A value that is missing, null, NaN or infinite never passes, in whatever expression."""
     try:
         tree = parse(expression)
     except CriterionError as error:
         return Outcome(passed=False, reason=str(error))
     names = sorted(names_of(tree))
-    values = {name: result.get(name) for name in names}
+    values: dict[str, Any] = {name: result.get(name) for name in names}
     for name, value in values.items():
-        if not _is_finite(value):
-            plain = {key: _plain(item) for key, item in values.items()}
+        if hasattr(value, "dtype") and not len(value):
+            return Outcome(passed=False, reason=f"{name} has no row", values=_said(values))
+        if not hasattr(value, "dtype") and not _is_finite(value):
+            plain = {key: _plain(item) for key, item in _said(values).items()}
             return Outcome(passed=False, reason=f"{name} is {shown(str(value))}", values=plain)
     judge = _Judge(values)
     try:
         passed = judge.eval(expression, tree.body)
     except (InvalidExpression, ArithmeticError, ValueError, TypeError, RecursionError) as error:
-        return Outcome(passed=False, reason=f"cannot be computed: {error}", values=values)
-    return Outcome(passed is True, None if passed is True else "is not so", values, tuple(judge.comparisons))
+        return Outcome(passed=False, reason=f"cannot be computed: {error}", values=_said(values))
+    return Outcome(passed is True, None if passed is True else "is not so", _said(values), tuple(judge.comparisons))
+
+
+def _said(values: Mapping[str, Any]) -> dict[str, object]:
+    """The values of a judgement as JSON holds them: a column in a few words."""
+    if not any(hasattr(value, "dtype") for value in values.values()):
+        return dict(values)
+    from sophron.campaign.spec import columns
+
+    return {name: columns.summary(value) if columns.is_column(value) else value for name, value in values.items()}
 
 
 def _is_finite(value: Any) -> bool:
@@ -229,8 +261,8 @@ def _tree(expression: str) -> ast.Expression:
             raise CriterionError(f"{shown(repr(node.value))} is not a number; compare numbers")
         if isinstance(node, ast.Constant) and not _is_finite(node.value):
             raise CriterionError("a number in it is too large; write a finite one")
-        if isinstance(node, ast.Call) and (not isinstance(node.func, ast.Name) or node.func.id not in FUNCTIONS):
-            raise CriterionError(f"only {', '.join(FUNCTIONS)} may be called, and len on a list of a definition")
+        if isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and node.func.id in CALLED):
+            raise CriterionError(f"only {', '.join(CALLED)} may be called, and len on a list of a definition")
     return tree
 
 
@@ -242,12 +274,39 @@ def names_of(tree: ast.AST) -> set[str]:
 
 def _finite(function: Callable[..., Any]) -> Callable[..., Any]:
     def checked(*values: Any) -> Any:
+        if any(hasattr(value, "dtype") for value in values):
+            return _finite_column(function, values)
         value = function(*values)
         if isinstance(value, complex) or not math.isfinite(value):
             raise ArithmeticError("a step of it is not a finite number")
         return value
 
     return checked
+
+
+def _finite_column(function: Callable[..., Any], values: Sequence[Any]) -> Any:
+    """An operation row by row, or an aggregate."""
+    import numpy as np
+
+    from sophron.campaign.spec import columns
+
+    with np.errstate(all="ignore"):
+        value = BY_ROW.get(function, function)(*values)
+    if not (columns.is_finite(value) if columns.is_column(value) else _is_finite(value)):
+        raise ArithmeticError("a step of it is not a finite number")
+    return value
+
+
+def _power(left: Any, right: Any) -> Any:
+    return left**right
+
+
+BY_ROW: Mapping[Callable[..., Any], Callable[..., Any]] = {
+    DEFAULT_OPERATORS[ast.Add]: operator.add,  # simpleeval's own look at the length of what they are given
+    DEFAULT_OPERATORS[ast.Mult]: operator.mul,
+    math.pow: _power,
+    math.sqrt: lambda column: column**0.5,
+}
 
 
 class _Judge(SimpleEval):  # type: ignore[misc]
@@ -259,18 +318,46 @@ class _Judge(SimpleEval):  # type: ignore[misc]
             operators[kind] = _finite(operators[kind])
         operators[ast.Pow] = _finite(math.pow)  # of whole numbers Python would compute each digit, for minutes
         functions = {name: _finite(call) for name, call in FUNCTIONS.items()}
+        if any(hasattr(value, "dtype") for value in names.values()):
+            functions |= _over_rows(functions)
+            operators[ast.Not] = lambda value: ~value if hasattr(value, "dtype") else not value
         super().__init__(operators=operators, functions=functions, names=dict(names))
         self.comparisons: list[Comparison] = []
         self.nodes[ast.Compare] = self._compare
+        self.nodes[ast.BoolOp] = self._combine
 
-    def _compare(self, node: ast.Compare) -> bool:
-        left, passed = self._eval(node.left), True
+    def _combine(self, node: ast.BoolOp) -> Any:
+        """`and` and `or`, which stop at the first that decides; row by row if the first is a column."""
+        every = isinstance(node.op, ast.And)
+        value: Any = every
+        for part in node.values:
+            given = self._eval(part)
+            if hasattr(given, "dtype") or hasattr(value, "dtype"):
+                from sophron.campaign.spec import columns
+
+                value = columns.combine([value, given], every=every)
+                continue
+            value = given
+            if bool(value) != every:
+                return value
+        return value
+
+    def _compare(self, node: ast.Compare) -> Any:
+        left: Any = self._eval(node.left)
+        passed: Any = True
         left_node: ast.expr = node.left
         for symbol, right_node in zip(node.ops, node.comparators, strict=True):
             right = self._eval(right_node)
             text = ast.unparse(ast.Compare(left_node, [symbol], [right_node]))
-            self.comparisons.append(Comparison(text, _number(left), _number(right)))
-            passed = passed and bool(COMPARE[type(symbol)](left, right))
+            holds: Any = COMPARE[type(symbol)](left, right)
+            if hasattr(holds, "dtype"):
+                from sophron.campaign.spec import columns
+
+                self.comparisons.append(Comparison(text, *columns.worst(left, right, holds)))
+                passed = passed & holds
+            else:
+                self.comparisons.append(Comparison(text, _number(left), _number(right)))
+                passed = passed and bool(holds)
             left, left_node = right, right_node
         return passed
 
@@ -283,6 +370,17 @@ COMPARE: Mapping[type, Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
 }
+
+
+def _over_rows(functions: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
+    """The functions that make a number of a column; min and max also go over several numbers."""
+    from sophron.campaign.spec import columns
+
+    def either(name: str) -> Callable[..., Any]:
+        over_rows, plain = _finite(columns.aggregate(name)), functions.get(name)
+        return lambda *values: over_rows(*values) if hasattr(values[0], "dtype") or not plain else plain(*values)
+
+    return {name: either(name) for name in OVER_ROWS}
 
 
 def _number(value: Any) -> float | None:

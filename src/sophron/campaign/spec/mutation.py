@@ -12,18 +12,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from sophron.campaign.spec import criteria, satisfiability
+from sophron.campaign.spec import criteria, plausible_values, satisfiability
+from sophron.campaign.spec.plausible_values import perturbed
 from sophron.campaign.spec.spec import Criterion, Spec
 from sophron.interfaces import JsonObject
 from sophron.interfaces.kind import Kind, StageKind
 from sophron.records import documents
 from sophron.records.files import resource
 
-FACTORS = (1.01, 0.99, 1.03, 0.97, 1.1, 0.9, 1.3, 0.7, 2, 0.5, 5, 0.2, 10, 0.1, 100, 0.01, 0, -1)
-"""What a number is multiplied by, the least change first."""
-AROUND_ZERO = tuple(sign * 10.0**power for power in (-3, -2, -1, 0, 1) for sign in (1, -1))
-FARTHEST = 100
-"""Factor from a plausible count, or from 1 if it is zero, within which a number that a criterion names is tried."""
 FILES = {"files_missing": 0, "smallest_file_bytes": 1000}
 ALWAYS = ("files_missing <= len(outputs)",)
 """What is so of every step, whatever its kind."""
@@ -132,6 +128,8 @@ def judge(spec: Spec, stage: str, criterion: Criterion, finished: JsonObject | N
     if names <= set(given):
         return Judgement(*about, HOLDS, "; ".join(given[name] for name in sorted(names)))
     result = plausible(spec, stage, finished)
+    if names - set(result) and spec.stage(stage).declared:
+        result |= plausible_values.passing(spec, stage, criterion.expression, names - set(result), result)
     if unstated := sorted(names - set(result)):
         return Judgement(*about, UNKNOWN, f"no plausible value of {' and '.join(unstated)} is stated")
     if not _passes(spec, stage, criterion.expression, result):
@@ -210,7 +208,7 @@ def _passes(spec: Spec, stage: str, expression: str, result: JsonObject) -> bool
 
 
 def _holds(expression: str, values: JsonObject) -> bool:
-    return criteria.evaluate(expression, values).passed
+    return criteria.evaluate(expression, plausible_values.as_columns(values)).passed
 
 
 def _constants(spec: Spec, stage: str) -> dict[str, object]:
@@ -285,9 +283,9 @@ def _changes(
     spec: Spec, stage: str, names: set[str], result: JsonObject, numbers: Sequence[int]
 ) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     """Yield the text of a change, its id if it is a planted fault, and the values that it gives."""
-    steps = {
-        name: [step for step in _perturbed(result[name], numbers) if step != result[name]] for name in sorted(names)
-    }
+    given = {name: result[name] for name in sorted(names)}
+    steps = {name: [step for step in perturbed(value, numbers) if step != value] for name, value in given.items()}
+    yield from plausible_values.column_changes(given)
     for place in range(max(map(len, steps.values()), default=0)):
         for name, values in steps.items():
             if place < len(values):
@@ -298,25 +296,12 @@ def _changes(
         yield f"{fault.id}: {fault.what}", fault.id, _values(stated, names_of_fault)
 
 
-def _perturbed(value: Any, numbers: Sequence[int]) -> Iterator[Any]:
-    """Yield other values of a number or a truth value, the nearest first; of a count also those beside `numbers`."""
-    if isinstance(value, bool):
-        yield not value
-    elif isinstance(value, int | float):
-        if isinstance(value, int):
-            yield from (value + 1, value - 1)
-            beside = {one + step for one in numbers for step in (-1, 0, 1)}
-            yield from sorted(
-                (one for one in beside if abs(one) <= FARTHEST * max(abs(value), 1)), key=lambda one: abs(one - value)
-            )
-        yield from AROUND_ZERO if value == 0 and isinstance(value, float) else ()
-        yield from (type(value)(value * factor) for factor in FACTORS)
-
-
 def _allowed(value: Any, schema: JsonObject) -> bool:
     """Whether the schema of a result lets a finished step have this value."""
     if value is None:
         return "null" in criteria.types_of(schema)
+    if isinstance(value, list):
+        return all(isinstance(one, str) or _allowed(one, schema["items"]) for one in value)
     domain = satisfiability.domain(schema)
     return bool(domain.low <= value <= domain.high)
 

@@ -76,8 +76,7 @@ def _minus(end: float | None) -> float | None:
 
 def can_pass(tree: ast.Expression, schemas: Mapping[str, JsonObject], constants: Values) -> bool:
     """Return whether values that the schemas (name -> schema) allow were found for which it holds."""
-    domains = {name: domain(schema) for name, schema in schemas.items()}
-    return _found(tree.body, domains, constants, wanted=True)
+    return _found(tree.body, _domains(tree, schemas), constants, wanted=True)
 
 
 def can_fail(
@@ -87,12 +86,37 @@ def can_fail(
 
     `isfinite` of what may be null may be false.
     """
-    domains = {name: domain(schema, ranges=ranges) for name, schema in schemas.items()}
+    domains = _domains(tree, schemas, ranges=ranges)
     for call in ast.walk(tree):
         if isinstance(call, ast.Call) and _name(call) == "isfinite":
             nullable = any(domains[name].nullable for name in criteria.names_of(call) if name in domains)
             domains |= {ast.unparse(call): Domain(0, 1, whole=True, nullable=False)} if nullable else {}
     return _found(tree.body, domains, constants, wanted=False)
+
+
+def _domains(tree: ast.Expression, schemas: Mapping[str, JsonObject], *, ranges: bool = True) -> dict[str, Domain]:
+    """The domain of each name; instead of a column that of each aggregate which is made of it, by its text."""
+    columns = {name: schema["items"] for name, schema in schemas.items() if criteria.types_of(schema) == {"column"}}
+    found = {name: domain(schema, ranges=ranges) for name, schema in schemas.items() if name not in columns}
+    if not columns:
+        return found
+    from sophron.campaign.spec.columns import domain_schema
+
+    for call in _outermost(tree.body, columns):
+        items = next(columns[name] for name in sorted(criteria.names_of(call)) if name in columns)
+        plain = call.args and isinstance(call.args[0], ast.Name)
+        schema = domain_schema(_name(call), items if plain else {"type": "number"})
+        found[ast.unparse(call)] = domain(schema, ranges=ranges)
+    return found
+
+
+def _outermost(node: ast.AST, columns: Mapping[str, object]) -> Iterator[ast.Call]:
+    """The aggregates that are not inside of another one."""
+    if isinstance(node, ast.Call) and _name(node) in criteria.OVER_ROWS and criteria.names_of(node) & set(columns):
+        yield node
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from _outermost(child, columns)
 
 
 def _found(node: ast.expr, domains: Mapping[str, Domain], constants: Values, *, wanted: bool) -> bool:

@@ -1,21 +1,22 @@
 """The step of a stage: read the declared results from the files that the stage's rules made.
 
 Types are declared and checked, never inferred: an empty cell, a text in a column of numbers or a missing key is a
-failed outcome that names file and place. Tables are read by the standard library, Parquet by pyarrow where it is.
+failed outcome that names file, line and column.
 """
 
 from __future__ import annotations
 
-import csv
-import json
 import math
 import re
-import sqlite3
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sophron.interfaces.kind import EngineFailure, EnvironmentFailure, StepContext, StepResult
+from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
+from sophron.kinds.workflow import result_files
+from sophron.kinds.workflow.kind import TABLES, path_regex, wildcards
+from sophron.records.digests import file_digest
+from sophron.records.files import write_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,122 +26,120 @@ if TYPE_CHECKING:
 OVER: Mapping[str, Callable[[Sequence[float]], float]] = {
     "min": min,
     "max": max,
-    "sum": math.fsum,
+    "sum": lambda values: sum(values) if all(isinstance(one, int) for one in values) else math.fsum(values),
     "mean": statistics.fmean,
     "median": statistics.median,
     "count": len,
 }
 """What makes one number of all rows and files; `one` wants a single value."""
-WILDCARD = re.compile(r"\{(\w+)(?:,([^{}]+))?\}")
 
 
 def run(ctx: StepContext) -> StepResult:
     """Read each result. EngineFailure for what is not there, or not of the declared type."""
-    return StepResult({name: _read(name, one, ctx.files) for name, one in ctx.definition["results"].items()})
+    reader = _Reader(ctx.files)
+    result: dict[str, Any] = {}
+    for name, one in ctx.definition["results"].items():
+        result |= reader.table(name, one) if "rows" in one else reader.number(name, one)
+    files = {}
+    if reader.columns:
+        path = files[TABLES] = ctx.workdir / "tables.json"
+        write_json(path, {"columns": reader.columns, "rows": reader.rows})
+    return StepResult(result, files)
 
 
-def _read(name: str, about: JsonObject, files: Sequence[Path]) -> float | bool:
-    pattern = re.compile(_regex(about["file"]))
-    found = [path for path in files if pattern.fullmatch(str(path))]
-    if not found:
-        raise EngineFailure(f"{name}: none of the stage's rules makes a file {about['file']}")
-    values = [_typed(name, about, value, path) for path in found for value in _values(about, path)]
-    over = about.get("over", "one")
+MOST_CELLS = 20_000_000
+"""Of all tables of a stage: a judgement holds them in memory."""
+
+
+class _Reader:
+    """Reads the results of one stage. columns: `table.column` -> values; rows: table -> file -> how many."""
+
+    def __init__(self, files: Mapping[str, Path]) -> None:
+        self.files = files
+        self.columns: dict[str, list[Any]] = {}
+        self.rows: dict[str, dict[str, int]] = {}
+        self.cells = 0
+
+    def number(self, name: str, about: JsonObject) -> dict[str, Any]:
+        """Return one number of a file, or of all rows of all files."""
+        found = self._matching(name, about)
+        over = about.get("over", "one")
+        if about.get("exists"):
+            return {name: bool(found) and all(path.exists() for _, path, _ in found)}
+        if not found:
+            raise EngineFailure(f"{name}: none of the stage's rules makes a file {about['file']}")
+        if "sha256" in about:
+            return {name: all(_digest(name, path) == about["sha256"] for _, path, _ in found)}
+        values, missing = [], 0
+        for shown, path, _ in found:
+            with result_files.failing(name, shown):
+                for row in result_files.rows(path, about):
+                    value = row.typed(about, about.get("missing", ()))
+                    missing += value is None
+                    values += [] if value is None else [value]
+        return {name: _one(name, about, over, values)} | ({f"{name}_missing": missing} if "missing" in about else {})
+
+    def table(self, name: str, about: JsonObject) -> dict[str, Any]:
+        """Keep the declared columns of a table, and return how many rows it has."""
+        declared, own = about["rows"], wildcards(about["file"])
+        columns: dict[str, list[Any]] = {column: [] for column in (*own, *declared)}
+        missing, rows = 0, self.rows.setdefault(name, {})
+        found = self._matching(name, about)
+        if not found:
+            raise EngineFailure(f"{name}: none of the stage's rules makes a file {about['file']}")
+        for shown, path, given in found:
+            rows[shown] = 0
+            with result_files.failing(name, shown):
+                for row in result_files.table_rows(path, about, list(declared)):
+                    values = [
+                        cell.typed(it, about.get("missing", ()))
+                        for cell, it in zip(row, declared.values(), strict=True)
+                    ]
+                    if any(value is None for value in values):
+                        missing += 1
+                        continue
+                    rows[shown] += 1
+                    self._count(name, len(columns))
+                    for column, value in zip(columns.values(), (*(given[one] for one in own), *values), strict=True):
+                        column.append(value)
+        self.columns |= {f"{name}.{column}": values for column, values in columns.items()}
+        return {name: sum(rows.values())} | ({f"{name}_missing": missing} if "missing" in about else {})
+
+    def _count(self, name: str, cells: int) -> None:
+        self.cells += cells
+        if self.cells > MOST_CELLS:
+            raise EngineFailure(
+                f"{name}: the tables of this stage have more than {MOST_CELLS:,} cells; declare fewer columns, or let "
+                "a rule of the workflow sum them up"
+            )
+
+    def _matching(self, name: str, about: JsonObject) -> list[tuple[str, Path, Mapping[str, str]]]:
+        """Path as it was declared, where it lies, and values of its wildcards, of each file that is meant."""
+        pattern = re.compile(path_regex(about["file"]))
+        found: list[tuple[str, Path, Mapping[str, str]]] = []
+        for shown, path in sorted(self.files.items()):
+            if match := pattern.fullmatch(shown):
+                if path.exists() and not path.is_file():
+                    raise EngineFailure(f"{name}: {shown} is not a plain file; name a file in it")
+                found.append((shown, path, match.groupdict()))
+        return found
+
+
+def _digest(name: str, path: Path) -> str:
+    with result_files.failing(name, str(path)):
+        return file_digest(path)
+
+
+def _one(name: str, about: JsonObject, over: str, values: Sequence[float]) -> float | bool:
     if over == "count":
         return len(values)
     if not values:
-        raise EngineFailure(f"{name}: {about['file']} has no row")
+        raise EngineFailure(f"{name}: {about['file']} has no value; a criterion over nothing would say nothing")
     if over == "one":
         if len(values) > 1:
             raise EngineFailure(f"{name}: {about['file']} holds {len(values)} values; say over what: {', '.join(OVER)}")
         return values[0]
-    return OVER[over](values)
-
-
-def _regex(file: str) -> str:
-    """A path with wildcards as a regular expression: `{sample}` is one or more characters, each time the same."""
-    parts, place, seen = [], 0, set()
-    for match in WILDCARD.finditer(file):
-        parts.append(re.escape(file[place : match.start()]))
-        parts.append(f"(?P={match[1]})" if match[1] in seen else f"(?P<{match[1]}>{match[2] or '.+'})")
-        seen.add(match[1])
-        place = match.end()
-    return "".join([*parts, re.escape(file[place:])])
-
-
-def _typed(name: str, about: JsonObject, value: Any, path: Path) -> float | bool:
-    """The value as the declared type; text counts as the number that it spells."""
-    wanted = about.get("type", "number")
     try:
-        if wanted == "boolean":
-            return {"true": True, "false": False, "1": True, "0": False}[str(value).strip().lower()]
-        number = int(str(value)) if wanted == "integer" else float(value if not isinstance(value, bool) else "")
-    except (KeyError, TypeError, ValueError):
-        raise EngineFailure(f'{name}: {path} has "{str(value)[:40]}" where {wanted} is declared') from None
-    if not math.isfinite(number):
-        raise EngineFailure(f"{name}: {path} has {number}")
-    return number
-
-
-def _values(about: JsonObject, path: Path) -> Iterator[Any]:
-    """What a file says: a value at a key of JSON or YAML, a column of a table, the answer of an SQL query, its size."""
-    if about.get("size"):
-        yield path.stat().st_size
-    elif "value" in about:
-        yield from _at(_document(path), about["value"].split("/"), path)
-    elif "query" in about:
-        with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as base:
-            yield from (row[0] for row in base.execute(about["query"]))
-    else:
-        yield from _column(path, about)
-
-
-def _document(path: Path) -> Any:
-    if path.suffix == ".json":
-        return json.loads(path.read_text())
-    from sophron.records.documents import load_yaml
-
-    return load_yaml(path).data
-
-
-def _at(content: Any, keys: list[str], path: Path) -> Iterator[Any]:
-    """`a/b`: the member b of a; `*` all members or items."""
-    if not keys:
-        yield content
-        return
-    key, *rest = keys
-    if key == "*":
-        for item in content.values() if isinstance(content, Mapping) else content:
-            yield from _at(item, rest, path)
-        return
-    try:
-        inner = content[int(key)] if isinstance(content, list) else content[key]
-    except (KeyError, IndexError, TypeError, ValueError):
-        raise EngineFailure(f'{path} has no "{key}"') from None
-    yield from _at(inner, rest, path)
-
-
-def _column(path: Path, about: JsonObject) -> Iterator[Any]:
-    column = about["column"]
-    if path.suffix == ".parquet":
-        yield from _parquet(path, column)
-        return
-    separator = about.get("separator") or ("," if path.suffix == ".csv" else "\t")
-    with path.open(newline="") as stream:
-        lines = csv.reader(stream, delimiter=separator)
-        names = about.get("columns") or next(lines, [])
-        if column not in names:
-            raise EngineFailure(f'{path} has no column "{column}"; it has {", ".join(names[:20])}')
-        place = names.index(column)
-        for row in lines:
-            if len(row) <= place:
-                raise EngineFailure(f'{path} has a row without "{column}"')
-            yield row[place]
-
-
-def _parquet(path: Path, column: str) -> Iterator[Any]:
-    try:
-        from pyarrow import parquet  # type: ignore[import-not-found,unused-ignore]
-    except ImportError:
-        raise EnvironmentFailure(f"{path}: Parquet is read by pyarrow, which is not installed here") from None
-    yield from parquet.read_table(path, columns=[column]).column(0).to_pylist()
+        return OVER[over](values)
+    except OverflowError:
+        raise EngineFailure(f"{name}: the {over} of {about['file']} is larger than a number can be") from None
