@@ -219,3 +219,32 @@ def test_adopt_shows_the_lines_or_leaves_the_workflow_untouched(tmp_path, monkey
     assert "sophron.HOST" in Path("campaign/Snakefile").read_text()
     assert cli.main(["adopt"]) == 2
     assert "campaign.yaml: is there already" in capsys.readouterr().err
+
+
+def test_a_workflow_is_gated_from_outside_with_its_target_its_workdir_and_its_scripts(tmp_path, monkeypatch):
+    folder = tmp_path / "outer"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    for variable, value in toy.settings(tmp_path).items():
+        monkeypatch.setenv(variable, value)
+    Path("config.yaml").write_text("name: a\n")
+    Path("words.py").write_text("ONE = 1\n")
+    Path("one.py").write_text("from words import ONE\nprint(ONE)\n")
+    Path("Snakefile").write_text(
+        'workdir: "work"\n\n\nrule second:\n    input:\n        f"{config[\'name\']}.txt",\n\n\n'
+        'rule first:\n    """Count.\n\n    Twice."""\n    output:\n        "{name}.txt",\n    log:\n        "{name}.log",\n'
+        '    shell:\n        "python ../one.py > {output} 2> {log}"\n'
+    )
+    adopt.adopt(folder, None, ["--configfile", "config.yaml"], write=False, outer=True)
+    made = toy.Campaign(folder / "campaign", toy.make_key(tmp_path / "key"))
+    made.edit("UNVERIFIED", "verified")
+    assert 'rules: ["first"]' in made.spec.read_text()
+    outer = ("-s", "campaign/Snakefile", "--configfile", "config.yaml")
+    assert "not approved yet" in run(*outer)
+    made.sign()
+    assert "exit 0" in run(*outer)
+    assert Path("work/a.txt").read_text() == "1\n"
+    Path("one.py").write_text("from words import ONE\nprint(ONE + 1)\n")
+    made.amend()
+    assert not Path("work/a.txt").exists()
+    assert {path.name for path in (made.root / "invalidated/v1").rglob("work/*")} == {"a.txt", "a.log"}

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from sophron.campaign.approval import amendment_draft, invalidation, known_signers
-from sophron.campaign.planning import host_plan, plan
+from sophron.campaign.planning import host_plan
 from sophron.campaign.spec import resource_requests
 from sophron.campaign.spec.spec import SPEC_NAME, Spec, signed_spec
 from sophron.records import approvals, documents, events, old_names, signatures, typed_json
@@ -138,11 +138,8 @@ def _stale(root: Path, previous: ApprovalRecord, record: ApprovalRecord, new: Sp
     """Outputs of a host workflow that the amendment makes invalid."""
     if not (new.host and record.host and previous.host):
         return []
-    workdir = plan.host_workdir(root, new.host)
-    found = host_plan.signed(root, previous.host).stale(
-        host_plan.signed(root, record.host), host_plan.remembered(workdir)
-    )
-    return [workdir / path for path in sorted(found)]
+    found = host_plan.stale_outputs(root, previous, host_plan.signed(root, record.host))
+    return [path for path in sorted(found.values()) if not path.is_relative_to(root.resolve())]  # ours are known
 
 
 def _log(root: Path, journal: Journal) -> None:

@@ -30,8 +30,12 @@ RESOURCES = 1
 
 
 class Gate(Protocol):
-    """What the guard asks. held: rule -> accepted files that it waits for; last: files before the target."""
+    """What the guard asks.
 
+    root: the campaign's folder; held: rule -> accepted files that it waits for; last: files before the target.
+    """
+
+    root: Path
     held: Mapping[str, Sequence[str]]
     last: Sequence[str]
 
@@ -96,7 +100,7 @@ class Guard:
         """Write the plan if that is what this process is for, otherwise refuse before the first job."""
         self._build()
         if path := os.environ.get(PLAN_VARIABLE):
-            Path(path).write_text(json.dumps(planned(self.workflow.dag, self.steps)))
+            Path(path).write_text(json.dumps(planned(self.workflow.dag, self.steps, self.gate.root)))
         elif self._runs and not self.workflow.dryrun:
             if self.workflow.is_main_process:
                 self.gate.begin(self.workflow)
@@ -182,13 +186,14 @@ def _blind(function: Callable[..., Any]) -> Callable[..., Any]:
     return blind
 
 
-def planned(graph: Any, made: JobSteps) -> dict[str, Any]:
+def planned(graph: Any, made: JobSteps, root: Path) -> dict[str, Any]:
     """Return a `plan.DryRun` as JSON."""
     jobs = [job for job in graph.needrun_jobs() if is_host(job.rule)]
     made.look_behind(jobs)
     steps = sorted((made.of_job(job) for job in jobs), key=lambda step: step.identity)
     products = {str(path) for job in graph.jobs for path in job.products()}
     read = {str(path): path for job in jobs for path in without_held(job.input)}
+    sources = [name for name in {*read} - products if Path(name).exists()]
     planned_rules = {job.rule.name for job in graph.jobs}
     unplanned = [rule for rule in graph.workflow.rules if is_host(rule) and rule.name not in planned_rules]
     host = {
@@ -196,7 +201,8 @@ def planned(graph: Any, made: JobSteps) -> dict[str, Any]:
         "rules": {job.rule.name: made.parts(job.rule) for job in jobs},
         "unplanned": {rule.name: made.bounded(rule) for rule in unplanned},
         "patterns": {rule.name: [str(path) for path in rule.output] for rule in unplanned},
-        "sources": {name: made.source(name) for name in sorted({*read} - products) if Path(name).exists()},
+        "sources": {name: made.source(name) for name in map(made.rules.plain.places.strip, sorted(sources))},
+        "workdir": os.path.relpath(Path.cwd(), root),
         "ceilings": _ceilings(jobs),
         "behind": sorted(made.behind),
         "checkpoints": any(rule.is_checkpoint for rule in graph.workflow.rules),

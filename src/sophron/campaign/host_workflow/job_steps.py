@@ -5,6 +5,7 @@ checkpoint inputs are not known, so they do not count there.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -41,13 +42,15 @@ class JobSteps:
         self.behind |= {job.rule.name for job in jobs if any(map(_behind_checkpoint, job.input))}
 
     def source(self, path: str) -> str:
-        """Return what counts of a file or folder that no rule makes; empty if it is not there."""
-        place = Path(path)
+        """Return what counts of a file or folder that no rule makes, as a plan names it; empty if it is not there."""
+        place = Path(self.rules.plain.places.full(path))
         return self.rules.files.of_source(place, self.rules.is_made) if place.exists() else ""
 
     def of_job(self, job: Any) -> HostStep:
         """Return the step of a job of Snakemake's DAG."""
-        return self.step(job.rule, job.wildcards_dict, job.params, job.input, job.output, job.resources)
+        step = self.step(job.rule, job.wildcards_dict, job.params, job.input, job.output, job.resources)
+        logs = [path for path in job.products() if path not in job.output]
+        return replace(step, logs=tuple(str(self.rules.plain(str(path))) for path in logs))
 
     def step(  # noqa: PLR0917 - in the order in which Snakemake gives them to the function of a rule
         self, rule: Any, wildcards: Mapping[str, str], params: Any, inputs: Any, outputs: Iterable[Any], resources: Any

@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Any
 
+from sophron.campaign.planning.host_plan import WORKDIR
+
 
 @dataclass(frozen=True)
 class Places:
@@ -19,9 +21,9 @@ class Places:
     @classmethod
     def of(cls, workdir: Path, source: Path) -> "Places":
         """workdir: where Snakemake runs; source: the folder of the main Snakefile."""
-        found = {os.environ.get("PWD", ""): "<workdir>"} if _is_here(os.environ.get("PWD", "")) else {}
+        found = {os.environ.get("PWD", ""): WORKDIR} if _is_here(os.environ.get("PWD", "")) else {}
         found |= {str(source): "<workflow>", str(source.resolve()): "<workflow>"}
-        found |= {str(workdir): "<workdir>", str(workdir.resolve()): "<workdir>"}
+        found |= {str(workdir): WORKDIR, str(workdir.resolve()): WORKDIR}
         return cls(dict(sorted(found.items(), key=lambda item: -len(item[0]))))
 
     @cached_property
@@ -32,6 +34,12 @@ class Places:
     def strip(self, text: str) -> str:
         """Return the text without those folders."""
         return self._pattern.sub(lambda found: self.names[found[1]], text) if "/" in text else text
+
+    def full(self, text: str) -> str:
+        """Return the text with the folders of this checkout again."""
+        for folder, name in self.names.items():
+            text = text.replace(name, folder)
+        return text
 
 
 def _is_here(path: str) -> bool:

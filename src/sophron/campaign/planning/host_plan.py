@@ -29,12 +29,17 @@ PLAN_VARIABLE = "SOPHRON_HOST_PLAN"
 """Set in a forced dry run of a host workflow, to the path where its plan goes."""
 PROCESSES = (("0", "1"), ("1", "7"))
 """Hash seed and cores of the dry runs: what differs between them cannot be signed."""
+WORKDIR = "<workdir>"
+"""Stands for the folder that the workflow works in, in paths."""
 MOST_NAMES = 5
 
 
 @dataclass(frozen=True)
 class HostStep:
-    """One job of the host: code: digest of the rule's parts; job: digest of its params and inputs."""
+    """One job of the host.
+
+    code: digest of the rule's parts; job: digest of its params and inputs; logs: its logs and benchmark.
+    """
 
     rule: str
     code: str
@@ -42,6 +47,12 @@ class HostStep:
     wildcards: Mapping[str, str]
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
+    logs: tuple[str, ...] = ()
+
+    @property
+    def made(self) -> tuple[str, ...]:
+        """All that it leaves: a log may be the input of another job."""
+        return (*self.outputs, *self.logs)
 
     @property
     def identity(self) -> str:
@@ -61,7 +72,7 @@ class HostPlan:
     ceilings: rule -> most that one try reserves; unplanned: rule without a job -> digest of code and params; patterns:
     the same rule -> its outputs with wildcards; behind: rules whose inputs a checkpoint decides; checkpoints: whether
     there is one; opaque: types of values that have no plain form; unseen: rule -> what nobody can sign of it; python:
-    version whose bytecode counts.
+    version whose bytecode counts; workdir: the workflow's, relative to the campaign's folder.
     """
 
     steps: tuple[HostStep, ...]
@@ -75,6 +86,7 @@ class HostPlan:
     checkpoints: bool = False
     unseen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     python: str = ""
+    workdir: str = ".."
 
     @property
     def text(self) -> str:
@@ -121,16 +133,16 @@ class HostPlan:
         return {path for path, counts in self.sources.items() if path in new.sources and new.sources[path] != counts}
 
     def stale(self, new: "HostPlan", ran: Iterable[tuple[str, str, Sequence[str]]] = ()) -> set[str]:
-        """Return the outputs that a new plan makes invalid: of steps that are not in it, and what builds on them.
+        """Return the outputs that a new plan makes invalid: of steps of only one of both, and what builds on them.
 
         ran: (rule, output, inputs) of what Snakemake remembers to have made, for jobs that no plan lists.
         """
-        kept = {step.identity for step in new.steps}
-        found = {path for step in self.steps if step.identity not in kept for path in step.outputs}
+        kept = {step.identity for step in self.steps} & {step.identity for step in new.steps}
+        found = {path for step in (*self.steps, *new.steps) if step.identity not in kept for path in step.made}
         stale = found | self._other_sources(new)
         other = {rule for rule in self.unplanned if self.unplanned[rule] != new.unplanned.get(rule)}
         remembered = [(set(inputs), [output], rule in other) for rule, output, inputs in ran]
-        links = [(set(step.inputs), step.outputs, False) for step in (*self.steps, *new.steps)] + remembered
+        links = [(set(step.inputs), step.made, False) for step in (*self.steps, *new.steps)] + remembered
         grown = True
         while grown:
             more = {path for inputs, outputs, changed in links if changed or inputs & stale for path in outputs}
@@ -173,7 +185,7 @@ def in_force(root: Path) -> HostPlan | None:
 
 
 def remembered(workdir: Path) -> Iterator[tuple[str, str, list[str]]]:
-    """Yield (rule, output, inputs) of each file that Snakemake keeps a record of, relative to where it runs."""
+    """Yield (rule, output, inputs) of each file that Snakemake keeps a record of, as a plan names them."""
     folder = workdir / ".snakemake" / "metadata"
     for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
         if path.is_file():
@@ -182,7 +194,8 @@ def remembered(workdir: Path) -> Iterator[tuple[str, str, list[str]]]:
                 name = base64.b64decode(
                     str(path.relative_to(folder)).replace("/@", "/").replace("/", ""), validate=True
                 )
-                yield str(record.get("rule")), name.decode(), list(record.get("input") or [])
+                inputs = (path.replace(str(workdir), WORKDIR) for path in record.get("input") or [])
+                yield str(record.get("rule")), name.decode().replace(str(workdir), WORKDIR), list(inputs)
 
 
 def files_read(root: Path, stage: StageKind, workdir: Path) -> dict[str, Path]:
@@ -210,18 +223,20 @@ def changes(root: Path, record: approvals.ApprovalRecord, plan: HostPlan | None)
     return signed(root, record.host).changes(plan) if plan and record.host else []
 
 
-def stale_outputs(root: Path, record: approvals.ApprovalRecord, plan: HostPlan | None, workdir: Path) -> set[str]:
-    """Return the outputs of the host that a new plan makes invalid, relative to where Snakemake runs."""
-    return signed(root, record.host).stale(plan, remembered(workdir)) if plan and record.host else set()
+def stale_outputs(root: Path, record: approvals.ApprovalRecord, plan: HostPlan) -> dict[str, Path]:
+    """Return the outputs of the host that a new plan makes invalid: as a plan names them -> where they are."""
+    before = signed(root, record.host)
+    workdir = (root / before.workdir).resolve()
+    found = before.stale(plan, remembered(workdir))
+    return {path: Path(os.path.normpath(workdir / path.replace(WORKDIR, str(workdir)))) for path in found}
 
 
 def stale_rules(root: Path, record: approvals.ApprovalRecord, plan: HostPlan | None) -> set[str]:
     """Return the rules of which a new plan makes an output invalid."""
     if plan is None or not record.host:
         return set()
-    before = signed(root, record.host)
-    stale = before.stale(plan)
-    return {step.rule for step in before.steps if stale.intersection(step.outputs)}
+    stale, before = stale_outputs(root, record, plan), signed(root, record.host)
+    return {step.rule for step in before.steps if not stale.keys().isdisjoint(step.outputs)}
 
 
 def store(root: Path, plan: HostPlan) -> None:

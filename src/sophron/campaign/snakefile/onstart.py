@@ -78,7 +78,7 @@ def _start_fork_server(root: Path) -> None:
 def _protect_jobs(root: Path) -> None:
     """Let no Python of a job import from the campaign's folder. A host's own scripts may do as they like."""
     workflow = workflow_of(root)
-    if workflow is not None and Path(workflow.main_snakefile).parent == root:
+    if workflow is not None and Path(workflow.main_snakefile).parent == root and load(root / SPEC_NAME).host is None:
         os.environ["PYTHONSAFEPATH"] = "1"
 
 
