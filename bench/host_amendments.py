@@ -28,7 +28,7 @@ import host_edits  # noqa: E402 - found beside the tests that share it
 import toy  # noqa: E402
 
 
-def of_workflow(folder: Path, wanted: int, seed: int, out: Path) -> list[host_edits.Found]:
+def of_workflow(folder: Path, wanted: int, at_once: int, seed: int, out: Path) -> list[host_edits.Found]:
     """Edit one workflow as often as wanted; what came of it."""
     path = folder / "amendments.json"
     about = json.loads(path.read_text()) if path.is_file() else {}
@@ -38,7 +38,7 @@ def of_workflow(folder: Path, wanted: int, seed: int, out: Path) -> list[host_ed
         host_edits.plan_warm(monkeypatch)
         gated = host_edits.Gated(folder, Path(scratch), about.get("arguments", []), about.get("templates", "{}"))
         made = []
-        for found in host_edits.edits(random.Random(seed), gated, wanted):
+        for found in host_edits.edits(random.Random(seed), gated, wanted, at_once):
             made.append(found)
             print(folder.name, len(made), json.dumps(dataclasses.asdict(found)), flush=True)
             with out.open("a") as stream:
@@ -50,10 +50,11 @@ def summary(made: dict[str, list[host_edits.Found]], seed: int, wall_s: float) -
     """What is kept: counts by class and by workflow; every stale or needlessly repeated file by name."""
     every = [found for each in made.values() for found in each]
     return {
-        "edits": len(every),
+        "edits": sum(len(found.kinds) for found in every),
+        "amendments": len(every),
         "seed": seed,
-        "by_workflow": {name: len(found) for name, found in made.items()},
-        "by_class": dict(sorted(Counter(found.kind for found in every).items())),
+        "by_workflow": {name: sum(len(one.kinds) for one in found) for name, found in made.items()},
+        "by_class": dict(sorted(Counter(kind for found in every for kind in found.kinds).items())),
         "stale": [dataclasses.asdict(found) for found in every if found.stale or found.left],
         "files_made_again": sum(found.repeated for found in every),
         "made_again_with_the_same_bytes": sum(found.same for found in every),
@@ -68,13 +69,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folders", type=Path, nargs="+")
     parser.add_argument("--edits", type=int, default=200)
+    parser.add_argument("--at-once", type=int, default=1, help="edits an amendment (default: 1)")
     parser.add_argument("--seed", type=int, default=2026)
     args = parser.parse_args()
     begun, share = time.monotonic(), -(-args.edits // len(args.folders))
     out = Path(tempfile.mkdtemp()) / "edits.jsonl"
     made = {}
     for place, folder in enumerate(args.folders):
-        made[folder.name] = of_workflow(folder.resolve(), share, args.seed + place, out)
+        made[folder.name] = of_workflow(folder.resolve(), share, args.at_once, args.seed + place, out)
     result = summary(made, args.seed, time.monotonic() - begun)
     record("host_amendments", result)
     print(json.dumps(result, indent=1))

@@ -3,6 +3,7 @@
 The oracle is Snakemake without a gate: a clean run of the edited workflow in a folder of its own, file by file.
 """
 
+import contextlib
 import random
 import re
 import shutil
@@ -46,10 +47,10 @@ class Edit:
 
 @dataclass
 class Found:
-    """What came of one edit: files that are not what a clean run makes, and jobs' outputs that were made again."""
+    """What came of one amendment: files that are not what a clean run makes, and outputs that were made again."""
 
-    kind: str
-    what: str
+    kinds: list[str]
+    what: list[str]
     stale: list[str]
     left: list[str]
     repeated: int
@@ -259,11 +260,14 @@ class Gated:
             raise NothingToEditError
         return contents(self.scratch)
 
-    def apply(self, edit: Edit) -> Found:
+    def apply(self, edits: list[Callable[[Path], Edit]]) -> Found:
         """Edit, amend, sign, run, and compare with a clean run. NothingToEditError if the edited workflow fails."""
         shutil.copytree(self.pristine, kept := self.pristine.with_name("kept"))
         try:
-            edit.change(self.pristine)
+            made = []
+            for drawn in edits:
+                made.append(drawn(self.pristine))
+                made[-1].change(self.pristine)
             wanted = self.clean()
         except NothingToEditError:
             shutil.rmtree(self.pristine)
@@ -271,14 +275,15 @@ class Gated:
             raise
         shutil.rmtree(kept)
         before = contents(self.live)
-        edit.change(self.live)
-        return self._amended(edit, wanted, before)
+        for edit in made:
+            edit.change(self.live)
+        return self._amended(made, wanted, before)
 
-    def _amended(self, edit: Edit, wanted: dict[Path, bytes], before: dict[Path, bytes]) -> Found:
+    def _amended(self, made: list[Edit], wanted: dict[Path, bytes], before: dict[Path, bytes]) -> Found:
         drafted = True
         times = {path: (self.live / path).stat().st_mtime_ns for path in contents(self.live)}
         try:
-            amendment_draft.draft_amendment(self.campaign.root, edit.what)
+            amendment_draft.draft_amendment(self.campaign.root, made[0].what)
             self.campaign.sign()
         except UserError as error:
             if "changes nothing" not in str(error):
@@ -289,8 +294,8 @@ class Gated:
         now = contents(self.live)
         again = {path for path in {*times} & {*now} if (self.live / path).stat().st_mtime_ns != times[path]}
         return Found(
-            edit.kind,
-            edit.what,
+            [edit.kind for edit in made],
+            [edit.what for edit in made],
             stale=sorted(str(path) for path in {*wanted} - self.random if now.get(path) != wanted[path]),
             left=sorted(str(path) for path in {*now} - {*wanted}),
             repeated=len(again),
@@ -323,19 +328,24 @@ def plan_warm(monkeypatch) -> None:
         return found
 
     monkeypatch.setattr(host_plan, "_guarded", guarded)
-    monkeypatch.setattr(host_plan, "SEEDS", ("0",))
+    monkeypatch.setattr(host_plan, "PROCESSES", (("0", "1"),))
 
 
-def edits(draw: random.Random, gated: Gated, wanted: int) -> Iterator[Found]:
-    """Make as many edits, one upon the other; those that cannot run are drawn again."""
+def edits(draw: random.Random, gated: Gated, wanted: int, at_once: int = 1) -> Iterator[Found]:
+    """Make as many edits, so many an amendment, one upon the other; those that cannot run are drawn again."""
     made = tried = 0
     while made < wanted and tried < 10 * wanted + 20:
         tried += 1
-        try:
-            found = gated.apply(
-                (comment if draw.random() < OF_COMMENTS else draw.choice(CLASSES))(draw, gated.pristine)
-            )
-        except NothingToEditError:
-            continue
-        made += 1
-        yield found
+        classes = [comment if draw.random() < OF_COMMENTS else draw.choice(CLASSES) for _ in range(at_once)]
+        with contextlib.suppress(NothingToEditError):
+            found = gated.apply([partial(_drawn, draw, one) for one in classes])
+            made += len(found.kinds)
+            yield found
+
+
+def _drawn(draw: random.Random, first: Callable[[random.Random, Path], Edit], folder: Path) -> Edit:
+    """An edit of a class, or of another one if the workflow has nothing of it."""
+    for one in [first, *draw.sample(CLASSES, len(CLASSES))]:
+        with contextlib.suppress(NothingToEditError):
+            return one(draw, folder)
+    raise NothingToEditError
