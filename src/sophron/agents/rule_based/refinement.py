@@ -221,13 +221,13 @@ def _rung(climb: Climb, rung: Rung) -> Turns[None]:
         yield from used(*(("hold", {"groups": [one], "reason": reason}) for one in groups))
         return
     origin = climb.state
-    *_, result = yield from used(("release", {"groups": groups}), ("refine", {"label": name}))
+    *_, result = yield from used(*rung.releases(), ("refine", {"label": name}))
     if result.ok and result.ended == "unfinished":
         (result,) = yield from used(("refine", {"label": f"{name} again"}))
     if result.ok:
         climb.reached(result)
         yield from _weights(climb)
-        yield from _sound(climb, groups, origin)
+        yield from _sound(climb, rung, origin)
     else:
         yield from _one_by_one(climb, name, groups, result.hint)
     if climb.recipe.plots and name in climb.recipe.plots.whole_after and climb.state:
@@ -268,9 +268,9 @@ def _weights(climb: Climb) -> Turns[None]:
             climb.reached(one)
 
 
-def _sound(climb: Climb, groups: list[str], origin: int) -> Turns[None]:
+def _sound(climb: Climb, rung: Rung, origin: int) -> Turns[None]:
     """Undo a rung whose parameters left what is physical, or cannot be told from others: again without those."""
-    recovery = climb.recipe.recovery
+    recovery, groups = climb.recipe.recovery, list(rung.groups)
     if recovery is None:
         return
     diagnosed, residuals = yield from used(("diagnose", {}), ("residuals", {}))
@@ -288,7 +288,7 @@ def _sound(climb: Climb, groups: list[str], origin: int) -> Turns[None]:
     climb.state = origin
     alone = [(parameter, why) for parameter, why in at_fault if parameter.count("/") == ATOM]
     if alone:
-        yield from _without_atoms(climb, groups, alone, origin)
+        yield from _without_atoms(climb, rung, alone, origin)
         return
     group, why = at_fault[0][0].partition("/")[0], at_fault[0][1]
     yield from _back(climb, [group], why)
@@ -299,7 +299,7 @@ def _sound(climb: Climb, groups: list[str], origin: int) -> Turns[None]:
             climb.reached(result)
 
 
-def _without_atoms(climb: Climb, groups: list[str], alone: list[tuple[str, str]], origin: int) -> Turns[None]:
+def _without_atoms(climb: Climb, rung: Rung, alone: list[tuple[str, str]], origin: int) -> Turns[None]:
     """Refine the rung again with the parameters of single atoms held, and the groups free for all others."""
     back = [("roll_back", {"state": origin})] if origin else []
     holds = []
@@ -307,14 +307,12 @@ def _without_atoms(climb: Climb, groups: list[str], alone: list[tuple[str, str]]
         group, phase, atom = parameter.split("/")
         holds.append(("hold", {"groups": [group], "phase": phase, "atom": atom, "reason": why[:300]}))
     names = ", ".join(parameter for parameter, _ in alone)[:60]
-    *_, result = yield from used(
-        *back, ("release", {"groups": groups}), *holds, ("refine", {"label": f"without {names}"})
-    )
+    *_, result = yield from used(*back, *rung.releases(), *holds, ("refine", {"label": f"without {names}"}))
     if not result.ok:
-        yield from _back(climb, groups, result.hint)
+        yield from _back(climb, list(rung.groups), result.hint)
         return
     climb.reached(result)
-    yield from _sound(climb, groups, origin)
+    yield from _sound(climb, rung, origin)
 
 
 def _look() -> Turns[None]:

@@ -18,11 +18,19 @@ Turns = Generator[Sequence[Use], Sequence[ToolAnswer], Result]
 
 @dataclass(frozen=True)
 class Rung:
-    """Groups that are freed together, and the counts of a pattern that they need."""
+    """Groups that are freed together, the counts that they need, and of which atoms alone (`phase/label`)."""
 
     name: str = "scale"
     groups: tuple[str, ...] = ("scale", "background")
     least_counts: float = 0.0
+    atoms: tuple[str, ...] = ()
+
+    def releases(self) -> list[tuple[str, UncheckedObject]]:
+        """Return the calls that free it."""
+        if not self.atoms:
+            return [("release", {"groups": list(self.groups)})]
+        parts = [one.split("/") for one in self.atoms]
+        return [("release", {"groups": list(self.groups), "phase": phase, "atom": atom}) for phase, atom in parts]
 
 
 @dataclass(frozen=True)
