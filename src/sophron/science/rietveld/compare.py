@@ -41,7 +41,7 @@ def run(ctx: StepContext) -> StepResult:
     steps = ctx.upstream["refine"]
     name = ctx.definition["parameter"]
     rows = [_row(step, name) for step in steps]
-    followers = (from_json(series.Row, row) for step in ctx.upstream.get("series", ()) for row in step.result["rows"])
+    followers = [from_json(series.Row, row) for step in ctx.upstream.get("series", ()) for row in step.result["rows"]]
     rows += [_followed(row, name) for row in followers if row.stands]
     value, error = (rows[0].value, rows[0].esd) if len(rows) == 1 else (None, None)
     ends = (None, None) if value is None or error is None else (value - NORMAL * error, value + NORMAL * error)
@@ -55,6 +55,8 @@ def run(ctx: StepContext) -> StepResult:
         "units": ctx.definition["units"],
         "refusal": None if len(rows) == 1 else f"series: {len(rows)} patterns give {name} as a series, not one value",
         "patterns": len(rows),
+        "listed": len(steps) + len(followers),
+        "without_fit": sum(not row.fitted for row in followers),
         "reports_that_stand": sum(row.stands for row in rows),
         "largest_rwp_percent": max(row.rwp_percent for row in rows),
         "engine": rows[0].engine,

@@ -46,6 +46,16 @@ def pattern_png(fit: Fit, path: Path, window_deg: tuple[float, float] | None = N
     return path
 
 
+def sentence_png(sentence: str, path: Path) -> Path:
+    """Write a picture that says why there is none."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10.0, 6.0))
+    figure.text(0.5, 0.5, sentence, ha="center")
+    figure.savefig(path, format="png", dpi=110, metadata={"Software": None})
+    return path
+
+
 def _inside(fit: Fit, window_deg: tuple[float, float] | None) -> NDArray[np.bool_]:
     x = fit.curves.two_theta_deg
     low, high = window_deg or (float(x[0]), float(x[-1]))

@@ -108,7 +108,7 @@ def _files(workdir: Path, cycle: Cycle, given: sample.Sample, trajectory: Path) 
     files = {key: workdir / name for key, name in outputs.items()}
     there = {one.name for one in fit.phases}
     names = [name for name in given.cifs if name in there]
-    write_text(files["structure"], refined_cif.structures(names, given.cifs, cycle.state.values, fit))
+    write_text(files["structure"], refined_cif.structures(names, given.cifs, cycle.state, fit))
     save_curves(files["curves"], fit.curves)
     plots.pattern_png(fit, files["pattern_plot"])
     worst = worst_windows(fit)[0]

@@ -77,8 +77,8 @@ def run(ctx: StepContext) -> StepResult:
     """Refine the patterns of one batch in turn.
 
     Each leaves a folder of its own below EACH, whole before the next begins: a killed step goes on after it. One
-    that holds no pattern or cannot be refined is a row that says why. UserError if a file is not the pinned one:
-    with that, the next call goes on. EngineFailure if the lead has no model, or no pattern came to a fit.
+    that holds no pattern or cannot be refined is a row that says why, also if it is alone in its step. UserError if a
+    file is not the pinned one: with that, the next call goes on. EngineFailure if the lead has no model.
     """
     lead, paths = _lead(ctx), _paths(ctx)
     engine: RietveldEngine = entry_points.load(REGISTRY, lead.given.engine)()
@@ -94,12 +94,13 @@ def run(ctx: StepContext) -> StepResult:
             if ctx.definition["sequential"] and rows[-1].stands:
                 start = read_kept(folder, 0).state
     fitted = [row for row in rows if row.fitted]
-    if not fitted:
-        raise EngineFailure(f"none of {len(rows)} patterns came to a fit; the first: {rows[0].reason}")
     files = {"patterns": ctx.workdir / PATTERNS, "worst_plot": ctx.workdir / WORST}
     _archive(files["patterns"], [ctx.workdir / EACH / row.pattern for row in fitted])
-    worst = max(fitted, key=lambda row: row.gof or 0.0)
-    _draw(ctx.workdir / EACH / worst.pattern, files["worst_plot"])
+    worst = max(fitted, key=lambda row: row.gof or 0.0, default=None)
+    if worst is None:
+        plots.sentence_png(f"none of {len(rows)} patterns came to a fit", files["worst_plot"])
+    else:
+        _draw(ctx.workdir / EACH / worst.pattern, files["worst_plot"])
     return StepResult(_result(rows, fitted, lead), files, {lead.given.engine: lead.state.version})
 
 
@@ -133,7 +134,7 @@ def _follow(engine: RietveldEngine, lead: Lead, start: State, path: Path, folder
     if last.fit is not None:
         write_kept(folder, Kept(0, None, name, last.state, last.fit))
         names = [one.name for one in last.fit.phases]
-        write_text(folder / CIF, refined_cif.structures(names, lead.given.cifs, last.state.values, last.fit))
+        write_text(folder / CIF, refined_cif.structures(names, lead.given.cifs, last.state, last.fit))
     write_json(folder / ROW, asdict(_row(name, engine.name, last.ended, last.reason, cycles)))
 
 
@@ -181,8 +182,8 @@ def _result(rows: Sequence[Row], fitted: Sequence[Row], lead: Lead) -> dict[str,
         "patterns": len(rows),
         "stand": sum(row.stands for row in rows),
         "without_fit": len(rows) - len(fitted),
-        "largest_rwp_percent": max(row.rwp_percent or 0.0 for row in fitted),
-        "largest_gof": max(row.gof or 0.0 for row in fitted),
+        "largest_rwp_percent": max((row.rwp_percent for row in fitted if row.rwp_percent is not None), default=None),
+        "largest_gof": max((row.gof for row in fitted if row.gof is not None), default=None),
         "engine": lead.given.engine,
         "engine_s": sum(row.engine_s for row in rows),
         "rows": to_json(rows),

@@ -11,7 +11,7 @@ import pytest
 from crystals import CIF, SALT
 
 from sophron.interfaces.engine import Progress
-from sophron.interfaces.kind import EngineFailure, StepContext, UpstreamStep
+from sophron.interfaces.kind import StepContext, UpstreamStep
 from sophron.interfaces.rietveld import Background, Pattern, Phase, Setup
 from sophron.kinds.rietveld.kind import KIND
 from sophron.records import documents
@@ -154,9 +154,15 @@ def test_one_engine_serves_a_step_and_a_sequence_begins_where_the_last_ended(fil
     assert first["p3.xy"] == pytest.approx(rows[1]["parameters"]["cell/salt/a"]["value"], abs=1e-9)
 
 
-def test_a_step_without_any_fit_fails_with_the_reason(files, upstream):
-    with pytest.raises(EngineFailure, match=r"none of 1 patterns came to a fit; the first: .*bad\.xy"):
-        run(files, definition(files, "bad"), upstream, "nothing")
+def test_a_step_without_any_fit_is_rows_that_say_why(files, upstream):
+    """A pattern that is alone in its step costs that step, and not the stage."""
+    done = run(files, definition(files, "bad"), upstream, "nothing")
+    assert (done.result["patterns"], done.result["stand"], done.result["without_fit"]) == (1, 0, 1)
+    assert done.result["largest_gof"] is None
+    assert "bad.xy" in done.result["rows"][0]["reason"]
+    assert done.files["worst_plot"].read_bytes().startswith(b"\x89PNG")
+    with zipfile.ZipFile(done.files["patterns"]) as archive:
+        assert archive.namelist() == []
 
 
 def test_a_file_that_is_not_the_pinned_one_fails_the_step(files, upstream):
@@ -179,6 +185,7 @@ def test_a_series_is_compared_with_its_lead(done, files):
     documents.validate(documents.Document(found, files), "rietveld/compare", "result")
     assert [row["pattern"] for row in found["rows"]] == ["lead", "p1", "p2"]
     assert found["reports_that_stand"] == found["patterns"] == 3
+    assert (found["listed"], found["without_fit"]) == (4, 1)
 
 
 def test_gsas2_follows_a_lead_too(gsas2, simulated, files, tmp_path):

@@ -43,8 +43,8 @@ def write(session: Session, state: Reached) -> None:
     kept = Model(state.number, state.weights, deviations, state.free, equal, state.phases, state.kept.state)
     write_json(session.folder / MODEL, to_json(kept))
     save_curves(session.folder / CURVES, fit.curves)
-    cifs, values = session.sample.cifs, state.kept.state.values
-    write_text(session.folder / CIF, refined_cif.structures(state.phases, cifs, values, fit))
+    cif = refined_cif.structures(state.phases, session.sample.cifs, state.kept.state, fit)
+    write_text(session.folder / CIF, cif)
 
 
 def read(path: Path, pattern: Pattern) -> tuple[Pattern, Model]:
