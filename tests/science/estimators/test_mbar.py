@@ -222,3 +222,31 @@ def test_the_order_of_runs_is_free():
 def test_runs_that_do_not_fit_are_errors(runs):
     with pytest.raises(ValueError):
         estimate(runs, T)
+
+
+def test_a_window_that_stands_still_is_not_two_thousand_samples():
+    """Each of its equal samples would count as independent, as a constant has no correlation."""
+    runs = wells(2000, seed=21)
+    place = np.full(2000, CENTRES[2] + 0.1)
+    refused = estimate([run(2, place) if one.window == 2 else one for one in runs], T)
+    assert (refused.reason, refused.windows) == (Reason.FEW_SAMPLES, (2,))
+    assert "the same frame over and over" in refused.sentence
+
+
+def test_frames_that_were_written_ten_times_count_once():
+    runs = wells(2000, seed=22)
+    again = run(2, np.repeat(runs[2].coordinates[0][::10], 10))
+    found = estimate([again if one.window == 2 else one for one in runs], T)
+    assert found.inefficiencies[2] == pytest.approx(10.0, rel=0.3)
+    assert found.free_energies[-1] == pytest.approx(exact(), abs=3 * found.errors[-1])
+
+
+def test_one_clash_and_single_precision_change_nothing():
+    runs = wells(2000, seed=23)
+    clash = runs[2].reduced.copy()
+    clash[3, 7] = 1e12
+    changed = [Run(2, clash, runs[2].coordinates) if one.window == 2 else one for one in runs]
+    single = [Run(one.window, one.reduced.astype("f4"), one.coordinates.astype("f4")) for one in runs]
+    whole = estimate(runs, T)
+    for other in (estimate(changed, T), estimate(single, T)):
+        assert other.free_energies[-1] == pytest.approx(whole.free_energies[-1], abs=whole.errors[-1])

@@ -173,7 +173,11 @@ def _checked(runs: Sequence[Run]) -> int:
 
 
 def _too_short(runs: Sequence[Run], kept: Sequence[Kept], windows: int) -> Refusal | None:
-    """Refuse windows whose equilibrated samples do not hold the correlation times that they show."""
+    """Refuse windows that hold one frame, or too few of the correlation times that they show after equilibration."""
+    still = tuple(sorted({run.window for run in runs if run.coordinates.size and not np.ptp(run.slow, axis=1).any()}))
+    if still:
+        sentence = f"{_named(still)} hold the same frame over and over; look at what the runs wrote."
+        return Refusal(Reason.FEW_SAMPLES, sentence, still)
     left, longest = np.zeros(windows), np.zeros(windows)
     for run, one in zip(runs, kept, strict=True):
         left[run.window] += run.reduced.shape[1] - one.start
