@@ -34,7 +34,7 @@ from sophron.science.estimators.autocorrelation import StreamedAutocorrelation
 from sophron.science.estimators.green_kubo import COMPONENTS, estimate, running_integral, stress_components
 from sophron.science.estimators.plateau import Refusal
 from sophron.science.estimators.statistical_power import compare_two
-from sophron.science.estimators.statistics import Estimated, homogeneity, pooled_mean, t_quantile
+from sophron.science.estimators.statistics import NORMAL, Estimated, homogeneity, normal_error, pooled_mean
 from sophron.science.viscosity.equilibrate import canonical_energy
 
 ATOMS, SEEDS, CUTOFF = (256, 500, 864), (8442, 8443, 8444, 8445, 8446), 2.5
@@ -283,10 +283,12 @@ def _estimated(row: dict[str, Any]) -> Estimated:
 
 
 def pooled(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Mean over rows that gave a value, and whether they scatter as their errors say; None below two."""
+    """Mean over rows that gave a value, and whether they scatter as their errors say; None without any."""
     given = [_estimated(row) for row in rows if row["refusal"] is None]
-    if len(given) < 2:
+    if not given:
         return None
+    if len(given) == 1:
+        return {**asdict(given[0]), "rows": 1, "p_value": None}
     columns = ([one.value for one in given], [one.error for one in given], [one.degrees_of_freedom for one in given])
     return {**asdict(pooled_mean(*columns)), "rows": len(given), "p_value": homogeneity(*columns).p_value}
 
@@ -295,10 +297,11 @@ def in_large_boxes(rows: list[dict[str, Any]]) -> dict[str, float]:
     """Straight line in 1/atoms through all rows of the demo's cut-off: at 1/atoms = 0, and what it says of the demo."""
     given = [row for row in rows if row["refusal"] is None and row["cutoff"] == CUTOFF]
     inverse = np.array([1 / row["atoms"] for row in given])
-    value, error = (np.array([row[name] for row in given]) for name in ("viscosity", "viscosity_standard_error"))
+    value = np.array([row["viscosity"] for row in given])
+    error = np.array([normal_error(row["viscosity_standard_error"], row["degrees_of_freedom"]) for row in given])
     (slope, intercept), covariance = np.polyfit(inverse, value, 1, w=1 / error, cov="unscaled")
     slope_error = float(covariance[0, 0] ** 0.5)
-    half = t_quantile(len(given) - 2) * slope_error
+    half = NORMAL * slope_error
     chi2 = float((((value - intercept - slope * inverse) / error) ** 2).sum())
     return {"viscosity": float(intercept), "error": float(covariance[1, 1] ** 0.5), "slope": float(slope),
             "slope_error": slope_error, "slope_interval": [float(slope - half), float(slope + half)],
@@ -316,33 +319,28 @@ def _compared(one: dict[str, Any] | None, two: dict[str, Any] | None) -> dict[st
     return {**asdict(found), "agreement": found.agreement(0.05)}
 
 
-def _by_cutoff(rows: list[dict[str, Any]], cutoff: float) -> dict[str, Any] | None:
-    """Pooled over sizes: all rows of one cut-off; of a single row, that row."""
-    given = [row for row in rows if row["cutoff"] == cutoff and row["refusal"] is None]
-    if len(given) == 1:
-        return {**asdict(_estimated(given[0])), "rows": 1, "p_value": None}
-    return pooled(given)
-
-
 def payload(base: Path) -> dict[str, Any]:
-    """All that has run, and what follows; what has not is listed."""
+    """All that has run, and what follows; what has not is listed. Sizes are pooled over both programs."""
     measurements = {box: measured(base, box) for box in MATRIX}
-    rows = [row for row in measurements.values() if row]
-    by_lammps = campaigns(base)
-    sizes = {atoms: pooled([row for row in rows if (row["atoms"], row["cutoff"]) == (atoms, CUTOFF)])
-             for atoms in ATOMS}  # fmt: skip
-    lammps = {atoms: pooled([row for row in by_lammps if row["atoms"] == atoms]) for atoms in ATOMS}
-    cutoffs = {cutoff: _by_cutoff(rows, cutoff) for cutoff in CUTOFFS}
+    boxes, by_lammps = [row for row in measurements.values() if row], campaigns(base)
+    there = {(row["atoms"], row["cutoff"], row["seed"]) for row in [*boxes, *by_lammps]}
+
+    def at(atoms: int, *tables: list[dict[str, Any]]) -> dict[str, Any] | None:
+        return pooled([row for table in tables for row in table if (row["atoms"], row["cutoff"]) == (atoms, CUTOFF)])
+
+    sizes = {atoms: at(atoms, boxes, by_lammps) for atoms in (*ATOMS, LARGE)}
+    cutoffs = {cutoff: pooled([row for row in boxes if row["cutoff"] == cutoff and row["atoms"] > ATOMS[0]])
+               for cutoff in CUTOFFS}  # fmt: skip
     return {
         "against_lammps": check(base),
-        "boxes": rows,
-        "absent": [asdict(box) for box, row in measurements.items() if row is None],
-        "partial": [row["atoms"] for row in rows if row["replicas"] < REPLICAS],
-        "sizes": sizes,
+        "boxes": boxes,
         "campaigns": by_lammps,
-        "engines": {atoms: _compared(lammps[atoms], sizes[atoms]) for atoms in ATOMS},
+        "absent": [asdict(box) for box in MATRIX if (box.atoms, box.cutoff, box.seed) not in there],
+        "of_fewer_replicas": [asdict(box) for box, row in measurements.items() if row and row["replicas"] < REPLICAS],
+        "sizes": sizes,
+        "programs": {atoms: _compared(at(atoms, by_lammps), at(atoms, boxes)) for atoms in ATOMS},
         "smallest_and_largest": _compared(sizes[ATOMS[0]], sizes[ATOMS[-1]]),
-        "in_large_boxes": in_large_boxes([*rows, *by_lammps]),
+        "in_large_boxes": in_large_boxes([*boxes, *by_lammps]),
         "cutoffs": cutoffs,
         "truncation": {cutoff: _compared(cutoffs[CUTOFF], cutoffs[cutoff]) for cutoff in CUTOFFS[1:]},
     }
