@@ -1,12 +1,19 @@
-# What a host workflow imports as a module: the gate of its own rules, and the steps that judge and record them.
-# See docs/how-to/gate-your-workflow.md. Position in the host does not matter; nothing of the host is overridden.
+# What a host workflow imports as a module: stages of our kinds, the gate of its own rules, and what judges and records them.
+# See docs/how-to/gate-your-workflow.md and reuse.md. Position in the host does not matter; nothing of the host is overridden.
 from sophron.campaign.host_workflow.host_gate import open_host
 from sophron.campaign.snakefile.snakefile_api import check_library
 
 CAMPAIGN = open_host(config["campaign"], workflow)
 
 
-pathvars:
+wildcard_constraints:
+    stage="|".join(CAMPAIGN.stages),
+    replica=r"\d+",
+    rate=r"[0-9.e+-]+",
+    attempt=r"\d+",
+
+
+pathvars:  # a host that gives the module its own has them elsewhere
     results=CAMPAIGN.place("results"),
     logs=CAMPAIGN.place("logs"),
 
@@ -15,7 +22,11 @@ include: "rules/gate.smk"
 include: "rules/verdict.smk"
 include: "rules/agents.smk"
 include: "rules/report.smk"
-include: CAMPAIGN.rules
+
+
+for rule_file in CAMPAIGN.rule_files:
+
+    include: rule_file
 
 
 check_library()

@@ -9,6 +9,7 @@ import toy
 import warm_snakemake
 
 from sophron.campaign.approval import amendment_draft
+from sophron.campaign.planning import plan
 from sophron.campaign.scaffold import adopt
 from sophron.campaign.spec import mutation
 from sophron.campaign.spec.spec import load
@@ -210,3 +211,89 @@ def test_a_column_that_is_used_as_a_number_is_refused_when_the_file_is_read(host
         load(host.spec)
     assert WRONG[expression] in str(error.value)
     assert "campaign.yaml:" in str(error.value)
+
+
+MIXED = """\
+rule all:
+    input:
+        "out/doubled.txt",
+
+
+rule double:
+    input:
+        total="campaign/results/a/outcome.json",
+        passed="campaign/results/a/passed",
+    output:
+        "out/doubled.txt",
+    run:
+        import json
+
+        total = json.loads(open(input.total).read())["result"]["total"]
+        print(2 * total, file=open(output[0], "w"))
+
+
+import sophron
+
+
+module sophron_gate:
+    snakefile:
+        sophron.HOST
+    config:
+        {"campaign": "campaign"}
+
+
+use rule * from sophron_gate as sophron_*
+"""
+DOUBLED = """\
+  doubled:
+    depends_on: [a]
+    definition:
+      rules: [double]
+      results: {twice: {file: out/doubled.txt, column: n, columns: [n], type: integer, unit: "1"}}
+    criteria: [{id: twice, expression: "twice == 20", statement: "It is twice the sum."}]
+    mechanical: {ranks: 1, threads: 1, accelerator: none, memory_mb: 500, runtime_min: 5, retries: 0, choices: {},
+      ceilings: {cores: 1, memory_mb: 2000, runtime_min: 10}}
+"""
+
+
+@pytest.fixture
+def mixed(tmp_path, monkeypatch) -> toy.Campaign:
+    """A workflow with a rule of its own behind the stage a of our kind, and a stage that judges it."""
+    folder = tmp_path / "mixed"
+    (folder / "campaign").mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    for variable, value in toy.settings(tmp_path).items():
+        monkeypatch.setenv(variable, value)
+    Path("Snakefile").write_text(MIXED)
+    made = toy.Campaign(folder / "campaign", toy.make_key(tmp_path / "key"))
+    text = (toy.DATA / "arithmetic/campaign.yaml").read_text()
+    workflow = "workflow: {snakefile: ../Snakefile}\n"
+    made.spec.write_text(
+        text.replace("question:", f"{workflow}question:", 1).replace("stages:\n", f"stages:\n{DOUBLED}", 1)
+    )
+    return made
+
+
+def test_a_stage_of_ours_and_a_judged_rule_of_theirs_are_one_plan(mixed):
+    stages = [stage.name for stage in load(mixed.spec).stages]
+    assert stages == ["a", "b", "c", "d", "e", "f", "doubled"]
+    found = plan.make(mixed.root, load(mixed.spec))
+    assert {"a", "b", "doubled", "verify", "accept"} <= set(found.rules)
+    assert [step.rule for step in found.host.steps] == ["double"]
+
+
+@pytest.mark.slow
+def test_a_mixed_workflow_is_signed_once_and_refused_for_a_change_of_either_part(mixed):
+    assert "not approved yet" in run()
+    mixed.sign()
+    target = ["campaign/results/doubled/passed", "out/doubled.txt"]
+    said = run(*target)
+    assert "exit 0" in said, said
+    assert verdict(mixed, "doubled")["verdict"] == "pass"
+    assert not (mixed.root / "results/c").exists()
+    text = Path("Snakefile").read_text()
+    Path("Snakefile").write_text(text.replace("2 * total", "3 * total"))
+    assert "the rule double is not the signed one" in run(*target)
+    Path("Snakefile").write_text(text)
+    mixed.edit("first: 1", "first: 2")
+    assert "campaign.yaml" in run(*target)

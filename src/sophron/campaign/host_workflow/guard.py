@@ -52,9 +52,9 @@ class Gate(Protocol):
         """Raise what stops a job process that was given more than was signed."""
 
 
-def attach(workflow: Any, gate: Gate) -> None:
-    """Guard a workflow: to be called while it is parsed."""
-    guarded = Guard(workflow, gate)
+def attach(workflow: Any, gate: Gate, *, rules: bool = True) -> None:
+    """Guard a workflow: to be called while it is parsed. rules: whether the host's own rules are gated."""
+    guarded = Guard(workflow, gate, rules=rules)
     workflow.check, workflow._build_dag, workflow.execute = (  # noqa: SLF001 - knows the jobs
         guarded.after_parse,
         guarded.after_build,
@@ -65,9 +65,9 @@ def attach(workflow: Any, gate: Gate) -> None:
 class Guard:
     """Stands around three functions of one workflow."""
 
-    def __init__(self, workflow: Any, gate: Gate) -> None:
-        """workflow: Snakemake's own object, while it is parsed."""
-        self.workflow, self.gate = workflow, gate
+    def __init__(self, workflow: Any, gate: Gate, *, rules: bool) -> None:
+        """workflow: Snakemake's own object, while it is parsed; rules: whether the host's are gated."""
+        self.workflow, self.gate, self._rules = workflow, gate, rules
         self._parsed, self._build, self._execute = workflow.check, workflow._build_dag, workflow.execute  # noqa: SLF001
         self._runs = False
         self._checked: dict[int, Any] = {}
@@ -83,6 +83,8 @@ class Guard:
     def after_parse(self) -> None:
         """Guard each rule, and let those that a stage holds wait."""
         self._parsed()
+        if not self._rules:
+            return
         for rule in self.workflow.rules:
             if is_host(rule):
                 rule.run_func = self._guarded(rule)
@@ -104,6 +106,8 @@ class Guard:
         elif self._runs and not self.workflow.dryrun:
             if self.workflow.is_main_process:
                 self.gate.begin(self.workflow)
+            if not self._rules:
+                return
             with one_sentence():
                 self._check_jobs()
                 if not self.workflow.is_main_process:

@@ -174,19 +174,34 @@ def _rule(step: HostStep, made_by: JobSteps) -> Any:
 REMEDY = "look at it and sign: sophron amend, sophron review, sophron approve"
 
 
+OF_IMPORT = 2
+"""Level of Snakemake's pathvars up to which they were given for this module; above come Snakefiles and defaults."""
+
+
 def open_host(folder: str, workflow: Any) -> RuleView:
-    """Open the campaign for the host's Snakefile, and guard the rules of the whole workflow."""
+    """Open the campaign for the host's Snakefile.
+
+    Of a campaign that says which workflow it gates (`workflow:`), all rules are guarded; else Sophron's alone, which
+    check their approval themselves.
+    """
     with one_sentence():
         _refuse_a_second(workflow, folder)
     campaign = open_campaign(_from_here(folder, workflow), workflow)
     held: dict[str, list[str]] = {}
-    for stage in campaign.stages:
+    results = _results(campaign, workflow)
+    for stage in campaign.host_stages:
         for rule in campaign.spec.definition(stage).get("holds", ()):
-            held.setdefault(rule, []).append(campaign.result_path(stage, "accepted.json"))
+            held.setdefault(rule, []).append(f"{results}/{stage}/accepted.json")
     host = campaign.spec.host
-    last = [str(campaign.folder / "results" / "report.html")]
-    guard.attach(workflow, HostGate(campaign.root, held, last, host.also if host else ()))
+    gate = HostGate(campaign.root, held, [f"{results}/report.html"], host.also if host else ())
+    guard.attach(workflow, gate, rules=host is not None)
     return campaign
+
+
+def _results(campaign: RuleView, workflow: Any) -> str:
+    """Where the results go: beside campaign.yaml, if the host's import of the module does not say another place."""
+    given = workflow.pathvars
+    return str(given.items["results"] if given.level["results"] <= OF_IMPORT else campaign.place("results"))
 
 
 def _from_here(folder: str, workflow: Any) -> str:

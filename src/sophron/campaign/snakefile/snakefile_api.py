@@ -53,6 +53,12 @@ class RuleView:
         return str(Path("rules") / self.spec.kind.rules)
 
     @property
+    def rule_files(self) -> list[str]:
+        """Rule modules for a host: the kind's, and the one that judges the host's rules if it is another."""
+        judging = ["rules/workflow.smk"] if self.host_stages else []
+        return list(dict.fromkeys([self.rules, *judging]))
+
+    @property
     def stages(self) -> list[str]:
         """Names of the stages."""
         return [stage.name for stage in self.spec.stages]
@@ -92,10 +98,6 @@ class RuleView:
     def place(self, name: str) -> str:
         """Folder of a host's campaign for results or logs, relative to where Snakemake runs."""
         return str(self.folder / name)
-
-    def result_path(self, stage: str, name: str) -> str:
-        """Path of a file of a stage there."""
-        return str(self.folder / "results" / stage / name)
 
     def outcomes_of(self, wildcards: Any) -> list[str]:
         """`outcomes` as an input function over the wildcard `stage`."""

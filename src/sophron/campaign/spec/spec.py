@@ -20,6 +20,8 @@ from sophron.records.errors import UserError
 from sophron.records.typed_json import from_json
 
 SPEC_NAME = records.SPEC_NAME
+HOST_KIND = "workflow"
+"""The kind whose stages judge rules of a host workflow."""
 DRAFT_SPEC_NAME = "draft.campaign.yaml"
 DRAFT_VARIABLE = "SOPHRON_DRAFT"
 """Set in a process that plans a draft, to the name of its file."""
@@ -67,12 +69,25 @@ class Spec:
 
     @cached_property
     def kind(self) -> Kind:
-        """Its kind; UserError with file and line if no such kind is installed."""
+        """Its kind; UserError with file and line if no such kind is installed.
+
+        With a host workflow beside stages of another kind, its further stages are those that judge the host's rules.
+        """
         try:
             kind: Kind = entry_points.load("sophron.kinds", self.data["kind"])
         except UserError as error:
             raise UserError(f"{self.document.where(['kind'])}: {error}") from None
-        return kind if kind.stages_of is None else replace(kind, stages=kind.stages_of(self.data["stages"]))
+        blocks = self.data["stages"]
+        if kind.stages_of:
+            return replace(kind, stages=kind.stages_of(blocks))
+        if "workflow" not in self.data:
+            return kind
+        own = {stage.name for stage in kind.stages}
+        host: Kind = entry_points.load("sophron.kinds", HOST_KIND)
+        judged = (
+            host.stages_of({name: block for name, block in blocks.items() if name not in own}) if host.stages_of else ()
+        )
+        return replace(kind, stages=(*kind.stages, *judged))
 
     @property
     def data(self) -> Mapping[str, Any]:
