@@ -2,15 +2,17 @@
 
 import json
 import os
+import random
 import shutil
 from pathlib import Path
 
+import host_edits
 import pytest
 import toy
 import warm_snakemake
 
 from sophron import cli
-from sophron.campaign.approval import amendment_draft
+from sophron.campaign.approval import amendment_draft, approval_journal, invalidation
 from sophron.campaign.planning import host_plan
 from sophron.campaign.scaffold import adopt
 from sophron.records.errors import UserError
@@ -248,3 +250,73 @@ def test_a_workflow_is_gated_from_outside_with_its_target_its_workdir_and_its_sc
     made.amend()
     assert not Path("work/a.txt").exists()
     assert {path.name for path in (made.root / "invalidated/v1").rglob("work/*")} == {"a.txt", "a.log"}
+
+
+def test_outputs_are_moved_once_though_the_move_is_cut_off(host, monkeypatch):
+    host_edits.plan_warm(monkeypatch)
+    host.sign()
+    made = host_plan.in_force(host.root).outputs(["count", "split", "sets"])
+    for path in map(Path, made):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        (path / "1.txt" if path.name == "parts" else path).parent.mkdir(exist_ok=True)
+        (path / "1.txt" if path.name == "parts" else path).write_text("made before\n")
+    Path("out/a.count").chmod(0o444)
+    config("pattern: x", "pattern: y")()
+    amendment_draft.draft_amendment(host.root, "another pattern")
+    moved, move = [], invalidation.move
+
+    def cut_off(source, target):
+        if len(moved) == 1:
+            raise KeyboardInterrupt
+        moved.append(source)
+        move(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(invalidation, "move", cut_off)
+        with pytest.raises(KeyboardInterrupt):
+            host.sign()
+    approval_journal.finish(host.root)
+    assert [path for path in made if Path(path).exists()] == ["out/sets.txt"]
+    manifest = json.loads((host.root / "invalidated/v1/manifest.json").read_text())
+    assert {Path(one["file"]).name for one in manifest["files"]} == {"a.count", "b.count", "1.txt"}
+
+
+def step(rule: str, code: str, inputs: str = "", outputs: str = "", logs: str = "") -> host_plan.HostStep:
+    return host_plan.HostStep(rule, code, "", {}, *(tuple(paths.split()) for paths in (inputs, outputs, logs)))
+
+
+@pytest.mark.parametrize(
+    ("new", "ran", "stale"),
+    [
+        ([step("a", "1", "s", "x", "x.log"), step("b", "1", "x.log", "y")], [], set()),
+        ([step("a", "2", "s", "x", "x.log"), step("b", "1", "x.log", "y")], [], {"x", "x.log", "y"}),
+        ([step("a", "1", "s", "x", "x.log"), step("b", "2", "x.log", "y")], [("c", "z", ["y"])], {"y", "z"}),
+        ([step("a", "1", "s", "x", "x.log")], [], {"y"}),
+        (
+            [step("a", "1", "s", "x", "x.log"), step("b", "1", "x.log", "y"), step("d", "1", "s", "old")],
+            [],
+            {"old"},
+        ),
+    ],
+    ids=[
+        "nothing",
+        "what reads a log",
+        "what ran behind it",
+        "a removed step",
+        "a file that was there before its step",
+    ],
+)
+def test_what_an_amendment_makes_invalid_is_closed_over_all_that_builds_on_it(new, ran, stale):
+    signed = host_plan.HostPlan((step("a", "1", "s", "x", "x.log"), step("b", "1", "x.log", "y")), {}, {"s": ""}, {})
+    assert signed.stale(host_plan.HostPlan(tuple(new), {}, {"s": ""}, {}), ran) == stale
+
+
+@pytest.mark.slow
+def test_random_edits_leave_nothing_stale_and_repeat_what_was_moved_alone(tmp_path, monkeypatch):
+    for variable, value in toy.settings(tmp_path).items():
+        monkeypatch.setenv(variable, value)
+    host_edits.plan_warm(monkeypatch)
+    gated = host_edits.Gated(HOST, tmp_path, [], '{part: {wildcards: {i: "[0-9]+"}, at_most: 99}}')
+    found = list(host_edits.edits(random.Random(18), gated, 12, at_once=3))
+    assert sum(len(one.kinds) for one in found) >= 12
+    assert not [one for one in found if one.stale or one.left]
