@@ -205,10 +205,21 @@ def test_a_job_process_that_is_started_by_hand_is_refused_too(host):
     assert "the rule running is not the signed one (changed: function helper)" in run(*job)
 
 
-def test_a_job_behind_a_checkpoint_is_one_of_the_bounded_ones(host):
+def test_a_job_behind_a_checkpoint_is_one_of_the_bounded_ones_and_a_refusal_costs_nothing(host):
     host.spec.write_text(host.spec.read_text().replace("at_most: 2", "at_most: 1"))
     host.sign()
-    assert "is not in the signed plan" in run()
+    said = run("--keep-going")
+    assert "is beyond what campaign.yaml says of part: at most 1 with i [0-9]; look at it and sign" in said
+    assert "exit 1" in said
+    made = {path: path.stat().st_mtime_ns for path in Path("out").rglob("*") if path.is_file()}
+    assert not Path("out/part").exists()
+    host.edit("at_most: 1", "at_most: 2")
+    host.amend()
+    words = ["-c", "2", "--nolock", "--nocolor"]  # without --rerun-incomplete
+    done = warm_snakemake.run(words, Path.cwd())
+    assert done.returncode == 0, done.stdout
+    assert Path("out/part/2.done").is_file()
+    assert {path for path in made if path.stat().st_mtime_ns != made[path]} <= set()
 
 
 def test_adopt_shows_the_lines_or_leaves_the_workflow_untouched(tmp_path, monkeypatch, capsys):

@@ -102,11 +102,11 @@ class FunctionCode:
                     self.put(f"module {one.name}", hashlib.sha256(text.encode()).hexdigest())
         elif isinstance(value, type):
             self._class(name, value)
-        elif not isinstance(value, types.BuiltinFunctionType) and not _is_snakemakes(value):
+        elif not isinstance(value, types.BuiltinFunctionType) and not self._is_snakemakes(value):
             self._instance(name, value)
 
     def _class(self, name: str, value: type) -> None:
-        if not self._is_local(_file_of(value)):
+        if not self._is_local_class(value):
             return
         for member, body in sorted(vars(value).items()):
             inner = getattr(body, "__func__", getattr(body, "fget", body))
@@ -119,11 +119,24 @@ class FunctionCode:
 
     def _instance(self, name: str, value: Any) -> None:
         """A value counts by what it holds; of one whose class belongs to the workflow the class counts too."""
-        if self._is_local(_file_of(type(value))) and hasattr(value, "__dict__"):
+        if self._is_local_class(type(value)) and hasattr(value, "__dict__"):
             self._class(type(value).__name__, type(value))
             self.put(f"global {name}", self.plain(vars(value)))
         else:
             self.put(f"global {name}", self.plain(value))
+
+    def _is_local_class(self, value: type) -> bool:
+        path = _file_of(value)
+        return not path or self._is_local(path)
+
+    def _is_snakemakes(self, value: Any) -> bool:
+        """Whether Snakemake put it into the scope of every Snakefile, such as `rules`: what it holds is seen elsewhere.
+
+        A class of a Snakefile says that it is of Snakemake's module too.
+        """
+        library = type(value).__module__.partition(".")[0]
+        plain = isinstance(value, Mapping | list | str)
+        return library in ("snakemake", "logging") and not plain and not self._is_local_class(type(value))
 
     def _is_local(self, path: str) -> bool:
         """Whether code of this file belongs to the workflow: Snakefiles are compiled under their own path."""
@@ -135,17 +148,12 @@ class FunctionCode:
 
 
 def _file_of(value: type) -> str:
-    """The file of a class; a Snakefile has no module of its own, so its methods say where they stand."""
+    """The file of a class, by a method or the module that holds it; empty for one of a Snakefile without methods."""
     for body in vars(value).values():
         if isinstance(body, types.FunctionType):
             return body.__code__.co_filename
-    return getattr(sys.modules.get(value.__module__), "__file__", None) or ""
-
-
-def _is_snakemakes(value: Any) -> bool:
-    """Whether Snakemake put it into the scope of every Snakefile, such as `rules`; what it holds is seen elsewhere."""
-    library = type(value).__module__.partition(".")[0]
-    return library in ("snakemake", "logging") and not isinstance(value, Mapping | list | str)
+    module = sys.modules.get(value.__module__)
+    return (getattr(module, "__file__", None) or "built in") if hasattr(module, value.__name__) else ""
 
 
 def code_digest(code: types.CodeType, strip: Callable[[str], str] = str) -> str:

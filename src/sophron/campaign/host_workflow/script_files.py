@@ -13,8 +13,9 @@ CODE = (
 )
 """Endings of files that count by content if a shell line or a script names them."""
 WORD = re.compile(r"[\w./~@+-]*\w\.(?:" + "|".join(suffix[1:] for suffix in CODE) + r")\b")
-SOURCED = re.compile(r"""(?:\bsource|^\s*\.)\s+["']?([\w./-]+)""", re.MULTILINE)
+SOURCED = re.compile(r"""(?:\bsource|(?:^|[;&|]|\bthen|\bdo)\s*\.)\s+["']?([\w./-]+)""", re.MULTILINE)
 """`source lib` and `. lib` of a shell script, whatever the ending."""
+VARIABLE = re.compile(r"\$(?:\w+|\{\w+\})")
 CONFIG = re.compile(r"""snakemake(?:@|\.|_)config((?:\s*\[\[?\s*["'][^"']+["']\s*\]?\]|\$\w+)*)""")
 KEY = re.compile(r"""\[\[?\s*["']([^"']+)["']\s*\]?\]|\$(\w+)""")
 ENVIRONMENT = re.compile(r"\bos\.environ\b|\bgetenv\(|\bSys\.getenv\b|\bENV\[")
@@ -32,9 +33,10 @@ def imported(text: str, path: Path) -> Iterator[Path]:
     if path.suffix in PYTHON and (code := python_of(text, path)):
         yield from _modules(code, path.parent)
         text = code
+    text = VARIABLE.sub("", text)  # `$HERE/common.sh`
     for pattern in (WORD, SOURCED) if path.suffix in SHELL else (WORD,):
         for name in pattern.findall(text):
-            names = {name, name.lstrip("/")}  # `$HERE/common.sh`
+            names = {name, name.lstrip("/")}
             yield from (found for folder in folders for one in sorted(names) if (found := folder / one).is_file())
 
 
