@@ -30,7 +30,7 @@ class Host:
     """A signed workflow. texts: its files as they were signed."""
 
     folder: Path
-    texts: dict[Path, str]
+    texts: dict[Path, bytes]
 
     def restore(self) -> None:
         """Put every file back, and remove what was made."""
@@ -39,8 +39,8 @@ class Host:
         for path in _files(self.folder) - self.texts.keys():
             path.unlink()
         for path, text in self.texts.items():
-            if path.read_text() != text:
-                path.write_text(text)
+            if path.read_bytes() != text:
+                path.write_bytes(text)
 
 
 def _files(folder: Path) -> set[Path]:
@@ -63,7 +63,7 @@ def signed(tmp_path_factory) -> Iterator[Host]:
         text = text.replace("  templates: {}", "  also: [lock.txt]\n  templates: {}")
         made.spec.write_text(text[: text.index("  outputs:\n")] + STAGE)
         made.sign()
-        yield Host(folder, {path: path.read_text() for path in _files(folder)})
+        yield Host(folder, {path: path.read_bytes() for path in _files(folder)})
 
 
 def edit(path: str, old: str, new: str) -> Callable[[], None]:

@@ -153,9 +153,10 @@ class RuleCode:
     def _named_files(self, rule: Any, text: str, functions: FunctionCode) -> Parts:
         """Scripts that a shell line calls; what it takes from the environment is noted."""
         parts: Parts = {}
-        for word in script_files.WORD.findall(text):
-            path = Path(word)
-            if path.is_file() and not self.is_made(path):
+        for word in script_files.WORD.findall(self.plain.places.strip(text)):  # a folder may have blanks in its name
+            inner = word.lstrip("/")
+            places = (path for path in (Path(word), Path(inner), self.folders[0] / inner) if path.is_file())
+            if (path := next(places, None)) and not self.is_made(path):
                 parts |= self._files(rule, path, path.read_text(errors="replace"), functions)
         if names := script_files.shell_variables(text):
             self.unseen.setdefault(rule.name, set()).update(f"${name}" for name in names)
