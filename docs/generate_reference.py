@@ -32,12 +32,15 @@ STAGES = {
     "chain_conformation": ("build", "equilibrate", "sample", "compare"),
     "rietveld": ("data", "refine", "series", "compare"),
     "agent_build": ("sample", "build"),
+    "workflow": ("stage",),
 }
 UNITS = {
     "viscosity": "Everything is in LJ units: sigma, epsilon, tau.",
     "conductivity": "Units are those of the spec: LAMMPS's `metal` or `lj`.",
     "chain_conformation": "Everything is in LJ units: sigma, epsilon, tau.",
     "rietveld": "Angles are 2 theta in degrees, lengths in angstrom.",
+    "workflow": "Stages have the names that a campaign gives them; each is some rules of a workflow of your own. What "
+    "campaign.yaml says of that workflow stands under `workflow` in [campaign.yaml](campaign.md).",
     "agent_build": "Rounds are counted from 1; what a dimension of the rubric is, its contract says.",
 }
 
@@ -67,6 +70,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "reference/chain_conformation.md": stages_page("chain_conformation"),
         "reference/rietveld.md": stages_page("rietveld"),
         "reference/agent_build.md": stages_page("agent_build"),
+        "reference/workflow.md": stages_page("workflow"),
         "reference/agents.md": agents_page(),
         "reference/documents.md": documents_page(),
         "reference/pitfalls.md": pitfalls_page(),

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 import toy
 import warm_snakemake
+from rocrate.rocrate import ROCrate
 
+from sophron import cli
 from sophron.campaign.approval import amendment_draft
 from sophron.campaign.planning import plan
 from sophron.campaign.scaffold import adopt
@@ -128,6 +130,13 @@ def test_rows_are_judged_between_the_rules_and_an_amendment_of_how_repeats_none_
     assert quality["values"] == {"row.qc": "4 rows, 35 to 40"}
     assert quality["comparisons"] == [{"left": 35.0, "right": 30.0, "text": "row.qc > 30"}]
     assert (host.root / "results/ended/passed").is_file()
+    assert cli.main(["rederive", "campaign"]) == 0
+    shutil.copy("out/a.tsv", "kept.tsv")
+    Path("out/a.tsv").write_text(Path("out/a.tsv").read_text().replace("35", "99"))
+    assert cli.main(["rederive", "campaign"]) == 1
+    shutil.copy2("kept.tsv", "out/a.tsv")
+    crate = ROCrate(host.root / "results")
+    assert {"measured/outcome.json", "measured/tables.json"} <= {one.id for one in crate.get_entities()}
     amend(host, "row.qc > 30", "row.qc > 34")
     assert "exit 0" in run()
     assert ran() == []
@@ -272,6 +281,11 @@ def mixed(tmp_path, monkeypatch) -> toy.Campaign:
         text.replace("question:", f"{workflow}question:", 1).replace("stages:\n", f"stages:\n{DOUBLED}", 1)
     )
     return made
+
+
+def test_a_new_campaign_of_this_kind_is_made_where_the_workflow_is(tmp_path, capsys):
+    assert cli.main(["new", "workflow", str(tmp_path / "new")]) == 2
+    assert "sophron adopt" in capsys.readouterr().err
 
 
 def test_a_stage_of_ours_and_a_judged_rule_of_theirs_are_one_plan(mixed):

@@ -284,7 +284,10 @@ def make(root: Path, spec: Spec, snakefile: Path | None = None) -> Plan:
             "a rule without a body, such as `rule all` (default_target: True), with no other in workflow.arguments"
         )
     if not ours:
-        raise UserError(f"{snakefile or root}: the workflow has no step of this campaign; import its rules")
+        raise UserError(
+            f"{snakefile or root}: the workflow has no step of this campaign; import its rules, and let "
+            "one of yours ask for a result of them"
+        )
     templates = tuple(campaign_agents.templates(root, spec, found.rules))
     made = Plan(
         spec,

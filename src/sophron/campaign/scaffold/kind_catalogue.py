@@ -98,6 +98,8 @@ def _new(kind: Kind) -> list[Example]:
 
 def render_new(kind: Kind, campaign: str, *, seed: int) -> str:
     """Return the spec that `sophron new` makes. UserError if the kind has none to start from."""
+    if kind.stages_of:
+        raise UserError(f'a campaign of the kind "{kind.name}" is made where the workflow is: sophron adopt')
     if not _template(kind).is_file():
         raise UserError(f'the kind "{kind.name}" brings no campaign to start from; copy one that exists')
     return templates.render(_template(kind), campaign=campaign, seed=seed)

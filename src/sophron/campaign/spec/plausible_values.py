@@ -53,7 +53,7 @@ def as_columns(result: JsonObject) -> dict[str, Any]:
 def column_changes(values: Mapping[str, Any]) -> Iterator[Change]:
     """Yield changes of the columns among the values: one row, a row that is lost or twice there, all rows."""
     columns = {name: value for name, value in values.items() if isinstance(value, list) and value}
-    for name, column in columns.items():
+    for name, column in sorted(columns.items(), key=lambda item: isinstance(item[1][0], str)):
         for other in _others(column[0]):
             yield f"{name} {_shown(column[0])} -> {_shown(other)} in one row", "", {name: [other, *column[1:]]}
     for table in sorted({name.partition(".")[0] for name in columns}):
