@@ -13,7 +13,7 @@ PROFILE = "local"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    kinds = "viscosity, conductivity, chain_conformation, or one that another package brings"
+    kinds = "agent_build, chain_conformation, conductivity, host_guest, rietveld, viscosity, workflow, or of a package"
     parser.add_argument("kind", help=f"kind of campaign: {kinds}")
     parser.add_argument("folder", type=Path, metavar="DIR", help="the new folder")
 

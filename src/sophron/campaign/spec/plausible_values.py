@@ -47,12 +47,17 @@ def as_columns(result: JsonObject) -> dict[str, Any]:
         return dict(result)
     from sophron.campaign.spec.columns import array
 
-    return {name: array(value) if isinstance(value, list) else value for name, value in result.items()}
+    return {name: array(value) if _is_column(name, value) else value for name, value in result.items()}
+
+
+def _is_column(name: str, value: object) -> bool:
+    """Whether a value is a column of a table: other lists of a definition or a result hold documents."""
+    return "." in name and isinstance(value, list) and not any(isinstance(one, dict | list) for one in value)
 
 
 def column_changes(values: Mapping[str, Any]) -> Iterator[Change]:
     """Yield changes of the columns among the values: one row, a row that is lost or twice there, all rows."""
-    columns = {name: value for name, value in values.items() if isinstance(value, list) and value}
+    columns = {name: value for name, value in values.items() if _is_column(name, value) and value}
     for name, column in sorted(columns.items(), key=lambda item: isinstance(item[1][0], str)):
         for other in _others(column[0]):
             yield f"{name} {_shown(column[0])} -> {_shown(other)} in one row", "", {name: [other, *column[1:]]}
