@@ -56,6 +56,17 @@ def test_successes_and_failures_in_a_row_bound_it():
     assert standing([rejected(0), crashed(1), refused(2)], BOUNDS).end is End.FAILURES
 
 
+def test_a_failure_of_form_uses_up_no_trial_of_science_up_to_its_bound():
+    """Refused by Layer-1, or never through a rehearsal: neither is one of the M until the signed number is used up."""
+    bounds = replace(BOUNDS, form_failures=2)
+    never_ran = Trial(1, True, {}, 4, None, {})
+    assert bounds.trials == BOUNDS.trials + 2
+    assert standing([rejected(0), never_ran, rejected(2), crashed(3)], bounds).failures_in_a_row == 2
+    assert standing([rejected(0), never_ran, rejected(2), crashed(3)], bounds).end is None
+    assert standing([rejected(0), never_ran, rejected(2), crashed(3), refused(4)], bounds).end is End.FAILURES
+    assert standing([crashed(0), rejected(1), crashed(2), crashed(3)], bounds).end is End.FAILURES
+
+
 def test_a_success_resets_the_failures():
     found = standing([rejected(0), crashed(1), trial(2), crashed(3), rejected(4)], BOUNDS)
     assert (found.successes, found.failures_in_a_row, found.end) == (1, 2, None)

@@ -53,7 +53,7 @@ def test_the_first_panel_is_listed_and_the_loop_is_bounded(dimers, monkeypatch):
     votes = sorted(step.name for step in made.steps if step.rule == "vote_design")
     assert votes == sorted(f"vote_design-{expert}-{turn}" for expert in EXPERTS for turn in (1, 2))
     bounds = {template.rule: template.bound for template in made.templates}
-    trials, guests, windows = 4, 3, 18
+    trials, guests, windows = 2 * 2 + 4, 3, 18  # N times M, and those that may fail for their form
     assert bounds["pipeline_author"] == bounds["layer1"] == bounds["close"] == trials
     assert bounds["vote_pre"] == bounds["vote_post"] == 2 * trials * len(EXPERTS)
     assert bounds["produce"] == trials * guests * windows

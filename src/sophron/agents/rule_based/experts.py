@@ -5,8 +5,10 @@ almost nothing, say so, and vote with little confidence; before there is one, th
 """
 
 import math
+import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from sophron.agents.rule_based.input_checks import count, given, listed, mapping, number, objects, quoted, text
 from sophron.agents.rule_based.pipeline_agents import restored
@@ -69,6 +71,11 @@ class Stage:
     def failure(self) -> str:
         """Kind of its failure or refusal, nothing without one."""
         return str(mapping(self.result.get("failure") or {}, "failure").get("kind", ""))
+
+    @property
+    def measured(self) -> UncheckedObject:
+        """What the harness measured of its samples; of production, by name a list of all windows."""
+        return mapping(self.result.get("measured") or {}, "measured")
 
     def number(self, name: str) -> float | None:
         """Return a diagnostic, where it is a number."""
@@ -159,6 +166,15 @@ LEAST_EFFECTIVE = 50.0
 MOST_CHARGE_E = 1e-3
 MOST_RESTRAINT_KCAL_PER_MOL = 0.1
 LEAST_DWELL = 0.1
+LEAST_INDEPENDENT = 20.0
+MOST_BLOCKS_KCAL_PER_MOL = 1.0
+MOST_DRIFT = 5.0
+"""In standard errors of the drift of one window."""
+TEMPERATURE_FRACTION = 0.06
+STANDARD_STATE = re.compile(
+    r"166[01]|1\.66\d*e?|6\.02\d|avogadro|standard_?(volume|state|conc)|\brelease\(|\.binding\(|\bv_?0\b|\bc_?0\b",
+    re.IGNORECASE,
+)
 ROUNDING_KCAL_PER_MOL = 1e-6
 SMALL_ERROR_KCAL_PER_MOL = 0.01
 ANALYSIS = "04_analysis.py"
@@ -203,7 +219,9 @@ def judge_force_field(inputs: UncheckedObject) -> UncheckedObject:
 
 
 def judge_sampling(inputs: UncheckedObject) -> UncheckedObject:
-    """Judge overlap, effective samples, dwell and refusals for want of samples, if the analysis used all windows.
+    """Judge overlap, samples, blocks, temperature and drift as the harness measured them, of whichever pipeline.
+
+    Of what a pipeline states alone: dwell, and refusals for want of samples, if the analysis used all windows.
 
     Overlap of at least 0.03 between neighbours: 10.1007/s10822-015-9840-9. Fifty effective samples a window and starts
     from both directions are the guards of `science.estimators.mbar`.
@@ -211,12 +229,14 @@ def judge_sampling(inputs: UncheckedObject) -> UncheckedObject:
     return vote(
         inputs,
         "attach-pull-release with windows started from both directions (10.1021/acs.jctc.5b00405)",
-        _sampling,
+        lambda guest, windows: chain(_sampling(guest, windows), _measured(guest, _temperature_k(inputs))),
     )
 
 
 def judge_analysis(inputs: UncheckedObject) -> UncheckedObject:
     """Judge if all windows were used, the cycle adds up, the release is that of its restraint, and guards refused.
+
+    And if any file knows a standard state: without the volume of one molecule, no constant has a unit.
 
     Binding is minus the sum of attach, pull and release (10.1021/acs.jctc.5b00405); the release of a distance is an
     integral of two numbers that stand in the diagnostics (10.1016/S0006-3495(97)78756-3), so it is made again.
@@ -224,7 +244,7 @@ def judge_analysis(inputs: UncheckedObject) -> UncheckedObject:
     return vote(
         inputs,
         "MBAR over all windows with guards that refuse, and an analytic release (10.1063/1.2978177)",
-        _analysis,
+        lambda guest, windows: chain(_analysis(guest, windows), _standard_state(str(inputs.get("pipeline") or ""))),
     )
 
 
@@ -264,6 +284,57 @@ def _sampling(guest: UncheckedObject, windows: int) -> Iterator[Finding]:
     dwell = stages(guest)[2].number("dwell_within_target")
     if dwell is not None and dwell < LEAST_DWELL:
         yield Finding("low", "production", "a window hardly dwells at its target; its spring may be too weak there")
+
+
+def _temperature_k(inputs: UncheckedObject) -> float | None:
+    """Return the temperature that the task asks for; None if it says none."""
+    guests = mapping(mapping(inputs.get("task") or {}, "task").get("guests") or {}, "guests")
+    asked = [number(mapping(each, "a guest").get("temperature_k")) for each in guests.values()]
+    return next((each for each in asked if each is not None), None)
+
+
+def _measured(guest: UncheckedObject, temperature_k: float | None) -> Iterator[Finding]:
+    """Findings in what the harness measured, which needs no word of the pipeline."""
+    produced, last = stages(guest)[2].measured, stages(guest)[3].measured
+    overlap, blocks = number(last.get("minimum_overlap")), number(last.get("block_difference_kcal_per_mol"))
+    if overlap is not None and overlap < LEAST_OVERLAP:
+        sentence = f"the samples of neighbours overlap by {overlap:.2g} only, as measured; put windows between them"
+        yield Finding("high", "production", sentence)
+    error = number(stages(guest)[3].result.get("statistical_error_kcal_per_mol")) or 0.0
+    if blocks is not None and abs(blocks) > max(MOST_BLOCKS_KCAL_PER_MOL, 4 * error):
+        sentence = f"second halves of the runs differ from first ones by {blocks:+.2g} kcal/mol; sample longer"
+        yield Finding("high", "production", sentence)
+    samples = [one for each in listed(last.get("samples") or [], "samples") if (one := number(each)) is not None]
+    if samples and min(samples) < LEAST_INDEPENDENT:
+        yield Finding("high", "production", f"a window holds {min(samples):.0f} independent samples; sample longer")
+    yield from _thermostat(_numbers(produced, "temperature_k"), temperature_k)
+    drifts = _numbers(produced, "energy_drift_kcal_per_mol_per_ns")
+    errors = _numbers(produced, "energy_drift_error_kcal_per_mol_per_ns")
+    drifting = [one for one, off in zip(drifts, errors, strict=False) if abs(one) > MOST_DRIFT * off > 0]
+    if drifts and len(drifting) > len(drifts) / 3:
+        sentence = f"the energy drifts in {len(drifting)} of {len(drifts)} windows; equilibrate longer"
+        yield Finding("high", "equilibration", sentence)
+
+
+def _thermostat(measured: Sequence[float], temperature_k: float | None) -> Iterator[Finding]:
+    if not measured or temperature_k is None:
+        return
+    mean = math.fsum(measured) / len(measured)
+    if abs(mean - temperature_k) > TEMPERATURE_FRACTION * temperature_k:
+        sentence = f"production runs at {mean:.0f} K, not {temperature_k:.0f} K; check integrator, time step and units"
+        yield Finding("high", "production", sentence)
+
+
+def _numbers(measured: UncheckedObject, name: str) -> list[float]:
+    values = listed(measured.get(name) or [], name)
+    return [one for each in values if (one := number(each)) is not None]
+
+
+def _standard_state(pipeline: str) -> Iterator[Finding]:
+    """A pipeline without a word for the volume or concentration of the standard state has none."""
+    if pipeline and not STANDARD_STATE.search(pipeline.partition("\nFILE ")[2]):
+        sentence = "no file knows the standard state of 1 mol/l (1660.54 cubic Angstrom); its number has no unit"
+        yield Finding("high", "analysis", sentence)
 
 
 def _analysis(guest: UncheckedObject, windows: int) -> Iterator[Finding]:

@@ -158,7 +158,9 @@ def _critique_of(steps: Sequence[UpstreamStep]) -> Critique | None:
 
 
 def _bounds(ctx: StepContext) -> Bounds:
-    return Bounds(*(ctx.definition[key] for key in ("successes", "failures", "theta_pass")))
+    definition = ctx.definition
+    of_form = definition.get("form_failures", 0)
+    return Bounds(definition["successes"], definition["failures"], definition["theta_pass"], of_form)
 
 
 def trials(ctx: StepContext) -> StepResult:

@@ -39,16 +39,20 @@ class End(StrEnum):
 
 @dataclass(frozen=True)
 class Bounds:
-    """successes: N, trials that count; failures: M, in a row; theta_pass: least panel score that ends the loop."""
+    """successes: N, trials that count; failures: M, in a row; theta_pass: least panel score that ends the loop.
+
+    form_failures: trials that may fail for their form, all together, without being one of the M.
+    """
 
     successes: int
     failures: int
     theta_pass: float
+    form_failures: int = 0
 
     @property
     def trials(self) -> int:
-        """Most trials that there can be: M - 1 failures before each success, and M after the last but one."""
-        return self.successes * self.failures
+        """Most trials that there can be: M - 1 failures before each success, M after the last but one, and of form."""
+        return self.successes * self.failures + self.form_failures
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,11 @@ class Trial:
         if not statuses or "failed" in statuses or not all(len(guest.statuses) == 4 for guest in self.guests.values()):
             return Failure.CRASH
         return Failure.REFUSAL if "refused" in statuses else Failure.CLEAN
+
+    @property
+    def of_form(self) -> bool:
+        """Whether it failed before any guest was run: for Layer-1, or because no rehearsal came through."""
+        return not self.guests
 
     @property
     def analysed(self) -> bool:
@@ -160,13 +169,15 @@ class TrialsResult:
 
 def standing(trials: Sequence[Trial], bounds: Bounds) -> Standing:
     """Fold the trials that ended, in their order: m is reset by a success; a pass with a high score ends it."""
-    successes = failures = 0
+    successes = failures = of_form = 0
     end = None
     for trial in trials:
         if trial.succeeded:
             successes, failures = successes + 1, 0
             passed = trial.label is Label.PASS and trial.score is not None and trial.score >= bounds.theta_pass
             end = End.PASSED if passed else end
+        elif trial.of_form and of_form < bounds.form_failures:
+            of_form += 1
         else:
             failures += 1
         if end is None and successes >= bounds.successes:

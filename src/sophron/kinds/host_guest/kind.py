@@ -17,13 +17,18 @@ EXECUTED = {**LEFT, "executed": "executed.json"}
 _PIPELINE = {"pipeline": "pipeline.txt"}
 
 
+def most_trials(trials: Definition) -> int:
+    """Return how many trials there can be: N times M, and those that may fail for their form alone."""
+    return int(trials["successes"] * trials["failures"] + trials.get("form_failures", 0))
+
+
 def ranges(definitions: Mapping[str, Definition]) -> dict[str, Sequence[str]]:
     """Values of the wildcards. `training` and `held_out` are none: rules ask for them as lists."""
     trials, settings = definitions["trials"], definitions["tasks"]
     training, held_out = list(trials["training"]), list(trials["held_out"])
     return {
         "guest": list(settings["guests"]),
-        "trial": [str(number) for number in range(trials["successes"] * trials["failures"])],
+        "trial": [str(number) for number in range(most_trials(trials))],
         "window": [str(number) for number in range(trials["most_windows"])],
         "attempt": [str(number) for number in range(trials["attempts"] + 1)],
         "fix": [str(number) for number in range(max(1, trials["attempts"]))],

@@ -2,9 +2,9 @@
 
 The rules are those of MDForge, appendix D. They hold whoever proposes an edit. The syntax trees before and after are
 aligned node by node, and every difference must be one that a rule of `RULES` knows: imports and words put right here,
-input and output in `io_edits`. One that none knows refuses the edit, with a reason that says what it touches
-(`refusals`). A file that does not parse may change in punctuation and indentation alone. What is made of an edit is
-looked at by Layer-1 again, like any reply of an author (`trial_setup.rehearse`).
+input and output in `io_edits`, what results are made of in `result_edits`. One that none knows refuses the edit, with
+a reason that says what it touches (`refusals`). A file that does not parse may change in punctuation and indentation
+alone. What is made of an edit is looked at by Layer-1 again, like any reply of an author (`trial_setup.rehearse`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sophron.debate.pipelines.edits import io_edits
+from sophron.debate.pipelines.edits import io_edits, result_edits
 from sophron.debate.pipelines.edits.ast_diff import Node, Pair, differences, same
 from sophron.debate.pipelines.edits.edit_context import File, definers, near, there
 from sophron.debate.pipelines.edits.refusals import Reasons, RefusalReason, RefusedEdit
@@ -230,5 +230,5 @@ def _words(lines: list[str]) -> list[str]:
     return [token for token in found if token not in PUNCTUATION and not token.startswith("#")]
 
 
-RULES = (allows_import, allows_rename, io_edits.allows_io)
+RULES = (allows_import, allows_rename, io_edits.allows_io, result_edits.allows_result)
 """The edits that are mechanical; what none of them knows is refused."""

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from itertools import pairwise
 
 from sophron.debate.pipelines.edits.ast_diff import Node, Pair
 from sophron.debate.pipelines.pipeline import NS_PER_WINDOW
@@ -45,6 +46,39 @@ def protected(pair: Pair) -> bool:
 def written(pair: Pair) -> str:
     """Return the code of a difference and of the statement around it."""
     return "\n".join(text_of(node) for node in pair.statement)
+
+
+def around(pair: Pair) -> str:
+    """Return the code of a difference, and the names that it stands under: keys, targets, functions, keywords.
+
+    What else a long statement says is no reason to refuse a difference in it.
+    """
+    said = [text_of(pair.old), text_of(pair.new)]
+    for node, _ in pair.within:
+        match node:
+            case ast.Assign(targets=targets):
+                said += [text_of(each) for each in targets]
+            case ast.AugAssign(target=target) | ast.AnnAssign(target=target):
+                said.append(text_of(target))
+            case ast.Call(func=function):
+                said.append(text_of(function))
+            case ast.keyword(arg=str(name)):
+                said.append(name)
+            case ast.Subscript(slice=key):
+                said.append(text_of(key))
+            case _:
+                pass
+    return "\n".join([*said, *_keys_above(pair)])
+
+
+def _keys_above(pair: Pair) -> list[str]:
+    """Keys of the dictionaries under which a difference stands."""
+    found = []
+    path = [*[node for node, _ in pair.within], pair.old]
+    for node, below in pairwise(path):
+        if isinstance(node, ast.Dict):
+            found += [text_of(key) for key, value in zip(node.keys, node.values, strict=True) if value is below]
+    return found
 
 
 def text_of(node: Node) -> str:
@@ -134,14 +168,14 @@ class Reasons:
 
     def judged(self, pair: Pair) -> RefusedEdit:
         """Why one is refused."""
-        said = written(pair)
+        said, near = written(pair), around(pair)
         if lengths(pair.old) > lengths(pair.new):
             return RefusedEdit(
                 RefusalReason.PRODUCTION, f"it no longer reads {NS_PER_WINDOW}; production keeps its length"
             )
         for reason, holds in (
-            (RefusalReason.FLAG, bool(FLAG.search(said))),
-            (RefusalReason.UNCERTAINTY, bool(UNCERTAINTY.search(said))),
+            (RefusalReason.FLAG, bool(FLAG.search(near))),
+            (RefusalReason.UNCERTAINTY, bool(UNCERTAINTY.search(near))),
             (RefusalReason.SWALLOWED, _swallows(pair)),
             (RefusalReason.GUARD, self._guards(pair)),
         ):
