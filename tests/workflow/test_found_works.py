@@ -109,13 +109,14 @@ def campaign(tmp_path, monkeypatch, model):
     for variable, value in toy.settings(tmp_path).items():
         monkeypatch.setenv(variable, value)
     made = Campaign(root, toy.make_key(tmp_path / "key"))
-    made.edit(LIMITS, f"{LIMITS}  model_calls: 2000\n  tokens: 900000000\n  dollars: 100000\n")
+    made.edit(LIMITS, f"{LIMITS}  model_calls: 4000\n  tokens: 900000000\n  dollars: 100000\n")
     made.spec.write_text(made.spec.read_text() + AGENTS)
     (root / "agents").mkdir()
     for folder, name in ((), "pipeline-author"), (("experts",), "sampling"):
         text = resource("workflow", "agents", *folder, f"{name}.md").read_text()
-        granted = "tools: [literature, literature_web]\ngrants: {hosts: [127.0.0.1]}"
-        (root / "agents" / f"{name}.md").write_text(text.replace("tools: [literature]", granted))
+        granted = "grants: {hosts: [127.0.0.1]}\ntools: [literature, literature_web"
+        assert text.count("tools: [literature") == 1
+        (root / "agents" / f"{name}.md").write_text(text.replace("tools: [literature", granted))
     monkeypatch.chdir(root)
     monkeypatch.setattr(sys, "argv", sys.argv)
     toy.plan_here(monkeypatch)
