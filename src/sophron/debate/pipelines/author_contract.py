@@ -45,7 +45,7 @@ TRIAL = f"""\
    work folder is kept; the folders of earlier stages are read-only.
 4. The analysis ends with a number and its errors (status `completed`), or with status `refused` and a reason: a guard
    that does not hold is no crash. `stage_file_api.reporting` and `stage_file_api.Refused` do this.
-5. A stage that states of itself what its own samples contradict (overlap, blocks) fails.
+5. A stage that states of itself what its own samples contradict fails: {measured_diagnostics.tolerances()}.
 6. The verdict on held-out guests is `task.criteria`: numbers are the worst of what analyses state, by the keys
    in `task.criteria_rest_on`: what is missing or null in `stage_04_result.json` passes no criterion."""
 

@@ -294,6 +294,19 @@ STATED_LOWER = {"block_difference_kcal_per_mol": (3.0, 1.0)}
 """The same of what should be small, by its size."""
 
 
+def tolerances() -> str:
+    """Return how far what is stated may be from what is measured, in words."""
+    high = [
+        f"{name} more than {times:g} times the measured one and {more:g} above it"
+        for name, (times, more) in STATED_HIGHER.items()
+    ]
+    low = [
+        f"{name} less than 1/{times:g} of the measured one and {more:g} below it"
+        for name, (times, more) in STATED_LOWER.items()
+    ]
+    return "; ".join([*high, *low])
+
+
 def contradictions(said: Mapping[str, object], measured: Mapping[str, object]) -> list[str]:
     """Return a sentence for each diagnostic that a file states better than its own samples show."""
     return [

@@ -237,7 +237,7 @@ INSIDE = (
 )
 STATED = f"What is measured is no number in the code: {_listed(MEASURED)}. No file of the harness is written."
 WITH_UNIT = (
-    "A constant of a module whose name says a quantity (TIMESTEP, CUTOFF, SPRING, ...) has a unit in its name "
+    f"A constant of a module whose name says a quantity ({_listed(QUANTITIES)}) has a unit in its name "
     "(CUTOFF_A, TIMESTEP_FS, SPRING_KCAL_PER_MOL_A2); counts, fractions, lambdas and tolerances need none."
 )
 STRUCTURED = 'Each file has a docstring, a function `main()`, and calls it below `if __name__ == "__main__":`.'
