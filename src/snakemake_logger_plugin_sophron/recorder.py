@@ -43,6 +43,7 @@ class Recorder:
     def __init__(self, root: Path, version: str) -> None:
         self._root, self._version = root, version
         self._jobs: dict[int, dict[str, Any]] = {}
+        self._host: dict[int, dict[str, Any]] = {}  # jobs of rules that are not ours
         self._started = False
         self._counted_at = 0.0
         self.count = {"done": 0, "total": 0}
@@ -83,6 +84,11 @@ class Recorder:
     def _queued(self, record: LogRecord) -> None:
         values = vars(record)
         found = step_of(values.get("shellcmd") or "")
+        if found is None and (values.get("output") or values.get("shellcmd")):
+            wildcards = {key: str(value) for key, value in (values.get("wildcards") or {}).items()}
+            job = {"step": step_name(values["rule_name"], wildcards), "rule": values["rule_name"]}
+            self._host[values["jobid"]] = job | {"log": next(map(os.path.abspath, values.get("log") or ()), None)}
+            self._append("host_job_started", **job)
         if found is not None:
             step, stage, wildcards = found
             job = {"step": step, "stage": stage, "wildcards": wildcards}
@@ -96,13 +102,25 @@ class Recorder:
         job = self._jobs.pop(vars(record)["job_id"], None)
         if job is not None:
             self._append("job_finished", **job, **self.count)
+        if host := self._host.pop(vars(record)["job_id"], None):
+            self._append("host_job_finished", step=host["step"], rule=host["rule"], **self.count)
+            self._show_host()
 
     def _failed(self, record: LogRecord) -> None:
         # Snakemake tells of one failure several times; the next try of the job is announced by another job_info.
         values = vars(record)
-        job = self._jobs.pop(values["jobid"], None)
+        job, host = self._jobs.pop(values["jobid"], None), self._host.pop(values["jobid"], None)
+        if host is not None:
+            self._append("host_job_failed", **host, exit=self._exit(values.get("shellcmd") or ""))
+            projector.project(self._root)
         if job is not None:
             self._append("job_error", **job, exit=self._exit(values.get("shellcmd") or ""))
+            projector.project(self._root)
+
+    def _show_host(self) -> None:
+        """Project the state now and then: a host's jobs do not do it themselves, as our steps do."""
+        if time.monotonic() - self._counted_at > QUIET_S:
+            self._counted_at = time.monotonic()
             projector.project(self._root)
 
     def _exit(self, shellcmd: str) -> str | None:

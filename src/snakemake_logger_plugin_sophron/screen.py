@@ -15,9 +15,8 @@ from typing import Any, Protocol, TextIO
 
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from snakemake_logger_plugin_sophron.recorder import step_of
 from snakemake_logger_plugin_sophron.snakemake_text import SnakemakeText
-from sophron.cli._event_lines import EventLines, Line, decisive_line
+from sophron.cli._event_lines import EventLines, Line
 from sophron.records import sanitize
 
 # Snakemake's messages without an event that a person wants to see, and its errors that say nothing new.
@@ -87,7 +86,6 @@ class Lines:
     def __init__(self, root: Path, stream: TextIO, quiet: frozenset[str]) -> None:
         self._root, self._stream, self._quiet = root, stream, quiet
         self._events = EventLines(root)
-        self._foreign: dict[int, tuple[str, float, str | None]] = {}  # a host's jobs: name, start, log
         self._last_error = ""
         self._lock = threading.RLock()
         self._begin_ticking()
@@ -132,8 +130,6 @@ class Lines:
         event, message = values.get("event"), record.getMessage().strip()
         if event == LogEvent.RUN_INFO:
             return Line("says", text=f"{sanitize.one_line(self._root.name)}: {values['stats']['total']} jobs to do")
-        if event in {LogEvent.JOB_INFO, LogEvent.JOB_FINISHED, LogEvent.JOB_ERROR}:
-            return self._foreign_line(event, values)
         if event == LogEvent.ERROR and values.get("exception") != "RuleException":  # a job's has a line of its own
             return self._error_line(message)
         if event is not None or not message or message.startswith(SAID_ALREADY):
@@ -148,22 +144,6 @@ class Lines:
             return None
         self._last_error = message
         return Line("error", text=message)
-
-    def _foreign_line(self, event: LogEvent, values: dict[str, Any]) -> Line | None:
-        """A line for a job of the host's own rules, of which the campaign's record knows nothing."""
-        number = values["job_id"] if event == LogEvent.JOB_FINISHED else values["jobid"]
-        if event == LogEvent.JOB_INFO:
-            if step_of(values.get("shellcmd") or "") is None and values.get("output"):
-                name = "-".join([values["rule_name"], *map(str, (values.get("wildcards") or {}).values())])
-                self._foreign[number] = name, time.monotonic(), next(map(str, values.get("log") or ()), None)
-            return None
-        name, begun, log = self._foreign.pop(number, ("", 0.0, None))
-        if not name:
-            return None
-        if event == LogEvent.JOB_FINISHED:
-            return Line("done", name, seconds=time.monotonic() - begun)
-        decisive = decisive_line(Path(log)) if log else None
-        return Line("failed", name, text=decisive or "see Snakemake's log", below=(f"log: {log}",) if log else ())
 
     # What nobody tells us of: who is waited for, how far the engines are
 

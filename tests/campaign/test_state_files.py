@@ -212,6 +212,8 @@ def happenings(draw):
             "summary": "s",
             "kind": "refusal",
             "number": 1,
+            "finished": {"r": [step]},
+            "again": {"r": ["a"]},
         }
         if name in {"verdict", "accepted", "invalidated", "overlay"}:
             given["stage"] = step.split("-")[0]

@@ -53,6 +53,10 @@ EXAMPLES = {
     "step_ended": {**STEP, "wildcards": {"replica": "3"}, "status": "done", "reason": None},
     "job_finished": {**STEP, "rule": "produce", "wildcards": {"replica": "3"}, "jobid": 5},
     "job_error": {**STEP, "rule": "produce", "wildcards": {"replica": "3"}, "jobid": 5, "exit": "killed by SIGKILL"},
+    "host_planned": {"finished": {"align": ["align-a"]}, "again": {}},
+    "host_job_started": {"step": "align-b", "rule": "align"},
+    "host_job_finished": {"step": "align-b", "rule": "align", "done": 1, "total": 4},
+    "host_job_failed": {"step": "align-b", "rule": "align", "exit": "exit code 1", "log": None},
     "verdict": {"stage": "produce", "verdict": "fail", "failed": ["drift"]},
     "accepted": {"stage": "produce"},
     "agent_answered": {

@@ -266,6 +266,8 @@ def page(state: Record, live: Record) -> list[str]:
         lines.append(ledger.spending_sentence(live["models"]))
     if state["stages"]:
         lines += ["", _stage_table(state["stages"])]
+    if state.get("host"):
+        lines += ["", _host_table(state["host"], live["driver"])]
     lines += _section("Running", [_step_line(step) for step in live["steps"]])
     if state["queued"]:
         lines += ["", f"Queued: {_named(list(state['queued']))}"]
@@ -311,6 +313,25 @@ def _stage_table(stages: list[Record]) -> str:
     headers = ("stage", "status", "steps", "running", "retries", "verdict")
     table: str = tabulate(
         rows, headers, tablefmt="simple", colalign=("left", "left", "right", "right", "right", "left")
+    )
+    return table
+
+
+def _host_table(rules: Record, driver: str | None) -> str:
+    """The jobs of a host workflow, by rule: those that a lost driver had running nobody knows the end of."""
+    from tabulate import tabulate
+
+    running = "lost" if driver == "lost" else "running"
+    rows = []
+    for name, rule in rules.items():
+        begun = [len(rule[key]) for key in ("done", "running", "failed")]
+        waiting = max(0, rule["planned"] - sum(begun))
+        rows.append((name, rule["stage"] or "", *(count or "" for count in [*begun, waiting])))
+    table: str = tabulate(
+        rows,
+        ("rule", "stage", "done", running, "failed", "waiting"),
+        tablefmt="simple",
+        colalign=("left", "left", "right", "right", "right", "right"),
     )
     return table
 

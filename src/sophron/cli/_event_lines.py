@@ -163,6 +163,20 @@ class EventLines:
         below += [self._next(following["next_command"])] if following and following["next_command"] else []
         return Line("failed", event.step, event.stage or "", text=cause, below=tuple(below))
 
+    def _on_host_job_started(self, event: Event) -> None:
+        self._about(event.step).since = event.time
+
+    def _on_host_job_finished(self, event: Event) -> Line:
+        count = None if event.done is None or event.total is None else (event.done, event.total)
+        since = self._steps.pop(event.step, _Step()).since
+        return Line("done", event.step, seconds=_since(since, event.time), count=count)
+
+    def _on_host_job_failed(self, event: Event) -> Line:
+        self._steps.pop(event.step, None)
+        decisive = decisive_line(Path(event.log)) if event.log else None
+        below = (f"log: {event.log}",) if event.log else ()
+        return Line("failed", event.step, text=decisive or event.exit or "see Snakemake's log", below=below)
+
     def _on_run_error(self, event: Event) -> Line:
         return Line("error", text=plain(event.reason or ""))
 

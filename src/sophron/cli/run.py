@@ -12,6 +12,7 @@ examples:
   sophron run my-melt --cores 2                   on this machine, until it is done or a person is needed
   sophron run my-melt --profile slurm --stagewise  one process a stage, on a queue
   sophron run my-melt --option=--keep-going       an option for Snakemake
+  sophron run --snakefile workflow/Snakefile --profile slurm   a workflow of your own, at its root
   touch my-melt/PAUSE                             stops before the next process; remove it to go on
 exit codes:
   0 done, or nothing left to do     5 a person must decide
@@ -27,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--profile", help="Snakemake profile")
     where.add_argument("--cores", type=_step_arguments.positive, help="cores of this machine (default: all)")
+    parser.add_argument("--snakefile", type=Path, help="Snakefile of the pipeline that this campaign is part of")
     parser.add_argument("--stagewise", action="store_true", help="a process of its own for every stage")
     parser.add_argument(
         "--tries",
@@ -44,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     """Drive; the exit code says how it ended."""
     from sophron.agents.step import step_wiring
     from sophron.agents.supervisor import supervisor
-    from sophron.campaign.spec import pitfalls
+    from sophron.campaign.spec import pitfalls, spec
     from sophron.cli.agent import BACKEND_VARIABLE
 
     root = args.campaign.absolute()
@@ -57,6 +59,7 @@ def run(args: argparse.Namespace) -> int:
         stagewise=args.stagewise,
         processes=args.processes,
         environment={BACKEND_VARIABLE: override} if override else {},
+        host=supervisor.host_of(root, spec.load(root / spec.SPEC_NAME), args.snakefile),
         probe=pitfalls.probes_of(root),
     )
     return supervisor.Loop(root, settings).run()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sophron.agents.documents import known_failures
 from sophron.campaign.execution import outcome_store
+from sophron.records import events
 
 MOST_STEPS = 2
 ENGINE_BYTES, JOB_BYTES, SCHEDULER_BYTES, SNAKEMAKE_BYTES = 8_000, 2_000, 2_000, 1_000
@@ -30,6 +31,14 @@ def whole(root: Path, stage: str, steps: Sequence[str]) -> str:
     said: set[str] = set()
     parts = [part for path, text in _texts(root, stage, steps) if (part := _unsaid(root, path, text, said))]
     return "\n".join(reversed(parts))
+
+
+def of_host(root: Path, steps: Sequence[str]) -> str:
+    """Return how the logs of a host workflow's jobs end, as far as their rules have one; the newest failure counts."""
+    failures = {one["step"]: one["log"] for one in events.read(root)[0] if one["event"] == "host_job_failed"}
+    paths = {Path(failures[step]) for step in steps if failures.get(step)}
+    texts = [f"==> {path.name}\n{_tail(path, ENGINE_BYTES)}" for path in sorted(paths) if path.is_file()]
+    return "\n".join(texts)
 
 
 def decisive(root: Path, steps: Sequence[str]) -> str:

@@ -101,7 +101,8 @@ def note(root: Path, spec: Spec, failure: Failure) -> int:
 
 def _content(root: Path, spec: Spec, failure: Failure) -> JsonObject:
     tries = [one for step in failure.steps for one in tries_of(root, step)]
-    log = step_logs.whole(root, failure.stage, step_logs.failed_steps(failure.reasons))
+    named = step_logs.failed_steps(failure.reasons)
+    log = step_logs.whole(root, failure.stage, named) + step_logs.of_host(root, named)
     lines = [line for reason in failure.reasons.values() for line in reason.splitlines()] + log.splitlines()
     recognised = [match.told for match in known_failures.matches(lines, known_failures.installed())]
     return {

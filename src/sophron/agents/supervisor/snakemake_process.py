@@ -17,7 +17,7 @@ from sophron.records import events
 
 PATIENCE_S = 15.0
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-FINISHED = {"accepted", "agent_answered", "job_finished"}
+FINISHED = {"accepted", "agent_answered", "job_finished", "host_job_finished"}
 
 
 class StoppedError(BaseException):
@@ -50,11 +50,17 @@ class Ended:
         return [one for one in self.events if one["event"] == name]
 
 
-def run(root: Path, command: Sequence[str], environment: Mapping[str, str]) -> Ended:
-    """Run one fresh `python -m` process in the folder `root`. It and its jobs end with this call."""
+def run(root: Path, command: Sequence[str], environment: Mapping[str, str], *, directory: Path | None = None) -> Ended:
+    """Run one fresh `python -m` process for the campaign at `root`. It and its jobs end with this call.
+
+    directory: where it runs, if not in the campaign's folder.
+    """
     offset, begun = events.read(root)[1], time.monotonic()
     process = subprocess.Popen(
-        [sys.executable, "-P", "-m", *command], cwd=root, env={**os.environ, **environment}, process_group=0
+        [sys.executable, "-P", "-m", *command],
+        cwd=directory or root,
+        env={**os.environ, **environment},
+        process_group=0,
     )
     try:
         code = process.wait()

@@ -5,6 +5,7 @@ debug agent among the signed choices, and a change of definition is drafted and 
 """
 
 import json
+import os
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ from sophron.agents.supervisor import failure_report, snakemake_process
 from sophron.campaign.approval import amendment_draft, approval_journal, approve, known_signers
 from sophron.campaign.approval.amendment_draft import Draft
 from sophron.campaign.execution import campaign_lock, completion, environment_faults
-from sophron.campaign.planning import plan_documents
+from sophron.campaign.planning import plan, plan_documents
 from sophron.campaign.spec import resource_requests
 from sophron.campaign.spec.pitfalls import ProbeSpec
 from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
@@ -141,6 +142,41 @@ class Ending(IntEnum):
 
 
 @dataclass(frozen=True)
+class Host:
+    """A host workflow that is driven. directory: where Snakemake runs; targets: what is made of it, by default all."""
+
+    snakefile: Path
+    directory: Path
+    options: Sequence[str] = ()
+    targets: Sequence[str] = ()
+
+    def command(self, root: Path, targets: Sequence[str]) -> list[str]:
+        """Return options and targets of a process that makes the host's targets, or these of the campaign's folder."""
+        own = [os.path.relpath(root / target, self.directory) for target in targets]
+        options = ["--snakefile", str(self.snakefile), "--rerun-incomplete", "--nolock", *self.options]
+        return [*options, "--", *(own or self.targets)]
+
+
+def host_of(root: Path, spec: Spec, snakefile: Path | None) -> Host | None:
+    """Return the host workflow to drive, if there is one. snakefile: as a person gave it; UserError for another one."""
+    if spec.host is None:
+        return None if snakefile is None else Host(snakefile.absolute(), plan.workdir(root, snakefile.absolute()))
+    own = plan.host_snakefile(root, spec)
+    if own is None or (snakefile is not None and snakefile.resolve() != own):
+        where = spec.document.where(["workflow", "snakefile"])
+        raise UserError(f"{where}: the campaign gates {own}; leave --snakefile {snakefile} out, or amend this")
+    targets, options = _parted(spec.host.arguments)
+    return Host(own, plan.host_workdir(root, spec.host), options, targets)
+
+
+def _parted(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Part targets from options: they stand before the first option, or behind `--`."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    first = next((place for place in range(end) if arguments[place].startswith("-")), end)
+    return [*arguments[:first], *arguments[end + 1 :]], list(arguments[first:end])
+
+
+@dataclass(frozen=True)
 class Settings:
     """How to drive. options: for Snakemake, e.g. `--profile slurm`; tries: of the debug agent for a failed stage.
 
@@ -152,12 +188,16 @@ class Settings:
     stagewise: bool = False
     processes: int = 200
     environment: Mapping[str, str] = field(default_factory=dict)
+    host: "Host | None" = None
     probe: ProbeSpec = lambda _: ()
 
 
 def snakemake(root: Path, settings: Settings, targets: Sequence[str]) -> snakemake_process.Ended:
     """Run one fresh Snakemake process."""
-    return snakemake_process.run(root, ["snakemake", *settings.options, "--", *targets], settings.environment)
+    called = ["snakemake", *settings.options]
+    called += settings.host.command(root, targets) if settings.host else ["--", *targets]
+    directory = settings.host.directory if settings.host else root
+    return snakemake_process.run(root, called, settings.environment, directory=directory)
 
 
 class Loop:
@@ -240,7 +280,7 @@ class Loop:
             self._say(f"{held}.")
             return Ending.BUSY
         known_signers.check(approval)
-        if completion.stands(self._root, approval):
+        if self._settings.host is None and completion.stands(self._root, approval):
             self._say("Nothing is left to do: all stages passed, and nothing changed since.")
             return Ending.DONE
         if not self._started and not self._settings.environment:

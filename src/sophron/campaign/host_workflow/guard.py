@@ -11,6 +11,7 @@ import json
 import os
 import platform
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
@@ -25,19 +26,26 @@ from sophron.campaign.snakefile.snakefile_api import is_ours, one_sentence
 from sophron.records.errors import UserError
 from sophron.records.typed_json import to_json
 
-RESOURCES = 1
-"""Place of the resources among what a rule's function gets after its wildcards."""
+THREADS, RESOURCES = 0, 1
+"""Places of threads and resources among what a rule's function gets after its wildcards."""
+NAMES = {"threads": "_cores", "memory_mb": "mem_mb", "runtime_min": "runtime"}
+"""Mechanical key -> Snakemake's name of the resource."""
 
 
 class Gate(Protocol):
     """What the guard asks.
 
-    root: the campaign's folder; held: rule -> accepted files that it waits for; last: files before the target.
+    root: the campaign's folder; held: rule -> accepted files that it waits for; last: files before the target;
+    chosen: rule -> mechanical key -> amount that a signed choice gives it.
     """
 
     root: Path
     held: Mapping[str, Sequence[str]]
     last: Sequence[str]
+    chosen: Mapping[str, Mapping[str, int]]
+
+    def charge(self, cores: int, seconds: float) -> None:
+        """Count what a job took."""
 
     def steps_of(self, workflow: Any) -> JobSteps:
         """Return what makes the steps of a workflow, which was parsed."""
@@ -89,6 +97,8 @@ class Guard:
             if is_host(rule):
                 rule.run_func = self._guarded(rule)
                 _hold(rule, self.gate.held.get(rule.name, ()))
+                if PLAN_VARIABLE not in os.environ:
+                    _give(rule, self.gate.chosen.get(rule.name, {}))
         target = self.workflow.default_target
         if target and (rule := self.workflow.get_rule(target)).norun and not is_ours(rule):
             _hold(rule, self.gate.last)
@@ -148,7 +158,11 @@ class Guard:
                 self.gate.check([step], self.steps)
             except UserError as error:  # in a thread of the driver: an exit there would leave the job running for ever
                 raise WorkflowError(f"sophron: {error}") from None
-            return function(given, output, params, wildcards, *rest)
+            begun = time.monotonic()
+            try:
+                return function(given, output, params, wildcards, *rest)
+            finally:
+                self.gate.charge(rest[THREADS], time.monotonic() - begun)
 
         return run
 
@@ -156,6 +170,17 @@ class Guard:
 def is_host(rule: Any) -> bool:
     """Return whether a rule is the host's, and does something."""
     return bool(rule.run_func) and not rule.norun and not is_ours(rule)
+
+
+def _give(rule: Any, chosen: Mapping[str, int]) -> None:
+    """Let a rule have what was chosen for its stage, unless it says a number that is larger."""
+    from snakemake.resources import Resource
+
+    for key, amount in chosen.items():
+        before = rule.resources.get(NAMES[key])
+        known = before.value if isinstance(before, Resource) and not before.is_evaluable() else before
+        most = max(known, amount) if isinstance(known, int) else amount
+        rule.resources[NAMES[key]] = Resource(NAMES[key], most)
 
 
 def _hold(rule: Any, accepted: Sequence[str]) -> None:

@@ -6,17 +6,21 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from sophron.campaign.host_workflow import guard
 from sophron.campaign.host_workflow.job_steps import JobSteps
 from sophron.campaign.host_workflow.rule_code import RuleCode
+from sophron.campaign.host_workflow.run_record import record_run
 from sophron.campaign.planning import host_plan
 from sophron.campaign.planning.host_plan import HostStep
 from sophron.campaign.planning.resource_limits import check_jobs
 from sophron.campaign.snakefile.snakefile_api import RuleView, one_sentence, open_campaign
+from sophron.campaign.spec import resource_requests
 from sophron.campaign.spec.spec import SPEC_NAME, load_signed
-from sophron.records import approvals
+from sophron.campaign.state.projector import project
+from sophron.records import approvals, core_hours, events
 from sophron.records.digests import file_digest, is_listed
 from sophron.records.errors import Refused, UserError
 from sophron.records.files import FileLock, read_json, write_json
@@ -32,10 +36,21 @@ class HostGate:
     """The gate of one campaign, as the guard asks for it."""
 
     def __init__(
-        self, root: Path, held: Mapping[str, Sequence[str]], last: Sequence[str], also: Sequence[str] = ()
+        self,
+        root: Path,
+        held: Mapping[str, Sequence[str]],
+        last: Sequence[str],
+        also: Sequence[str] = (),
+        *,
+        chosen: Mapping[str, Mapping[str, int]] = MappingProxyType({}),
+        limit: float | None = None,
     ) -> None:
-        """root: the campaign's folder; held, last: as of `guard.Gate`; also: patterns of further files that decide."""
-        self.root, self.held, self.last, self._also = root, held, last, also
+        """root: the campaign's folder; held, last, chosen: as of `guard.Gate`; also: patterns of files that decide.
+
+        limit: core-hours that the spec allows itself, None if it does not say.
+        """
+        self.root, self.held, self.last, self._also, self.chosen = root, held, last, also, chosen
+        self._limit = limit
 
     def steps_of(self, workflow: Any) -> JobSteps:
         """Return what makes the steps. While a plan is made nothing that was signed counts."""
@@ -46,11 +61,29 @@ class HostGate:
         """Take the campaign, as `onstart:` of Sophron's own workflow does; a module's is not run."""
         from sophron.campaign.snakefile.onstart import begin
 
-        del workflow
         begin(self.root)
+        record_run(self.root, workflow, (job for job in workflow.dag.jobs if guard.is_host(job.rule)))
 
     def check(self, steps: Iterable[HostStep], made_by: JobSteps) -> None:
-        """Raise Refused if a job is not in the signed plan, or a source file is another one."""
+        """Raise Refused if a job is not in the signed plan, or a source file is another one; it is recorded too."""
+        try:
+            self._check(steps, made_by)
+        except Refused as error:
+            events.append(self.root, "sophron", "refused", step="snakemake", reason=str(error))
+            project(self.root)
+            raise
+
+    def charge(self, cores: int, seconds: float) -> None:
+        """Count what a job took, if a limit of core-hours was signed: without one a plan bounds our own steps alone."""
+        if self._limit is not None:
+            core_hours.charge(self.root, cores * seconds)
+
+    def _check(self, steps: Iterable[HostStep], made_by: JobSteps) -> None:
+        if self._limit is not None and (used := core_hours.core_hours(self.root)) >= self._limit:
+            raise Refused(
+                f"{used:.3f} core-hours are used, beyond the signed envelope of {self._limit:g}; raise "
+                "limits.core_hours with: sophron amend"
+            )
         sources: dict[str, str] = {}
         unsigned = [step for step in steps if not self._is_signed(step, made_by, sources)]
         if unsigned:
@@ -193,7 +226,14 @@ def open_host(folder: str, workflow: Any) -> RuleView:
         for rule in campaign.spec.definition(stage).get("holds", ()):
             held.setdefault(rule, []).append(f"{results}/{stage}/accepted.json")
     host = campaign.spec.host
-    gate = HostGate(campaign.root, held, [f"{results}/report.html"], host.also if host else ())
+    chosen = {
+        rule: resource_requests.chosen_amounts(campaign.root, stage, campaign.spec.mechanical_block(stage))
+        for stage in campaign.host_stages
+        for rule in campaign.spec.stage(stage).host_rules
+    }
+    limit = campaign.spec.data.get("limits", {}).get("core_hours")
+    last, also = [f"{results}/report.html"], host.also if host else ()
+    gate = HostGate(campaign.root, held, last, also, chosen=chosen, limit=limit)
     guard.attach(workflow, gate, rules=host is not None)
     return campaign
 

@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -20,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from sophron.campaign.planning.snakemake_error import cause
+from sophron.campaign.spec import resource_requests
+from sophron.campaign.spec.spec import Spec
 from sophron.interfaces.kind import StageKind
 from sophron.records import approvals, documents, files, typed_json
 from sophron.records.digests import file_digest, step_identity, step_name
@@ -104,6 +107,22 @@ class HostPlan:
         contents = {mark("source", *item) for item in self.sources.items()}
         behind = {mark("behind", rule) for rule in self.behind}
         return {step.identity for step in self.steps} | sources | contents | behind
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Return rule -> number of its jobs, 0 if no plan lists them."""
+        found = {**dict.fromkeys(self.unplanned, 0), **Counter(step.rule for step in self.steps)}
+        return dict(sorted(found.items()))
+
+    def with_choices(self, spec: Spec) -> dict[str, dict[str, int]]:
+        """Return rule -> most that one try may reserve: as planned, or as a signed choice of its stage gives it."""
+        found = {rule: dict(amounts) for rule, amounts in self.ceilings.items()}
+        for stage in spec.stages:
+            most = resource_requests.most_chosen(spec.mechanical_block(stage.name))
+            for rule in {*stage.host_rules} & {*found}:
+                for key in {*most} & {*found[rule]}:
+                    found[rule][key] = max(found[rule][key], most[key])
+        return found
 
     def outputs(self, rules: Sequence[str]) -> list[str]:
         """Return the files that these rules make, sorted."""

@@ -145,7 +145,7 @@ class Plan:
         """Stage or part -> most that one try may reserve; `rule NAME` -> the same of a host's rule."""
         names = [*self.spec.data["stages"], *self.spec.parts]
         blocks = {name: self.spec.mechanical_block(name) for name in names}
-        hosts = self.host.ceilings if self.host else {}
+        hosts = self.host.with_choices(self.spec) if self.host else {}
         return {
             name: dict(block["ceilings"]) | {"gpus": resource_requests.most_gpus(block)}
             for name, block in blocks.items()

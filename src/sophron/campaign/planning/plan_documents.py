@@ -142,6 +142,7 @@ def record_spec(root: Path, spec: Spec, plan: Plan) -> None:
         version=spec.version,
         digest=spec.digest,
         stages=stages,
+        **({"host_rules": plan.host.counts} if plan.host else {}),
         experiment_design=DESIGN,
         workflow_plan=PLAN,
     )
@@ -153,7 +154,8 @@ def record_in_force(root: Path, plan: Plan | None = None) -> None:
     if not approvals.gate_path(root).is_file():
         return
     spec = load(root / SPEC_NAME)
-    planned = plan is not None or (root / "Snakefile").is_file()  # a host's plan is its own affair
+    own = spec.host is not None or (root / "Snakefile").is_file()
+    planned = plan is not None or own  # the plan of a host that only imports our rules is its own affair
     if planned and projector.project(root)["spec_digest"] != spec.digest:
         record_spec(root, spec, plan or make(root, spec))
     projector.project(root)

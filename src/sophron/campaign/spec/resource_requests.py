@@ -76,6 +76,25 @@ class Mechanical:
         return self.ceiling_cores * self.ceiling_runtime_min / 60 * (self.retries + 1)
 
 
+HOST_KEYS = ("threads", "memory_mb", "runtime_min")
+"""Mechanical keys of a stage whose signed choices may give the rules of a host workflow more."""
+
+
+def chosen_amounts(root: Path, stage: str, block: Mapping[str, Any]) -> dict[str, int]:
+    """Return what overlays give the rules of a host workflow: key -> amount; UserError for one that nobody signed."""
+    overlaid(block, stage, root)
+    return {
+        one.key: one.value for one in overlays(root, {stage: block}) if one.key in HOST_KEYS and one.value != one.signed
+    }
+
+
+def most_chosen(block: Mapping[str, Any]) -> dict[str, int]:
+    """Return the most that signed choices of a stage may give a rule of a host workflow, by ceiling."""
+    choices = block.get("choices", {})
+    found = {"cores" if key == "threads" else key: max(choices[key]) for key in HOST_KEYS if choices.get(key)}
+    return {key: int(value) for key, value in found.items()}
+
+
 def most_gpus(block: Mapping[str, Any]) -> int:
     """Most GPUs that a step of this block may ask for, with any of its choices."""
     accelerators = [block.get("accelerator", "none"), *block.get("choices", {}).get("accelerator", [])]

@@ -18,6 +18,8 @@ from sophron.records.files import FileLock, resource
 NAME = "workflow-state.json"
 LOG_NAME = "progress.log"
 INIT_NAME = "init.sh"
+OF_HOSTS = {"host"}
+"""Fields that only the state of a host workflow's campaign has."""
 LOCK = Path("records", "projector.lock")
 
 
@@ -48,7 +50,7 @@ def stored(root: Path) -> Record | None:
         state = files.read_json(path) if path.exists() else None
     except ValueError:
         return None
-    return state if isinstance(state, dict) and state.keys() == fresh().keys() else None
+    return state if isinstance(state, dict) and state.keys() - OF_HOSTS == fresh().keys() else None
 
 
 def _project(root: Path) -> Record:

@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from sophron.campaign.state import host_jobs
 from sophron.records import sanitize
 
 Record = dict[str, Any]  # a JSON object: the state, one of its stages, or an event
@@ -160,6 +161,8 @@ def apply(state: Record, event: Record) -> list[str]:
     sentences = _HANDLERS[event["event"]](state, event)
     for stage in state["stages"]:
         stage["status"] = stage_status(stage)
+        if stage["status"] == "pending" and host_jobs.is_begun(state, stage["id"]):
+            stage["status"] = "in_progress"
         was = before.get(stage["id"], "pending")
         if stage["status"] != was:
             sentences.append(f"stage {stage['id']}: {was} -> {stage['status']}")
@@ -189,6 +192,7 @@ def _spec_loaded(state: Record, event: Record) -> list[str]:
         state[field] = event[field]
     state["stages"] = stages
     state["spec_digest"] = event["digest"]
+    host_jobs.plan(state, event.get("host_rules", {}))
     approval = state["approval"]
     if approval and approval["digest"] is None and approval["version"] == event["version"]:
         approval["digest"] = event["digest"]
@@ -340,6 +344,7 @@ def _run_started(state: Record, event: Record) -> list[str]:
     state["failed_steps"].pop("gate", None)  # once somebody has signed, it never runs again
     # What a dead driver had queued, no one will start.
     state |= {"queued": {}, "asked": {}, "last_refusal": None, "last_error": None}
+    host_jobs.begin(state)
     return [f"snakemake {event['snakemake_version']} started (pid {event['pid']} on {event['host']})"]
 
 
@@ -347,6 +352,7 @@ def _run_ended(state: Record, event: Record) -> list[str]:
     run = state["run"]
     if run is None or (run["pid"], run["host"]) != (event["pid"], event["host"]) or run["ended_at"]:
         return []
+    host_jobs.begin(state)
     run |= {"ended_at": event["time"], "done": event["done"], "total": event["total"]}
     state["queued"] = {}
     for holder in (state, *state["stages"]):
@@ -542,6 +548,10 @@ _HANDLERS: dict[str, Callable[[Record, Record], list[str]]] = {
     "step_queued": _step_queued,
     "job_finished": _job_finished,
     "job_error": _job_error,
+    "host_planned": host_jobs.planned,
+    "host_job_started": host_jobs.started,
+    "host_job_finished": host_jobs.finished,
+    "host_job_failed": host_jobs.failed,
     "step_started": _step_started,
     "step_ended": _step_ended,
     "cleared": _cleared,
