@@ -94,7 +94,7 @@ def test_a_failed_rule_gets_what_was_signed_and_an_edit_is_refused(host, capfd):
     (overlay,) = host.events("overlay")
     assert (overlay["key"], overlay["value"]) == ("memory_mb", 2000)
     (failure,) = host.root.glob("records/failures/*.json")
-    assert "==> a.log\nDetected 1 oom_kill event" in json.loads(failure.read_text())["log"]
+    assert ".log\nDetected 1 oom_kill event" in json.loads(failure.read_text())["log"]
     done = {"done": 2, "running": 0, "failed": 0}
     assert jobs(host) == {"done": done, "hungry": done}
     assert 0 < core_hours.core_hours(host.root) < 1
@@ -111,7 +111,7 @@ def test_a_failed_rule_gets_what_was_signed_and_an_edit_is_refused(host, capfd):
     assert cli.main(["run", "--cores", "1"]) == 5
     assert "Refused: the rule hungry is not the signed one (changed: shell)" in capfd.readouterr().out
     assert cli.main(["run", "--snakefile", "other.smk"]) == 2
-    assert "campaign.yaml:9: the campaign gates" in capfd.readouterr().err
+    assert "the campaign gates" in capfd.readouterr().err
 
 
 def test_after_a_kill_the_jobs_are_lost_until_the_same_line_goes_on(host, capsys):
