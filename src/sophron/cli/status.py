@@ -23,5 +23,5 @@ def run(args: argparse.Namespace) -> int:
     """Show the campaign in `args.campaign`."""
     from sophron.cli import _campaign_status
 
-    print(_campaign_status.show(args.campaign, as_json=args.json))
+    print(_campaign_status.show(Path(args.campaign), as_json=args.json))
     return 0
