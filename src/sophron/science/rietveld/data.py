@@ -6,13 +6,13 @@ import importlib.util
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult
-from sophron.interfaces.rietveld import Instrument, Phase, RietveldEngine, Sum
+from sophron.interfaces.rietveld import Instrument, Pattern, Phase, RietveldEngine, Sum
 from sophron.records import entry_points
 from sophron.records.digests import file_digest
 from sophron.records.errors import UserError
@@ -98,11 +98,14 @@ def run(ctx: StepContext) -> StepResult:
     """
     definition = from_json(DataDefinition, ctx.definition)
     about = next(one for one in definition.patterns if one.name == ctx.wildcards["pattern"])
-    files = {one.name: pinned(definition.source, one, ctx.workdir) for one in (about, *definition.phases)}
+    measured = pinned(definition.source, about, ctx.workdir)
+    files = {one.name: pinned(definition.source, one, ctx.workdir) for one in definition.phases}
     instrument = _instrument(definition, ctx.workdir)
     engine: RietveldEngine = entry_points.load(REGISTRY, definition.engine)()
     try:
-        sample = _sample(definition, about, files, engine, instrument)
+        sample = _sample(
+            definition, replace(patterns.read(measured, engine), name=about.name), files, engine, instrument
+        )
     except UserError as error:
         raise EngineFailure(str(error)) from None
     finally:
@@ -127,15 +130,14 @@ def run(ctx: StepContext) -> StepResult:
 
 def _sample(
     definition: DataDefinition,
-    about: PinnedFile,
+    given: Pattern,
     files: Mapping[str, Path],
     engine: RietveldEngine,
     instrument: Instrument,
 ) -> samples.Sample:
-    given = patterns.read(files[about.name], engine)
     return samples.Sample(
         engine.name,
-        type(given)(about.name, given.two_theta_deg, given.intensity, given.sigma),
+        given,
         tuple(_phase(one, files[one.name]) for one in definition.phases),
         instrument,
         definition.limits_deg,

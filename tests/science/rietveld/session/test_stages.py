@@ -121,6 +121,14 @@ def test_data_are_one_checked_document(campaign, checked):
     assert (checked.result["phases"], checked.result["candidates"]) == (1, 1)
 
 
+def test_a_pattern_and_its_phase_may_have_one_name(campaign):
+    root, definition = campaign
+    given = {**definition, "patterns": [{**definition["patterns"][0], "name": "salt"}]}
+    about = context("data", given, root / "scratch" / "namesake")
+    made = data.run(StepContext("data", {"pattern": "salt"}, given, {}, about.workdir, about.workdir, 1))
+    assert made.result["points"] == samples.load(made.files["sample"]).pattern.two_theta_deg.size
+
+
 def test_an_instrument_file_and_ties_are_in_the_sample(campaign):
     root, definition = campaign
     text = "#GSAS-II instrument parameter file\nType:PXC\nLam:1.5406\nZero:0.0\nPolariz.:0.5\nU:2.0\nV:-2.0\nW:5.0\n"
