@@ -76,6 +76,7 @@ def run(work, spec=None, override=None):
     return documents.load_json(work.answer)
 
 
+@pytest.mark.slow
 def test_the_rule_of_thumb_refines_in_the_sandbox_and_a_replay_gives_the_same_bytes(work):
     made = run(work)
     assert made["backend"] == "heuristic"

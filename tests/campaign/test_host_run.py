@@ -85,6 +85,7 @@ def test_an_unsigned_workflow_says_what_to_sign(host, capsys):
     assert not Path("out").exists()
 
 
+@pytest.mark.slow
 def test_a_failed_rule_gets_what_was_signed_and_an_edit_is_refused(host, capfd):
     host.sign()
     assert cli.main(["run", "--cores", "1", "--snakefile", "Snakefile"]) == 0

@@ -205,6 +205,7 @@ def test_a_job_process_that_is_started_by_hand_is_refused_too(host):
     assert "the rule running is not the signed one (changed: function helper)" in run(*job)
 
 
+@pytest.mark.slow
 def test_a_job_behind_a_checkpoint_is_one_of_the_bounded_ones_and_a_refusal_costs_nothing(host):
     host.spec.write_text(host.spec.read_text().replace("at_most: 2", "at_most: 1"))
     host.sign()
@@ -234,6 +235,7 @@ def test_adopt_shows_the_lines_or_leaves_the_workflow_untouched(tmp_path, monkey
     assert "campaign.yaml: is there already" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_workflow_is_gated_from_outside_with_its_target_its_workdir_and_its_scripts(tmp_path, monkeypatch):
     folder = tmp_path / "outer"
     folder.mkdir()

@@ -86,6 +86,7 @@ def planned(tmp_path, monkeypatch):
     return toy.campaign(tmp_path, monkeypatch)
 
 
+@pytest.mark.slow
 def test_plan_and_statement_are_the_same_bytes_under_every_profile(planned, monkeypatch):
     monkeypatch.delenv("SNAKEMAKE_PROFILE", raising=False)
     before = canonical_bytes(approve.propose(planned.root).plan.statement(planned.root))

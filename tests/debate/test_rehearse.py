@@ -76,6 +76,7 @@ def test_a_crash_is_told_and_the_fix_of_it_comes_through(rehearsed):
     assert mended.files["01_prep.py"] == broken(*NO_PATH).files["01_prep.py"].replace(*IMPORT[1:])
 
 
+@pytest.mark.slow
 def test_what_only_a_search_of_the_author_found_may_still_be_cited(rehearsed):
     """The rationale was looked at with the author's reply; no fix can edit it, and no fix is refused for it."""
     cites = broken(*NO_PATH, rationale="As a search found (10.1021/acs.jctc.9b99999).")

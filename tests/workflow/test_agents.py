@@ -135,6 +135,7 @@ def test_sophron_run_ends_a_sound_campaign_stage_by_stage(campaign):
     )
 
 
+@pytest.mark.slow
 def test_memory_that_the_retries_do_not_reach_is_chosen_from_the_signed_choices(campaign):
     campaign.edit("definition: {factor: 2}", "definition: {factor: 2, needs_mb: 550}")
     text = campaign.spec.read_text()

@@ -30,6 +30,7 @@ def page(campaign) -> str:
     return " ".join((campaign.root / "results" / "report.html").read_text().split())
 
 
+@pytest.mark.slow
 def test_at_the_cap_the_report_goes_without_caveats_says_so_and_gets_them_later(asking, capsys):
     asking.edit("core_hours: 100", "core_hours: 100, dollars: 0.03")
     asking.sign()

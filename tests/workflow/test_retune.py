@@ -100,6 +100,7 @@ def again(agent, campaign, made):
     return main(["build", "retune", str(agent), *words])
 
 
+@pytest.mark.slow
 def test_a_retune_is_proposed_signed_run_and_one_entry(agent, made, tmp_path, monkeypatch, capsys):
     pytest.importorskip("openai")
     for variable, value in toy.settings(tmp_path).items():

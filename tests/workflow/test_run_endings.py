@@ -88,6 +88,7 @@ def test_a_second_one_leaves_the_first_alone(campaign, lock, said):
     assert said in told
 
 
+@pytest.mark.slow
 def test_an_agent_that_is_not_to_be_had_twice_halts_it_whatever_time_that_took(campaign, monkeypatch):
     monkeypatch.setattr(supervisor, "RAPID_S", 0.0)
     campaign.edit("{first: 1, terms: 4}", "{first: 1, terms: 4, breaks: true}")

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from sophron.interfaces.rietveld import Background, Instrument, Pattern, Phase, Setup
@@ -49,6 +49,7 @@ def good(count=80):
 
 @settings(QUICK, max_examples=90)
 @given(rows, st.sampled_from([".xy", ".xye", ".dat", ".csv"]), st.integers(0, 80), st.booleans())
+@example(["0 0 1,5"], ".xy", 0, False)
 def test_columns(tmp_path, broken, suffix, at, whole):
     lines = good()
     if whole:

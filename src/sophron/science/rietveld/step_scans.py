@@ -17,11 +17,13 @@ HEAD_LINES = 10
 COUNTS, PAIRS = ("_COUNTS", "_CPS"), ("_2THETACOUNTS", "_2THETACPS", "_2THETACOUNTSTIME")
 MARKERS = (*COUNTS, *PAIRS)
 
+SEPARATORS = re.compile(r"[\s,;]+")
+
 
 def numbers(text: str) -> list[float] | None:
     """Return the finite numbers of a line, None if a word of it is not one."""
     try:
-        values = [float(word) for word in re.split(r"[\s,;]+", text.strip()) if word]
+        values = [float(word) for word in SEPARATORS.split(text.strip()) if word]
     except ValueError:
         return None
     return values if values and all(math.isfinite(one) for one in values) else None
@@ -35,7 +37,7 @@ def read_start_step_end(path: Path, lines: Sequence[str], comments: tuple[str, .
     rows = [(number, line.strip()) for number, line in enumerate(lines, 1)]
     rows = [(number, line) for number, line in rows if line and not line.startswith(comments)]
     for at, (number, line) in enumerate(rows[:HEAD_LINES]):
-        head = numbers(" ".join(line.split()[:3]))
+        head = numbers(" ".join(SEPARATORS.split(line)[:3]))
         if head is None or len(head) < 3:
             continue
         start, step, end = head
