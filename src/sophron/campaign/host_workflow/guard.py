@@ -10,6 +10,7 @@ import inspect
 import json
 import os
 import platform
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,9 +21,8 @@ from typing import Any, Protocol
 from snakemake.exceptions import WorkflowError
 
 from sophron.campaign.host_workflow.job_steps import HELD, JobSteps, without_held
-from sophron.campaign.planning.host_plan import PLAN_VARIABLE, HostStep
-from sophron.campaign.snakefile.dry_run import of_graph
-from sophron.campaign.snakefile.snakefile_api import is_ours, one_sentence
+from sophron.campaign.planning.host_step import PLAN_VARIABLE, HostStep
+from sophron.campaign.snakefile.own_rules import in_our_folder, is_ours, one_sentence
 from sophron.records.errors import UserError
 from sophron.records.typed_json import to_json
 
@@ -30,6 +30,10 @@ THREADS, RESOURCES = 0, 1
 """Places of threads and resources among what a rule's function gets after its wildcards."""
 NAMES = {"threads": "_cores", "memory_mb": "mem_mb", "runtime_min": "runtime"}
 """Mechanical key -> Snakemake's name of the resource."""
+
+
+OF_RULE = re.compile(r"\b(?:rules|checkpoints)\s*\.\s*(\w+)")
+"""How a Snakefile names another rule."""
 
 
 class Gate(Protocol):
@@ -217,6 +221,8 @@ def _blind(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def planned(graph: Any, made: JobSteps, root: Path) -> dict[str, Any]:
     """Return a `plan.DryRun` as JSON."""
+    from sophron.campaign.snakefile.dry_run import of_graph
+
     jobs = [job for job in graph.needrun_jobs() if is_host(job.rule)]
     made.look_behind(jobs)
     steps = sorted((made.of_job(job) for job in jobs), key=lambda step: step.identity)
@@ -238,8 +244,16 @@ def planned(graph: Any, made: JobSteps, root: Path) -> dict[str, Any]:
         "opaque": sorted(made.rules.plain.opaque),
         "unseen": _unseen(made, read.values(), jobs),
         "python": ".".join(platform.python_version_tuple()[:2]),
+        "apart": _are_apart(graph.workflow),
     }
     return {**to_json(of_graph(graph)), "host": to_json(host)}
+
+
+def _are_apart(workflow: Any) -> bool:
+    """Whether the host's Snakefiles name no rule of Sophron's (`rules.sophron_report.output`)."""
+    ours = {rule.name for rule in workflow.rules if is_ours(rule)}
+    texts = (workflow.sourcecache.open(file).read() for file in workflow.included if not in_our_folder(str(file)))
+    return ours.isdisjoint(name for text in texts for name in OF_RULE.findall(text))
 
 
 def _unseen(made: JobSteps, inputs: Iterable[Any], jobs: Iterable[Any]) -> dict[str, list[str]]:

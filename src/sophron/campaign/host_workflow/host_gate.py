@@ -7,23 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sophron.campaign.host_workflow import guard
 from sophron.campaign.host_workflow.job_steps import JobSteps
 from sophron.campaign.host_workflow.rule_code import RuleCode
-from sophron.campaign.host_workflow.run_record import record_run
-from sophron.campaign.planning import host_plan
-from sophron.campaign.planning.host_plan import HostStep
-from sophron.campaign.planning.resource_limits import check_jobs
-from sophron.campaign.snakefile.snakefile_api import RuleView, one_sentence, open_campaign
-from sophron.campaign.spec import resource_requests
-from sophron.campaign.spec.spec import SPEC_NAME, load_signed
-from sophron.campaign.state.projector import project
-from sophron.records import approvals, core_hours, events
+from sophron.campaign.planning.host_step import APART, PLAN_VARIABLE, HostStep, mark
+from sophron.records import approvals, core_hours
 from sophron.records.digests import file_digest, is_listed
-from sophron.records.errors import Refused, UserError
+from sophron.records.errors import Refused
 from sophron.records.files import FileLock, read_json, write_json
+
+if TYPE_CHECKING:
+    from sophron.campaign.planning.host_plan import HostPlan
+    from sophron.campaign.spec.spec import JobTemplate
 
 MOST_NAMES = 3
 BISECTED = 300
@@ -44,21 +41,23 @@ class HostGate:
         *,
         chosen: Mapping[str, Mapping[str, int]] = MappingProxyType({}),
         limit: float | None = None,
+        approval: approvals.Approval | None = None,
     ) -> None:
         """root: the campaign's folder; held, last, chosen: as of `guard.Gate`; also: patterns of files that decide.
 
-        limit: core-hours that the spec allows itself, None if it does not say.
+        limit: core-hours that the spec allows itself, None if it does not say; approval: in force, if it is known.
         """
         self.root, self.held, self.last, self._also, self.chosen = root, held, last, also, chosen
-        self._limit = limit
+        self._limit, self._known = limit, approval
 
     def steps_of(self, workflow: Any) -> JobSteps:
         """Return what makes the steps. While a plan is made nothing that was signed counts."""
-        planning = host_plan.PLAN_VARIABLE in os.environ
+        planning = PLAN_VARIABLE in os.environ
         return JobSteps(RuleCode(workflow, self.root, self._also), (lambda _: False) if planning else self._is_behind)
 
     def begin(self, workflow: Any) -> None:
         """Take the campaign, as `onstart:` of Sophron's own workflow does; a module's is not run."""
+        from sophron.campaign.host_workflow.run_record import record_run
         from sophron.campaign.snakefile.onstart import begin
 
         begin(self.root)
@@ -69,6 +68,9 @@ class HostGate:
         try:
             self._check(steps, made_by)
         except Refused as error:
+            from sophron.campaign.state.projector import project
+            from sophron.records import events
+
             events.append(self.root, "sophron", "refused", step="snakemake", reason=str(error))
             project(self.root)
             raise
@@ -91,11 +93,13 @@ class HostGate:
 
     def check_reserved(self, jobs: Iterable[Any]) -> None:
         """Raise Refused if a job process was given more than was signed, as `begin` does in the driver."""
+        from sophron.campaign.planning.resource_limits import check_jobs
+
         check_jobs(jobs, self._approval.record)
 
     @cached_property
     def _approval(self) -> approvals.Approval:
-        return approvals.in_force(self.root)
+        return self._known or approvals.in_force(self.root)
 
     @cached_property
     def _listing(self) -> "_Listing":
@@ -105,28 +109,39 @@ class HostGate:
             raise Refused(f"{path}: the signed list of steps is missing or changed; sign again: sophron approve")
         return _Listing(path)
 
+    def are_apart(self, rules: Sequence[str]) -> bool:
+        """Whether these are rules of the signed workflow, and no rule of it names one of Sophron's."""
+        return all(map(self._listing.has, [mark(APART), *(mark("rule", rule) for rule in rules)]))
+
     @property
-    def _plan(self) -> host_plan.HostPlan:
+    def _plan(self) -> "HostPlan":
         """The whole of it, which only a refusal and a template need."""
+        from sophron.campaign.planning import host_plan
+
         return host_plan.signed(self.root, self._approval.record.host)
 
+    def _template(self, rule: str) -> "JobTemplate | None":
+        from sophron.campaign.spec.spec import load_signed
+
+        host = load_signed(self._approval).host
+        return host.templates.get(rule) if host else None
+
     def _is_behind(self, rule: str) -> bool:
-        return self._listing.has(host_plan.mark("behind", rule))
+        return self._listing.has(mark("behind", rule))
 
     def _is_signed(self, step: HostStep, made_by: JobSteps, sources: dict[str, str]) -> bool:
         if not self._listing.has(step.identity) and not self._fits_template(step, made_by):
             return False
         for path in step.inputs:
-            if path not in sources and self._listing.has(host_plan.mark("source", path)):
+            if path not in sources and self._listing.has(mark("source", path)):
                 sources[path] = made_by.source(path)
-            if path in sources and not self._listing.has(host_plan.mark("source", path, sources[path])):
+            if path in sources and not self._listing.has(mark("source", path, sources[path])):
                 raise Refused(f"{path}: is not the file that was signed as an input of {step.name}; {REMEDY}")
         return True
 
     def _fits_template(self, step: HostStep, made_by: JobSteps) -> bool:
         """Whether it is one of the bounded jobs: code and params as signed, wildcards as said, not too many."""
-        host = load_signed(self._approval).host
-        template = host.templates.get(step.rule) if host else None
+        template = self._template(step.rule)
         if template is None or self._plan.unplanned.get(step.rule) != made_by.bounded(_rule(step, made_by)):
             return False
         patterns = template.wildcards
@@ -168,8 +183,7 @@ class HostGate:
         return f"the step {step.name} is not in the signed plan{more}; {REMEDY}"
 
     def _of_template(self, step: HostStep, made_by: JobSteps) -> str:
-        host = load_signed(self._approval).host
-        template = host.templates.get(step.rule) if host else None
+        template = self._template(step.rule)
         if template is None:
             return (
                 f"the step {step.name} is not in the signed plan, and campaign.yaml bounds no jobs of {step.rule}: "
@@ -205,60 +219,3 @@ def _rule(step: HostStep, made_by: JobSteps) -> Any:
 
 
 REMEDY = "look at it and sign: sophron amend, sophron review, sophron approve"
-
-
-OF_IMPORT = 2
-"""Level of Snakemake's pathvars up to which they were given for this module; above come Snakefiles and defaults."""
-
-
-def open_host(folder: str, workflow: Any) -> RuleView:
-    """Open the campaign for the host's Snakefile.
-
-    Of a campaign that says which workflow it gates (`workflow:`), all rules are guarded; else Sophron's alone, which
-    check their approval themselves.
-    """
-    with one_sentence():
-        _refuse_a_second(workflow, folder)
-    campaign = open_campaign(_from_here(folder, workflow), workflow)
-    held: dict[str, list[str]] = {}
-    results = _results(campaign, workflow)
-    for stage in campaign.host_stages:
-        for rule in campaign.spec.definition(stage).get("holds", ()):
-            held.setdefault(rule, []).append(f"{results}/{stage}/accepted.json")
-    host = campaign.spec.host
-    chosen = {
-        rule: resource_requests.chosen_amounts(campaign.root, stage, campaign.spec.mechanical_block(stage))
-        for stage in campaign.host_stages
-        for rule in campaign.spec.stage(stage).host_rules
-    }
-    limit = campaign.spec.data.get("limits", {}).get("core_hours")
-    last, also = [f"{results}/report.html"], host.also if host else ()
-    gate = HostGate(campaign.root, held, last, also, chosen=chosen, limit=limit)
-    guard.attach(workflow, gate, rules=host is not None)
-    return campaign
-
-
-def _results(campaign: RuleView, workflow: Any) -> str:
-    """Where the results go: beside campaign.yaml, if the host's import of the module does not say another place."""
-    given = workflow.pathvars
-    return str(given.items["results"] if given.level["results"] <= OF_IMPORT else campaign.place("results"))
-
-
-def _from_here(folder: str, workflow: Any) -> str:
-    """The campaign's folder as seen from where Snakemake runs, which `workdir:` or --directory may have moved."""
-    bases = [Path.cwd(), Path(workflow.workdir_init), Path(str(workflow.main_snakefile)).absolute().parent]
-    found = next((base / folder for base in bases if (base / folder / SPEC_NAME).is_file()), Path(folder))
-    return folder if found == bases[0] / folder else os.path.relpath(found)
-
-
-_GUARDED = "_sophron_guards"
-
-
-def _refuse_a_second(workflow: Any, folder: str) -> None:
-    before = getattr(workflow, _GUARDED, folder)
-    if before != folder:
-        raise UserError(
-            f"{workflow.main_snakefile}: is gated by the campaign {before} and by {folder}; one campaign gates a "
-            "workflow: remove the lines of the other"
-        )
-    setattr(workflow, _GUARDED, folder)

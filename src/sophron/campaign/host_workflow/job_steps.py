@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sophron.campaign.host_workflow.rule_code import Parts, RuleCode, derives
-from sophron.campaign.planning.host_plan import HostStep
+from sophron.campaign.planning.host_step import HostStep
 from sophron.records.digests import digest
 
 HELD = "sophron_accepted_"

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Any
 
-from sophron.campaign.planning.host_plan import WORKDIR
+from sophron.campaign.planning.host_step import WORKDIR
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from sophron.campaign.host_workflow import script_files
 from sophron.campaign.host_workflow.file_digests import FileDigests
 from sophron.campaign.host_workflow.function_code import FunctionCode
 from sophron.campaign.host_workflow.plain_values import Places, Plain
-from sophron.campaign.snakefile.snakefile_api import around_shell_lines
+from sophron.campaign.snakefile.own_rules import around_shell_lines
 
 Parts = dict[str, object]
 """Name of a part, e.g. `shell`, `config.reads`, `script scripts/plot.py` -> its plain form or digest."""

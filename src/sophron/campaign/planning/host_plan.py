@@ -20,52 +20,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from sophron.campaign.planning.host_step import APART, PLAN_VARIABLE, WORKDIR, HostStep, mark
 from sophron.campaign.planning.snakemake_error import cause
 from sophron.campaign.spec import resource_requests
 from sophron.campaign.spec.spec import Spec
 from sophron.interfaces.kind import StageKind
 from sophron.records import approvals, documents, files, typed_json
-from sophron.records.digests import file_digest, step_identity, step_name
+from sophron.records.digests import file_digest
 from sophron.records.errors import Refused, UserError
 
-PLAN_VARIABLE = "SOPHRON_HOST_PLAN"
-"""Set in a forced dry run of a host workflow, to the path where its plan goes."""
 PROCESSES = (("0", "1"), ("1", "7"))
 """Hash seed and cores of the dry runs: what differs between them cannot be signed."""
-WORKDIR = "<workdir>"
-"""Stands for the folder that the workflow works in, in paths."""
 MOST_NAMES = 5
-
-
-@dataclass(frozen=True)
-class HostStep:
-    """One job of the host.
-
-    code: digest of the rule's parts; job: digest of its params and inputs; logs: its logs and benchmark.
-    """
-
-    rule: str
-    code: str
-    job: str
-    wildcards: Mapping[str, str]
-    inputs: tuple[str, ...] = ()
-    outputs: tuple[str, ...] = ()
-    logs: tuple[str, ...] = ()
-
-    @property
-    def made(self) -> tuple[str, ...]:
-        """All that it leaves: a log may be the input of another job."""
-        return (*self.outputs, *self.logs)
-
-    @property
-    def identity(self) -> str:
-        """Hex sha256, made as that of Sophron's own steps."""
-        return step_identity(self.rule, self.code, self.job, self.wildcards)
-
-    @property
-    def name(self) -> str:
-        """Name in messages."""
-        return step_name(self.rule, self.wildcards)
 
 
 @dataclass(frozen=True)
@@ -75,7 +41,8 @@ class HostPlan:
     ceilings: rule -> most that one try reserves; unplanned: rule without a job -> digest of code and params; patterns:
     the same rule -> its outputs with wildcards; behind: rules whose inputs a checkpoint decides; checkpoints: whether
     there is one; opaque: types of values that have no plain form; unseen: rule -> what nobody can sign of it; python:
-    version whose bytecode counts; workdir: the workflow's, relative to the campaign's folder.
+    version whose bytecode counts; workdir: the workflow's, relative to the campaign's folder; apart: whether its
+    Snakefiles name no rule of Sophron's.
     """
 
     steps: tuple[HostStep, ...]
@@ -90,6 +57,7 @@ class HostPlan:
     unseen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     python: str = ""
     workdir: str = ".."
+    apart: bool = False
 
     @property
     def text(self) -> str:
@@ -106,7 +74,10 @@ class HostPlan:
         sources = {mark("source", path) for path in self.sources}
         contents = {mark("source", *item) for item in self.sources.items()}
         behind = {mark("behind", rule) for rule in self.behind}
-        return {step.identity for step in self.steps} | sources | contents | behind
+        rules = {mark("rule", rule) for rule in (*self.rules, *self.unplanned)} | (
+            {mark(APART)} if self.apart else set()
+        )
+        return {step.identity for step in self.steps} | sources | contents | behind | rules
 
     @property
     def counts(self) -> dict[str, int]:
@@ -173,11 +144,6 @@ class HostPlan:
         """Return the names of the parts of a rule that are not the signed ones."""
         before = self.rules.get(rule, {})
         return sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
-
-
-def mark(*words: str) -> str:
-    """Return the line of the signed list that says something of a source file or of a rule."""
-    return hashlib.sha256("\0".join(words).encode()).hexdigest()
 
 
 def path_of(root: Path, digest: str) -> Path:

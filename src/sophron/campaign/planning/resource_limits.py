@@ -2,14 +2,16 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sophron.campaign.planning import profiles
-from sophron.campaign.spec.spec import Spec
 from sophron.records.approvals import ApprovalRecord
 from sophron.records.documents import Document, load_yaml, validate
 from sophron.records.errors import Refused, UserError
 from sophron.records.files import resource
+
+if TYPE_CHECKING:
+    from sophron.campaign.spec.spec import Spec
 
 LIMITS_NAME = "limits.yaml"
 STAGE_VERB = "sophron stage "
@@ -108,7 +110,7 @@ def _check_names(who: str, names: Iterable[str], signed: Iterable[str]) -> None:
         )
 
 
-def check_profile(spec: Spec, root: Path, name: str) -> None:
+def check_profile(spec: "Spec", root: Path, name: str) -> None:
     """UserError, one sentence, where a try of some stage asks for what the profile cannot give one step."""
     from sophron.campaign.spec.resource_requests import overlaid
 

@@ -24,7 +24,7 @@ from snakemake.settings.types import (
 )
 
 from sophron.campaign.planning.plan import DryRun, PlannedStep
-from sophron.campaign.snakefile.snakefile_api import around_shell_lines, is_ours
+from sophron.campaign.snakefile.own_rules import around_shell_lines, is_ours
 from sophron.records import import_path
 from sophron.records.typed_json import to_json
 

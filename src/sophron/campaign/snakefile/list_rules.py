@@ -11,7 +11,7 @@ from typing import Any
 from snakemake import cli
 from snakemake.workflow import Workflow
 
-from sophron.campaign.snakefile.snakefile_api import is_ours
+from sophron.campaign.snakefile.own_rules import is_ours
 
 
 def list_rules(workflow: Any, only_targets: bool = False) -> None:  # noqa: FBT001, FBT002 - Snakemake's own call

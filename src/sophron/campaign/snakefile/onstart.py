@@ -9,7 +9,8 @@ from sophron.campaign.execution import campaign_lock
 from sophron.campaign.planning.campaign_agents import DEFAULT_BACKEND
 from sophron.campaign.planning.plan_documents import record_in_force
 from sophron.campaign.planning.resource_limits import check_jobs
-from sophron.campaign.snakefile.snakefile_api import around_shell_lines, one_sentence, workflow_of
+from sophron.campaign.snakefile.own_rules import around_shell_lines, one_sentence
+from sophron.campaign.snakefile.snakefile_api import workflow_of
 from sophron.campaign.spec.spec import SPEC_NAME, load
 from sophron.campaign.state.projector import project
 from sophron.records import approvals, core_hours, digests, entry_points, events, secret_keys

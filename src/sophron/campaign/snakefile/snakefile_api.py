@@ -1,24 +1,21 @@
 """What rule files ask of a campaign: digests, paths and resources. Rules stay thin; this is their only window."""
 
-import inspect
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
-import sophron
 from sophron.campaign.approval import approval_journal
 from sophron.campaign.execution.outcome_store import Outcome
 from sophron.campaign.planning import campaign_agents, host_plan
+from sophron.campaign.snakefile import own_rules
+from sophron.campaign.snakefile.own_rules import one_sentence
 from sophron.campaign.spec.resource_requests import Mechanical, overlaid
 from sophron.campaign.spec.spec import SPEC_NAME, Spec, is_planned, load, spec_file
 from sophron.interfaces import JsonObject
 from sophron.records import digests, typed_json
 from sophron.records.approvals import gate_path
-from sophron.records.errors import Refused, UserError
+from sophron.records.errors import Refused
 
 RESULTS = "<results>"
 
@@ -220,19 +217,6 @@ class RuleView:
 
 
 _workflows: dict[Path, Any] = {}
-_rule_folders = {Path(sophron.SNAKEFILE).parent.resolve()}
-"""Where rules of Sophron stand: the installed workflow, and the folders of other distributions' kinds."""
-
-
-def is_ours(rule: Any) -> bool:
-    """Return whether a rule is Sophron's, whatever it is called where it was imported: by the file of its function."""
-    function = inspect.unwrap(rule.run_func) if rule.run_func else None
-    return function is not None and _stands_in_ours(function.__code__.co_filename, frozenset(_rule_folders))
-
-
-@cache
-def _stands_in_ours(path: str, folders: frozenset[Path]) -> bool:
-    return any(folder in Path(path).resolve().parents for folder in folders)
 
 
 def open_campaign(folder: str, workflow: Any) -> RuleView:
@@ -242,7 +226,7 @@ def open_campaign(folder: str, workflow: Any) -> RuleView:
         digests.library_files()  # as it is before any rule file of it is parsed; `check_library` compares
         opened = RuleView.open(folder, in_job=workflow.remote_exec)
         if (rules := Path(opened.spec.kind.rules)).is_absolute():
-            _rule_folders.add(rules.parent.resolve())
+            own_rules.add_folder(rules.parent)
         return opened
 
 
@@ -264,20 +248,3 @@ def workflow_of(root: Path) -> Any:
 def only_opened() -> Path | None:
     """The campaign that this process's workflow opened; None if it opened none, or several."""
     return next(iter(_workflows)) if len(_workflows) == 1 else None
-
-
-def around_shell_lines() -> list[str]:
-    """Prefix and suffix that a workflow gives to every shell line of this process."""
-    from snakemake.shell import shell
-
-    return [str(shell._process_prefix or ""), str(shell._process_suffix or "")]  # noqa: SLF001 - no public way
-
-
-@contextmanager
-def one_sentence() -> Iterator[None]:
-    """Turn a UserError inside a Snakefile into its sentence on standard error and exit code 2."""
-    try:
-        yield
-    except UserError as error:
-        print(f"sophron: {error}", file=sys.stderr)
-        raise SystemExit(2) from None

@@ -1,0 +1,123 @@
+"""Opens the campaign of a host workflow while its Snakefile is parsed: the gate, and the rules that the host imports.
+
+A process that executes jobs of the host's own rules alone gets the gate without the rules, which would cost each job
+more than the check.
+"""
+
+import os
+import sys
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sophron.campaign.host_workflow import guard
+from sophron.campaign.host_workflow.host_gate import HostGate
+from sophron.campaign.snakefile.own_rules import one_sentence
+from sophron.records import SPEC_NAME, approvals, strict_yaml
+from sophron.records.digests import file_digest
+from sophron.records.errors import UserError
+
+if TYPE_CHECKING:
+    from sophron.campaign.snakefile.snakefile_api import RuleView
+
+ALLOWED = "--allowed-rules"
+OVERLAYS = "mechanical.yaml"
+"""As of `resource_requests`, which imports much."""
+OF_IMPORT = 2
+"""Level of Snakemake's pathvars up to which they were given for this module; above come Snakefiles and defaults."""
+
+
+def open_host(folder: str, workflow: Any) -> "RuleView | None":
+    """Open the campaign for the host's Snakefile; None if this process needs no rule of Sophron's.
+
+    Of a campaign that says which workflow it gates (`workflow:`), all rules are guarded; else Sophron's alone, which
+    check their approval themselves.
+    """
+    with one_sentence():
+        _refuse_a_second(workflow, folder)
+        place = _from_here(folder, workflow)
+        if (gate := _gate_of_job(place, workflow)) is not None:
+            guard.attach(workflow, gate)
+            return None
+    return _open_whole(place, workflow)
+
+
+def _open_whole(place: str, workflow: Any) -> "RuleView":
+    from sophron.campaign.snakefile.snakefile_api import open_campaign
+    from sophron.campaign.spec import resource_requests
+
+    campaign = open_campaign(place, workflow)
+    held: dict[str, list[str]] = {}
+    results = _results(campaign.folder, workflow)
+    for stage in campaign.host_stages:
+        for rule in campaign.spec.definition(stage).get("holds", ()):
+            held.setdefault(rule, []).append(f"{results}/{stage}/accepted.json")
+    host = campaign.spec.host
+    chosen = {
+        rule: resource_requests.chosen_amounts(campaign.root, stage, campaign.spec.mechanical_block(stage))
+        for stage in campaign.host_stages
+        for rule in campaign.spec.stage(stage).host_rules
+    }
+    limit = campaign.spec.data.get("limits", {}).get("core_hours")
+    last, also = [f"{results}/report.html"], host.also if host else ()
+    gate = HostGate(campaign.root, held, last, also, chosen=chosen, limit=limit)
+    guard.attach(workflow, gate, rules=host is not None)
+    return campaign
+
+
+def _gate_of_job(place: str, workflow: Any) -> HostGate | None:
+    """The gate of a process that executes jobs of the host's rules alone, as the signed spec has it.
+
+    None for any other, and wherever more of the spec counts than these keys: then all of it is read.
+    """
+    rules, root = _allowed(workflow), Path(place).absolute()
+    if not rules or not approvals.gate_path(root).is_file():
+        return None
+    approval = approvals.in_force(root)
+    if file_digest(root / SPEC_NAME) != approval.record.spec_file or (root / OVERLAYS).exists():
+        return None
+    spec, _ = strict_yaml.parse((root / SPEC_NAME).read_bytes(), SPEC_NAME)
+    held: dict[str, list[str]] = {}
+    for stage, block in spec["stages"].items():
+        for rule in block["definition"].get("holds", ()):
+            held.setdefault(rule, []).append(f"{_results(Path(place), workflow)}/{stage}/accepted.json")
+    limit, also = spec.get("limits", {}).get("core_hours"), spec["workflow"].get("also", ())
+    gate = HostGate(root, held, (), also, limit=limit, approval=approval)
+    return gate if gate.are_apart(rules) else None
+
+
+def _allowed(workflow: Any) -> list[str]:
+    """Rules that this process may execute, of which its command line alone knows while the Snakefile is parsed.
+
+    None in a driver, and if the host imports some rules of Sophron by name.
+    """
+    if workflow.is_main_process or workflow.modifier.rule_whitelist is not None or ALLOWED not in sys.argv:
+        return []
+    behind = sys.argv[sys.argv.index(ALLOWED) + 1 :]
+    return list(takewhile(lambda word: not word.startswith("-"), behind))
+
+
+def _results(folder: Path, workflow: Any) -> str:
+    """Where the results go: beside campaign.yaml, if the host's import of the module does not say another place."""
+    given = workflow.pathvars
+    return str(given.items["results"] if given.level["results"] <= OF_IMPORT else folder / "results")
+
+
+def _from_here(folder: str, workflow: Any) -> str:
+    """The campaign's folder as seen from where Snakemake runs, which `workdir:` or --directory may have moved."""
+    bases = [Path.cwd(), Path(workflow.workdir_init), Path(str(workflow.main_snakefile)).absolute().parent]
+    found = next((base / folder for base in bases if (base / folder / SPEC_NAME).is_file()), Path(folder))
+    return folder if found == bases[0] / folder else os.path.relpath(found)
+
+
+_GUARDED = "_sophron_guards"
+
+
+def _refuse_a_second(workflow: Any, folder: str) -> None:
+    before = getattr(workflow, _GUARDED, folder)
+    if before != folder:
+        raise UserError(
+            f"{workflow.main_snakefile}: is gated by the campaign {before} and by {folder}; one campaign gates a "
+            "workflow: remove the lines of the other"
+        )
+    setattr(workflow, _GUARDED, folder)
