@@ -205,6 +205,19 @@ def test_a_job_process_that_is_started_by_hand_is_refused_too(host):
     assert "the rule running is not the signed one (changed: function helper)" in run(*job)
 
 
+@pytest.mark.parametrize(("named", "ours"), [("None", False), ("rules.sophron_report.output", True)])
+def test_a_job_process_parses_our_rules_only_if_the_host_names_one(host, named, ours):
+    with Path("Snakefile").open("a") as file:
+        file.write(
+            f'late = lambda: {named}\nprint("ours:", "sophron_report" in {{rule.name for rule in workflow.rules}})\n'
+        )
+    host.sign()
+    job = ["--target-jobs", "count:s=a", "--mode", "remote", "--no-hooks", "--nolock", "--allowed-rules", "count"]
+    said = run("--force", *job)
+    assert f"ours: {ours}" in said
+    assert "exit 0" in said
+
+
 @pytest.mark.slow
 def test_a_job_behind_a_checkpoint_is_one_of_the_bounded_ones_and_a_refusal_costs_nothing(host):
     host.spec.write_text(host.spec.read_text().replace("at_most: 2", "at_most: 1"))

@@ -81,7 +81,7 @@ def _gate_of_job(place: str, workflow: Any) -> HostGate | None:
     for stage, block in spec["stages"].items():
         for rule in block["definition"].get("holds", ()):
             held.setdefault(rule, []).append(f"{_results(Path(place), workflow)}/{stage}/accepted.json")
-    limit, also = spec.get("limits", {}).get("core_hours"), spec["workflow"].get("also", ())
+    limit, also = spec.get("limits", {}).get("core_hours"), spec.get("workflow", {}).get("also", ())
     gate = HostGate(root, held, (), also, limit=limit, approval=approval)
     return gate if gate.are_apart(rules) else None
 
