@@ -20,7 +20,7 @@ from sophron.records.files import resource
 PITFALL = "many-body-heat-flux"
 SMALL = {
     "build": {"cells": [2, 2, 4]},
-    "equilibrate": {"damping": 0.02, "discard_steps": 100, "steps": 200, "settle_steps": 20},
+    "equilibrate": {"damping": 0.02, "discard_steps": 100, "steps": 800, "settle_steps": 20},
     "green_kubo_flux": {"steps": 1400, "restart_every": 700},
     "green_kubo": {"replicas": 1, "max_lag": 0.6},
 }

@@ -34,19 +34,22 @@ def open_host(folder: str, workflow: Any) -> "RuleView | None":
     check their approval themselves.
     """
     with one_sentence():
-        _refuse_a_second(workflow, folder)
+        first = _is_first(workflow, folder)
         place = _from_here(folder, workflow)
         if (gate := _gate_of_job(place, workflow)) is not None:
-            guard.attach(workflow, gate)
+            if first:
+                guard.attach(workflow, gate)
             return None
-    return _open_whole(place, workflow)
+    return _open_whole(place, workflow, first=first)
 
 
-def _open_whole(place: str, workflow: Any) -> "RuleView":
+def _open_whole(place: str, workflow: Any, *, first: bool) -> "RuleView":
     from sophron.campaign.snakefile.snakefile_api import open_campaign
     from sophron.campaign.spec import resource_requests
 
     campaign = open_campaign(place, workflow)
+    if not first:
+        return campaign
     held: dict[str, list[str]] = {}
     results = _results(campaign.folder, workflow)
     for stage in campaign.host_stages:
@@ -113,11 +116,13 @@ def _from_here(folder: str, workflow: Any) -> str:
 _GUARDED = "_sophron_guards"
 
 
-def _refuse_a_second(workflow: Any, folder: str) -> None:
-    before = getattr(workflow, _GUARDED, folder)
-    if before != folder:
+def _is_first(workflow: Any, folder: str) -> bool:
+    """Whether this `use rule` is the host's first, which guards for all; UserError if it is of another campaign."""
+    before = getattr(workflow, _GUARDED, None)
+    if before not in (None, folder):
         raise UserError(
             f"{workflow.main_snakefile}: is gated by the campaign {before} and by {folder}; one campaign gates a "
             "workflow: remove the lines of the other"
         )
     setattr(workflow, _GUARDED, folder)
+    return before is None
