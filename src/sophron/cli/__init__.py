@@ -111,7 +111,7 @@ def _run(verb: str, module: ModuleType, args: argparse.Namespace) -> int:
 
     folder = getattr(args, "campaign", None)
     try:
-        if isinstance(folder, Path) and not getattr(args, "makes_campaign", False):
+        if isinstance(folder, Path) and not getattr(args, "folder_as_given", False):
             if not folder.is_dir():
                 raise UserError(f"{folder}: there is no such folder; give the folder of a campaign")  # noqa: TRY301
             args.campaign = nearest_campaign(folder)

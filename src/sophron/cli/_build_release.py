@@ -52,7 +52,7 @@ def add_actions(actions: Any) -> None:
     retune.add_argument(
         "--campaign", type=Path, required=True, metavar="DIR", help="campaign that builds it; made where it is new"
     )
-    retune.set_defaults(makes_campaign=True)
+    retune.set_defaults(folder_as_given=True)
     retune.add_argument("--contract", metavar="CONTRACT", help="where the contract lies (default: the shipped one)")
 
 

@@ -35,6 +35,7 @@ BACKEND_VARIABLE = "SOPHRON_AGENTS"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments."""
+    parser.set_defaults(folder_as_given=True)  # of a folder that is not a campaign, the installation's agents
     verbs = parser.add_subparsers(dest="action", required=True, metavar="list|show|adopt|check|ask|run|reask")
     for name, about in (("list", "agents and who answers for them"), ("check", "are all definitions sound")):
         one = verbs.add_parser(name, help=about)

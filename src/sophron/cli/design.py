@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "campaign", type=Path, metavar="DIR", help="campaign folder, new or with an unfinished dialogue"
     )
-    parser.set_defaults(makes_campaign=True)
+    parser.set_defaults(folder_as_given=True)
     parser.add_argument("--from", type=Path, dest="source", metavar="FILE", help="file that says what is wanted")
     parser.add_argument("--answer", help="answer to the open question; then one turn is taken and the command ends")
     parser.add_argument("--agents", metavar="BACKEND", help="who leads: heuristic, anthropic, openai, mailbox, replay")
