@@ -104,7 +104,7 @@ MUTATIONS = {
     "constant of a run body": (config("prefix: p", "prefix: q"), {"running"}),
     "shell text": (rules("cat {input}", "cat -u {input}"), {"agg"}),
     "rule behind a checkpoint": (rules("cp {input}", "cp -p {input}"), {"part"}),
-    "source file": (file("data/a.txt", "xx", "xxx"), {"data/a.txt"}),
+    "source file": (file("data/a.txt", "xx", "xy"), {"data/a.txt"}),
     "source touched": (lambda: os.utime("data/a.txt"), set()),
     "new sample": (
         lambda: (config("samples: [a, b]", "samples: [a, b, c]")(), Path("data/c.txt").write_text("c\n")),
@@ -339,7 +339,7 @@ def test_what_an_amendment_makes_invalid_is_closed_over_all_that_builds_on_it(ne
 
 @pytest.mark.slow
 @pytest.mark.xfail(
-    reason="jobs behind the checkpoint differ from a clean run; whether code or oracle errs is not known yet"
+    reason="outputs of a sample that is removed while another is added were left behind, once in twelve edits"
 )
 def test_random_edits_leave_nothing_stale_and_repeat_what_was_moved_alone(tmp_path, monkeypatch):
     for variable, value in toy.settings(tmp_path).items():
