@@ -147,9 +147,27 @@ rule accept:
         "true {input.gate} {input.verdict} {output.accepted} {output.passed} {log} {params.digest}"
 
 
+rule caveats:
+    input:
+        gate=GATE,
+        verdicts=expand("results/{stage}/verdict.json", stage=STAGES),
+    output:
+        caveats="results/caveats.json",
+    log:
+        "logs/caveats.log",
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        digest="0" * 64,
+    shell:
+        "true {input.gate} {output.caveats} {log} {params.digest}"
+
+
 rule report:
     input:
         gate=GATE,
+        caveats="results/caveats.json",
         verdicts=expand("results/{stage}/verdict.json", stage=STAGES),
         passed=expand("results/{stage}/passed", stage=STAGES),
     output:
