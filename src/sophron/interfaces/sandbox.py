@@ -17,6 +17,8 @@ class Grant:
     accelerators, usable at their own path where they exist.
     cpu_s, memory_mb, file_mb, wall_s: limits (CPU seconds, address space, largest file, wall seconds); disk_mb: all
     files below the work folder together, and files that are deleted but still open.
+    places: absolute path inside -> what is granted already, under this second name: writable if it is the work folder or
+    below it, else read-only. start: working directory, if it is not the work folder.
     """
 
     workdir: Path
@@ -30,6 +32,8 @@ class Grant:
     processes: int | None = None
     disk_mb: int | None = None
     devices: Sequence[Path] = ()
+    places: Mapping[str, Path] = field(default_factory=dict)
+    start: str = ""
 
 
 @dataclass(frozen=True)

@@ -50,9 +50,12 @@ def arguments(grant: Grant) -> list[str]:
         mode = "rw" if bind.writable else "ro"
         for place in dict.fromkeys((bind.source, bind.asked)):
             made += ["--mount", f"type=bind,{_quoted('source', bind.source)},{_quoted('destination', place)},{mode}"]
+    for bind in sorted(mounts.places(grant), key=lambda bind: len(bind.asked.parts)):
+        mode = "rw" if bind.writable else "ro"
+        made += ["--mount", f"type=bind,{_quoted('source', bind.source)},{_quoted('destination', bind.asked)},{mode}"]
     for node in mounts.devices(grant):
         made += ["--mount", f"type=bind,{_quoted('source', node)},{_quoted('destination', node)}"]
-    return [*made, "--pwd", str(grant.workdir.resolve(strict=True)), os.environ[IMAGE]]
+    return [*made, "--pwd", grant.start or str(grant.workdir.resolve(strict=True)), os.environ[IMAGE]]
 
 
 def _quoted(key: str, path: Path) -> str:

@@ -27,6 +27,8 @@ _SECRET_SYSTEM = tuple(map(Path("/etc").joinpath, ("shadow", "gshadow", "ssh", "
 _USR = Path("/usr")
 _LOCAL = _USR / "local"
 _SCRATCH_MB = 64
+_NO_PLACE = ("boot", "dev", "etc", "proc", "run", "sys", "usr", "var")
+"""Top folders that are the sandbox's own."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,9 @@ def arguments(grant: Grant, *, sized_tmpfs: bool) -> list[str]:
     # /usr is there already; bound once more, it would bring /usr/local back.
     wanted = [bind for bind in granted(grant) if bind.source != _USR or bind.writable]
     binds = sorted(wanted, key=lambda bind: (len(bind.source.parts), bind.writable))
-    for bind in binds:
-        made += ["--bind" if bind.writable else "--ro-bind", str(bind.source), str(bind.source)]
+    mounted = [*((bind, bind.source) for bind in binds), *((bind, bind.asked) for bind in places(grant))]
+    for bind, inside in sorted(mounted, key=lambda pair: (len(pair[1].parts), pair[0].writable)):
+        made += ["--bind" if bind.writable else "--ro-bind", str(bind.source), str(inside)]
     for link in _links(binds):
         made += ["--symlink", str(link.source), str(link.asked)]
     # Read-only: /proc because root's processes may change the kernel through it (sysctl) even without capabilities;
@@ -62,7 +65,7 @@ def arguments(grant: Grant, *, sized_tmpfs: bool) -> list[str]:
         made += ["--dev-bind", str(node), str(node)]
     for own in ("/proc", "/dev", *([str(_LOCAL)] if _hides_local() else []), "/"):
         made += ["--remount-ro", own]
-    return [*made, "--chdir", str(grant.workdir.resolve(strict=True))]
+    return [*made, "--chdir", grant.start or str(grant.workdir.resolve(strict=True))]
 
 
 def granted(grant: Grant) -> list[Bind]:
@@ -81,6 +84,30 @@ def granted(grant: Grant) -> list[Bind]:
             raise UserError(f"{path}: is a symlink that leads out of the work folder; replace it by what it points to")
         binds.append(bind)
     return binds
+
+
+def places(grant: Grant) -> list[Bind]:
+    """Return the second names of `grant`, `asked` as they are inside; UserError for one that would grant anything new.
+
+    What is writable may be a link that an earlier program planted: it counts by what it resolves to.
+    """
+    whole = granted(grant)
+    return [_placed(Path(inside), path, whole) for inside, path in sorted(grant.places.items())]
+
+
+def _placed(inside: Path, path: Path, whole: list[Bind]) -> Bind:
+    top = inside.parts[1:2]
+    if not inside.is_absolute() or ".." in inside.parts or not top or top[0] in (*_MERGED, *_NO_PLACE):
+        raise UserError(f"{inside}: is not a place for files of a sandbox; name one such as /app")
+    try:
+        source = path.resolve(strict=True)
+    except (OSError, RuntimeError):
+        raise UserError(f"{path}: cannot be placed at {inside} because it does not exist; make it first") from None
+    holders = [bind for bind in whole if _below(source, bind.source)]
+    if not holders:
+        raise UserError(f"{path}: is placed at {inside} and is not granted; grant it, or a folder above it")
+    nearest = max(holders, key=lambda bind: len(bind.source.parts))
+    return Bind(source, inside, nearest.writable)
 
 
 def devices(grant: Grant) -> list[Path]:

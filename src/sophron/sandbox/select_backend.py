@@ -60,7 +60,14 @@ class Unconfined(SandboxBackend):
         return None
 
     def run(self, command: Sequence[str], grant: Grant, *, stdout: Path, stderr: Path) -> Ended:
-        """Run `command` as this account, after a warning on this process's standard error."""
+        """Run `command` as this account, after a warning on this process's standard error.
+
+        UserError for paths inside: without a sandbox there is no inside.
+        """
+        if grant.places or grant.start:
+            raise UserError(
+                f'the sandbox "none" has no {shown(next(iter(grant.places), grant.start))}: choose bubblewrap'
+            )
         print(
             f"sophron: WARNING: NO SANDBOX: this runs with all rights of this account: {shown(shlex.join(command))}",
             file=sys.stderr,

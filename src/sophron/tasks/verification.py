@@ -1,0 +1,149 @@
+"""Verify a frozen piece of work by the tests of its task, in a second sandbox that the agent never sees.
+
+The tests are copied from the task folder with the digests that were signed, and mounted read-only; the folder for the
+reward is new and empty; of the work only regular files cross. The exit code of the tests says nothing, their reward
+does; without a reward there is no verdict, and a task without a verdict has not passed.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+
+from sophron.interfaces.sandbox import SandboxBackend
+from sophron.records.digests import file_digest
+from sophron.records.errors import UserError
+from sophron.tasks import environment, folder_tree, grading_stubs, reward
+from sophron.tasks.environment import Box
+from sophron.tasks.harbor_folder import SOLUTION, SOLUTION_SCRIPT, TEST_SCRIPT, TESTS, HarborTask
+from sophron.tasks.reward import Reward
+
+LOGS = "logs"
+VERIFIER, ARTIFACTS, AGENT = "verifier", "artifacts", "agent"
+STUB_CALLS = "stub_calls"
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What the tests of a task said of one piece of work.
+
+    reward: with every key; exit_code: negative for a signal; limit: of the sandbox, if one ended it; stubs: calls of
+    programs that were not the real ones; left_out: paths of the work that did not cross.
+    """
+
+    reward: Reward
+    exit_code: int
+    limit: str | None
+    wall_time_s: float
+    stubs: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    output: str = field(default="", compare=False)
+
+    @property
+    def passed(self) -> bool:
+        """Return whether the tests ran to their end and gave the full reward."""
+        return self.limit is None and self.reward.passed
+
+
+def verify(task: HarborTask, box: Box, work: Path, folder: Path, sandbox: SandboxBackend) -> Verified:
+    """Run the tests of `task` on the frozen tree `work`. folder: scratch of this verification alone, which it replaces.
+
+    box: interpreter, recipe and limits; its tree is not used. UserError if the tests are not those that were read, or
+    no sandbox can be made; whatever the tests do is a result.
+    """
+    if folder.exists():
+        shutil.rmtree(folder)
+    tree = folder / "tree"
+    left_out = _crossed(task, work, tree)
+    for name in (VERIFIER, ARTIFACTS, AGENT):
+        (tree / LOGS / name).mkdir(parents=True)
+    tests = _signed(task, TESTS, folder / TESTS)
+    grading_stubs.write(folder / "stubs")
+    own = replace(
+        box,
+        tree=tree,
+        env={**task.env, **task.tests.env, grading_stubs.CALLS: f"/{LOGS}/{STUB_CALLS}", "TEST_DIR": f"/{TESTS}"},
+        read_only={f"/{TESTS}": tests},
+        stubs=folder / "stubs",
+        wall_s=task.tests.timeout_s,
+    )
+    log, begun = folder / "test-stdout.txt", time.monotonic()
+    ended = own.run([f"/{TEST_SCRIPT}"], sandbox, log)
+    return Verified(
+        reward.read(tree / LOGS / VERIFIER) if ended.limit is None else Reward(fault=f"the tests passed {ended.limit}"),
+        ended.returncode,
+        ended.limit,
+        time.monotonic() - begun,
+        grading_stubs.calls(tree / LOGS / STUB_CALLS),
+        tuple(left_out),
+        environment.tail(log),
+    )
+
+
+def solve(task: HarborTask, box: Box, folder: Path, sandbox: SandboxBackend, timeout_s: float) -> None:
+    """Let the task's own solution work in `box.tree`: the oracle, which tests the machinery and no agent.
+
+    UserError if the folder has none, or no sandbox can be made. How it ended does not count; the tests judge.
+    """
+    if not task.has_solution:
+        raise UserError(
+            f"{task.folder / SOLUTION_SCRIPT}: there is no such file, so that no oracle can run; ask a model"
+        )
+    solution = folder / SOLUTION
+    if solution.exists():
+        shutil.rmtree(solution)
+    _signed(task, SOLUTION, solution)
+    env = {**task.env, "DEBIAN_FRONTEND": "noninteractive", **task.solution_env}
+    own = replace(box, env=env, read_only={f"/{SOLUTION}": solution}, wall_s=timeout_s)
+    own.run([f"/{SOLUTION_SCRIPT}"], sandbox, folder / "oracle.txt")
+
+
+def _crossed(task: HarborTask, work: Path, tree: Path) -> list[str]:
+    """Copy what the tests may see of the work: declared artifacts, or all of it. What did not cross."""
+    if not task.separate:
+        return folder_tree.freeze(work, tree)
+    tree.mkdir(parents=True)
+    left_out: list[str] = []
+    for artifact in task.artifacts:
+        parts = PurePosixPath(artifact.source).parts[1:]
+        source, target = work.joinpath(*parts), tree.joinpath(*parts)
+        if source.is_dir() and not source.is_symlink():
+            left_out += [f"{artifact.source}/{name}" for name in folder_tree.freeze(source, target)]
+        elif source.is_file() and not source.is_symlink():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, target)
+        else:
+            left_out.append(artifact.source)
+    return left_out
+
+
+def _signed(task: HarborTask, top: str, target: Path) -> Path:
+    """Copy `tests/` or `solution/` as it was when the task was read; UserError if a file is another one by now."""
+    for name, digest in task.files.items():
+        if not name.startswith(f"{top}/"):
+            continue
+        source, place = task.folder / name, target / name.removeprefix(f"{top}/")
+        if not source.is_file() or file_digest(source) != digest:
+            raise UserError(f"{source}: is not the file that was signed; restore it, or amend the task")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, place)
+        place.chmod(0o755 if place.suffix == ".sh" else 0o644)
+    return target
+
+
+def as_result(verified: Verified) -> Mapping[str, object]:
+    """Return plain data that fits the result of `task/verify.schema.yaml`."""
+    return {
+        "passed": verified.passed,
+        "reward": verified.reward.values.get(reward.KEY),
+        "rewards": dict(verified.reward.values),
+        "fault": verified.reward.fault,
+        "exit_code": verified.exit_code,
+        "limit": verified.limit or "",
+        "wall_time_s": verified.wall_time_s,
+        "stubs": list(verified.stubs),
+        "left_out": list(verified.left_out),
+    }
