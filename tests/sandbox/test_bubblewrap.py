@@ -504,3 +504,49 @@ def test_lammps_cannot_reach_out_through_its_shell_command(work):
     assert (work / "said").read_text() == "done\n"
     assert not (work / "stolen").exists()
     assert not (work.parent / "left").exists()
+
+
+def test_what_is_granted_can_have_a_second_name(work, tmp_path):
+    (work / "app").mkdir()
+    (tests := tmp_path / "tests").mkdir()
+    (tests / "a").write_text("read\n")
+    names = {"/app": work / "app", "/tests": tests}
+    script = "pwd; echo made > b; cat /tests/a; echo no > /tests/a; mv /tests /other; ls /"
+    ended, out, err = run(work, script, read_only=[tests], places=names, start="/app")
+    assert out.splitlines()[:2] == ["/app", "read"]
+    assert {"app", "tests"} <= set(out.split())
+    assert "other" not in out.split()
+    assert err.count("Read-only file system") + err.count("busy") == 2
+    assert ((work / "app" / "b").read_text(), (tests / "a").read_text()) == ("made\n", "read\n")
+
+
+def test_a_folder_below_a_second_name_is_not_hidden(work, tmp_path):
+    (work / "root").mkdir()
+    (inner := tmp_path / "root").mkdir()
+    (inner / "a").write_text("seen\n")
+    names = {"/root": work / "root", "/root/deeper": inner}
+    assert run(work, "cat /root/deeper/a", read_only=[inner], places=names)[1] == "seen\n"
+
+
+@pytest.mark.parametrize(
+    ("inside", "said"),
+    [
+        ("/usr/x", "is not a place"),
+        ("/etc", "is not a place"),
+        ("/", "is not a place"),
+        ("/proc/x", "is not a place"),
+        ("/app/../etc", "is not a place"),
+        ("app", "is not a place"),
+    ],
+)
+def test_a_second_name_is_no_folder_of_the_system(work, inside, said):
+    with pytest.raises(UserError, match=said):
+        run(work, "true", places={inside: work})
+
+
+def test_a_second_name_grants_nothing_new(work, tmp_path):
+    (other := tmp_path / "other").mkdir()
+    (work / "link").symlink_to(other)
+    for path, said in ((other, "is not granted"), (work / "link", "is not granted"), (work / "none", "does not exist")):
+        with pytest.raises(UserError, match=said):
+            run(work, "true", places={"/app": path})

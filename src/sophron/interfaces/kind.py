@@ -138,7 +138,8 @@ class AgentRule:
     behind a checkpoint; may_fail: whether an agent that was reached and gave nothing usable is a fact that the loop
     goes on with, as a failed part is. What the agent is told is gathered by the function that the entry points
     `sophron.agent_inputs` have under the rule's name. asks: the agent, if it is not called as the rule;
-    `{name}` for the one that the wildcard `name` names, with underscores.
+    `{name}` for the one that the wildcard `name` names, with underscores. inputs: the name in the entry points, if it
+    is not that of the rule: of a kind whose stages a campaign names, and whose rules are called after them.
     """
 
     rule: str
@@ -146,6 +147,7 @@ class AgentRule:
     bounded: bool = False
     may_fail: bool = False
     asks: str = ""
+    inputs: str = ""
 
     @property
     def by(self) -> str:

@@ -17,8 +17,8 @@ class Grant:
     accelerators, usable at their own path where they exist.
     cpu_s, memory_mb, file_mb, wall_s: limits (CPU seconds, address space, largest file, wall seconds); disk_mb: all
     files below the work folder together, and files that are deleted but still open.
-    places: absolute path inside -> what is granted already, under this second name: writable if it is the work folder or
-    below it, else read-only. start: working directory, if it is not the work folder.
+    places: absolute path inside -> what is granted already, under this second name; writable if it is the work folder
+    or below it, else read-only. start: working directory, if it is not the work folder.
     """
 
     workdir: Path

@@ -41,7 +41,7 @@ AGENTS = re.compile(
     r"|workflow/rules/agents"
 )
 HARNESS = re.compile(r"workflow/(Snakefile|rules/(gate|report|verdict)\.smk)$|envs/sophron\.yaml$")
-SCIENCE = re.compile(r"(science|kinds|workflow|envs|schemas/\w+)/")
+SCIENCE = re.compile(r"(science|kinds|tasks|workflow|envs|schemas/\w+)/")
 MOST_NAMES = 3
 
 CodeFiles = dict[str, dict[str, str]]

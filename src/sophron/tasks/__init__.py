@@ -1,1 +1,6 @@
 """Tasks that programs check: Harbor folders and SciFi Markdown read, environments rebuilt, results verified."""
+
+__all__ = [
+    "dockerfile", "environment", "expectation_checks", "expectations", "folder_tree", "grading_stubs", "harbor_folder",
+    "reward", "run_instruction", "scifi_markdown", "verification",
+]  # fmt: skip

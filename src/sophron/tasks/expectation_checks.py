@@ -170,15 +170,15 @@ def _image(check: Check, work: Work) -> None:
         from PIL import Image
     except ImportError:
         raise EnvironmentFailure(f"{path}: images are looked at by Pillow; install it: pip install pillow") from None
+    kinds = [check.text.upper()] if check.text else ["PNG", "JPEG"]
     try:
-        with Image.open(path, formats=[check.text.upper()] if check.text else ["PNG", "JPEG"]) as image:
-            if image.width * image.height > MOST_PIXELS:
-                raise _NotMetError(f"has more than {MOST_PIXELS:,} pixels")
-            extrema = image.convert("RGB").getextrema()
-    except _NotMetError:
-        raise
+        with Image.open(path, formats=kinds) as image:
+            large = image.width * image.height > MOST_PIXELS
+            extrema = () if large else image.convert("RGB").getextrema()
     except Exception:  # noqa: BLE001 - a hostile image may end its decoder in any way
         raise _NotMetError(f"is not a valid {check.text.upper() or 'image'}") from None
+    if large:
+        raise _NotMetError(f"has more than {MOST_PIXELS:,} pixels")
     if all(low == high for low, high in extrema):
         raise _NotMetError("is blank: all of its pixels have one colour")
 

@@ -60,7 +60,9 @@ def for_rule(root: Path, spec: Spec, rule: str, wildcards: Wildcards, agent: Age
 
     A campaign's copy of a definition keeps the inputs of its day. UserError if something is not there yet.
     """
-    inputs: Inputs = entry_points.load(REGISTRY, rule)(root, spec, wildcards)
+    asked = spec.agent_rules.get(rule)
+    name = asked.inputs if asked and asked.inputs else rule
+    inputs: Inputs = entry_points.load(REGISTRY, name)(root, spec, wildcards)
     return {role: value for role, value in inputs.items() if role in agent.front["inputs"]}
 
 

@@ -1,0 +1,3 @@
+"""The kind task: work that an agent does and programs judge, each task a stage with a loop of its own."""
+
+__all__ = ["kind", "stages"]
