@@ -512,7 +512,7 @@ def test_what_is_granted_can_have_a_second_name(work, tmp_path):
     (tests / "a").write_text("read\n")
     names = {"/app": work / "app", "/tests": tests}
     script = "pwd; echo made > b; cat /tests/a; echo no > /tests/a; mv /tests /other; ls /"
-    ended, out, err = run(work, script, read_only=[tests], places=names, start="/app")
+    _, out, err = run(work, script, read_only=[tests], places=names, start="/app")
     assert out.splitlines()[:2] == ["/app", "read"]
     assert {"app", "tests"} <= set(out.split())
     assert "other" not in out.split()

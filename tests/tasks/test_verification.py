@@ -31,13 +31,16 @@ class Place:
         scratch.mkdir()
         environment.build_tree(self.box, self.task, self.sandbox, scratch / "build.log")
         self.app = self.box.tree / "app"
+        folder_tree.freeze(self.box.tree, scratch / "fresh")
 
     def verified(self):
         frozen = self.scratch / "frozen"
         if frozen.exists():
             shutil.rmtree(frozen)
         folder_tree.freeze(self.box.tree, frozen)
-        return verification.verify(self.task, self.box, frozen, self.scratch / "verify", self.sandbox)
+        return verification.verify(
+            self.task, self.box, frozen, self.scratch / "verify", self.sandbox, self.scratch / "fresh"
+        )
 
     def work(self, script):
         """What an agent's shell line does in the first sandbox; what it printed."""
@@ -87,7 +90,34 @@ def test_a_reward_that_a_worker_wrote_does_not_cross(place):
     assert not (place.box.tree / "logs").exists()
     (place.box.tree / "logs" / "verifier").mkdir(parents=True)
     (place.box.tree / "logs" / "verifier" / "reward.txt").write_text("1")
-    assert not place.verified().passed
+    (place.box.tree / "etc").mkdir()
+    (place.box.tree / "tests").mkdir()
+    found = place.verified()
+    assert not found.passed
+    assert found.left_out == ("etc", "logs", "tests")
+
+
+def test_a_script_that_would_fetch_uv_runs_its_tests(place):
+    tests = place.task.folder / "tests"
+    (tests / "test_outputs.py").write_text("def test_it():\n    assert open('/app/mean.json')\n")
+    (tests / "test.sh").write_text(
+        "#!/bin/bash\nset -euo pipefail\nsudo apt-get install -y curl\n"
+        "curl -LsSf https://astral.sh/uv/install.sh | sh\nsource $HOME/.local/bin/env\nset +e\n"
+        "uvx -p 3.13 -w pytest==8.4.1 --with 'x>=1' pytest -q /tests/test_outputs.py\n"
+        "if [ $? -eq 0 ]; then echo 1 > /logs/verifier/reward.txt; else echo 0 > /logs/verifier/reward.txt; fi\n"
+    )
+    place.task = harbor_folder.read(place.task.folder)
+    assert place.verified().reward.values == {"reward": 0.0}
+    place.work("echo 1 > mean.json")
+    found = place.verified()
+    assert found.passed
+    assert found.stubs == (
+        "sudo apt-get install -y curl",
+        "apt-get install -y curl",
+        "curl -LsSf https://astral.sh/uv/install.sh",
+        "source .local/bin/env",
+        "uvx -p 3.13 -w pytest==8.4.1 --with x>=1 pytest -q /tests/test_outputs.py",
+    )
 
 
 def test_links_and_programs_of_a_worker_do_not_judge(place):
@@ -140,7 +170,13 @@ def test_of_separate_tests_artifacts_alone_cross(folder, tmp_path):
     found = place.verified()
     assert found.passed
     assert found.left_out == ("/app/gone",)
-    assert (tmp_path / "scratch/verify/tree/logs/verifier/seen").read_text().split() == [".", "..", "mean.json"]
+    assert (tmp_path / "scratch/verify/tree/logs/verifier/seen").read_text().split() == [
+        ".",
+        "..",
+        "data.csv",
+        "mean.json",
+        "out",
+    ]
 
 
 def test_a_command_of_the_dockerfile_that_fails_is_named(folder, tmp_path):
@@ -198,3 +234,6 @@ def test_what_a_script_would_install_is_known_before():
         "uvx --with pytest==8.4.1 \\\n  -w pytest-json-ctrf==0.3.5 pytest /tests/test_outputs.py\npip install -q 'numpy>=2' pandas\n"
     )
     assert grading_stubs.requirements(script) == ("pytest==8.4.1", "pytest-json-ctrf==0.3.5", "numpy>=2", "pandas")
+    assert grading_stubs.requirements("uvx --from 'harbor-rewardkit==0.1.*' rewardkit /tests\n") == (
+        "harbor-rewardkit==0.1.*",
+    )

@@ -18,8 +18,8 @@ from sophron.records.sanitize import lines
 from sophron.tasks.dockerfile import Command, Copy, Recipe
 from sophron.tasks.harbor_folder import ENVIRONMENT, HarborTask
 
-HOME = "root"
-"""The home folder of every container; tasks keep files there."""
+HOME, LOGS = "root", "logs"
+"""Top folders inside: the home of every container, where tasks keep files, and the place of rewards."""
 DEFAULT_MEMORY_MB, MOST_PROCESSES, DISK_MB = 2000, 256, 10_000
 TAIL = 4000
 """Characters that are kept of what a program wrote."""
@@ -62,9 +62,15 @@ class Box:
     wall_s: float | None = None
     network: bool = False
 
+    @property
+    def tops(self) -> tuple[str, ...]:
+        """Return the top folders inside that are the task's, sorted."""
+        return tuple(sorted({*self.recipe.folders, HOME, PurePosixPath(self.workdir).parts[1]}))
+
     def grant(self) -> Grant:
         """Return the grant: the tree is writable at its places, everything else read-only, nothing more is there."""
-        places = {f"/{top.name}": top for top in sorted(self.tree.iterdir()) if top.is_dir() and not top.is_symlink()}
+        own = [self.tree / name for name in (*self.tops, LOGS)]
+        places = {f"/{top.name}": top for top in own if top.is_dir() and not top.is_symlink()}
         first = [str(self.stubs)] if self.stubs else []
         # The task's own folders come last: what an agent leaves there must not stand in for a program of a test.
         path = ":".join([*first, str(self.python.prefix / "bin"), "/usr/bin:/bin", *_own_path(self.recipe)])
@@ -117,7 +123,7 @@ def build_tree(box: Box, task: HarborTask, sandbox: SandboxBackend, log: Path) -
     """Make the tree as the Dockerfile says; UserError with its line if a file is not there, or a command fails."""
     if box.tree.exists():
         shutil.rmtree(box.tree)
-    for top in (*box.recipe.folders, HOME, PurePosixPath(box.workdir).parts[1]):
+    for top in box.tops:
         (box.tree / top).mkdir(parents=True, exist_ok=True)
     _inside(box.tree, box.workdir).mkdir(parents=True, exist_ok=True)
     for step in box.recipe.steps:

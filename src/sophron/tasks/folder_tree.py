@@ -49,13 +49,13 @@ def _checked(top: Path, name: str) -> Path:
 
 
 def freeze(source: Path, target: Path) -> list[str]:
-    """Copy the regular files of `source` into the new folder `target`; the paths that were left out, sorted.
+    """Copy the regular files of `source` into the folder `target`; the paths that were left out, sorted.
 
     Links are left out, wherever they lead, and so is what is not a file: what an agent leaves must not choose what
     a test sees. Modes are kept, owners and times are not needed.
     """
     left_out: list[str] = []
-    target.mkdir(parents=True)
+    target.mkdir(parents=True, exist_ok=True)
     for path, folders, files in os.walk(source):
         here = Path(path)
         inside = target / here.relative_to(source)
@@ -64,7 +64,7 @@ def freeze(source: Path, target: Path) -> list[str]:
                 folders.remove(name)
                 left_out.append(str((here / name).relative_to(source)))
             else:
-                (inside / name).mkdir()
+                (inside / name).mkdir(exist_ok=True)
         for name in files:
             if stat.S_ISREG((here / name).lstat().st_mode):
                 shutil.copy2(here / name, inside / name, follow_symlinks=False)

@@ -18,7 +18,7 @@ CALLS = "SOPHRON_STUB_CALLS"
 """Variable that names the file in which calls are recorded."""
 MOST_CALLS = 50
 LONGEST_CALL = 300
-_OPTION = re.compile(r"(?:--with|-w)[ =]+(\S+)")
+_OPTION = re.compile(r"(?:--with|--from|-w)[ =]+(\S+)")
 _INSTALL = re.compile(r"\b(?:uv )?pip3? install +([^\n;&|]+)|\buv add +([^\n;&|]+)")
 
 SCRIPT = r"""#!/bin/sh
@@ -55,8 +55,14 @@ exit 0
 """
 
 
-def write(folder: Path) -> None:
-    """Write the stubs into a folder, which is to stand first on PATH."""
+SOURCED = f"printf 'source .local/bin/env\\n' >>\"${CALLS}\"\n"
+"""What uv's installer would leave for scripts to source; one under `set -e` ends without it."""
+
+
+def write(folder: Path, home: Path) -> None:
+    """Write the stubs into a folder, which is to stand first on PATH, and into `home` what scripts source."""
+    if not (home / ".local" / "bin" / "env").exists():
+        write_text(home / ".local" / "bin" / "env", SOURCED)
     for name in NAMES:
         write_text(folder / name, SCRIPT)
         (folder / name).chmod(0o755)

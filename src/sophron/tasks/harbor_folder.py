@@ -215,6 +215,11 @@ def _refuse_files(folder: Path, document: Document, files: Mapping[str, str]) ->
         path = PurePosixPath(name)
         if path.name in COMPOSE and str(path.parent) in (ENVIRONMENT, TESTS):
             raise UserError(f"{folder / name}: several containers are not started; a task here has one environment")
+    if f"{TESTS}/{DOCKERFILE}" in files:
+        raise UserError(
+            f"{folder / TESTS / DOCKERFILE}: tests are not given an environment of their own; let "
+            f"{ENVIRONMENT}/{DOCKERFILE} install what they need, and remove it"
+        )
     for name in (INSTRUCTION, TEST_SCRIPT):
         windows = name.replace(".sh", ".bat")
         if name not in files and windows in files:

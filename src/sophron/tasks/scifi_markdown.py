@@ -118,7 +118,7 @@ def _read(path: Path, subtasks: tuple[MarkdownTask, ...]) -> MarkdownTask:
     for name in (TODO, EXPECT):
         if name not in sections:
             raise UserError(f"{path}: has no section {name.capitalize()}; add a heading ## {name.capitalize()}")
-    if not sections[TODO].text:
+    if not sections[TODO].text.strip():
         raise UserError(f"{path}:{sections[TODO].line}: the to-do is empty; say what is to be done")
     found = tuple(_expectations(sections[EXPECT]))
     if not found:
@@ -130,8 +130,8 @@ def _read(path: Path, subtasks: tuple[MarkdownTask, ...]) -> MarkdownTask:
         path=path,
         name=path.resolve().parent.name if path.name == TOP else path.stem,
         title=title,
-        context=sections[CONTEXT].text if CONTEXT in sections else "",
-        todo=sections[TODO].text,
+        context=sections[CONTEXT].text.strip() if CONTEXT in sections else "",
+        todo=sections[TODO].text.strip(),
         expectations=found,
         settings=settings,
         subtasks=subtasks,
@@ -196,7 +196,7 @@ def _sections(path: Path, lines: Sequence[str], begin: int) -> tuple[str, dict[s
             )
         if name in sections:
             raise UserError(f"{path}:{line + 1}: the section {shown(text)} stands here twice; keep one")
-        sections[name] = _Section(line + 1, first + 1, "\n".join(body[first:end]).strip("\n"))
+        sections[name] = _Section(line + 1, first + 1, "\n".join(body[first:end]))
     return title, sections
 
 

@@ -17,11 +17,10 @@ from sophron.interfaces.sandbox import SandboxBackend
 from sophron.records.digests import file_digest
 from sophron.records.errors import UserError
 from sophron.tasks import environment, folder_tree, grading_stubs, reward
-from sophron.tasks.environment import Box
+from sophron.tasks.environment import LOGS, Box
 from sophron.tasks.harbor_folder import SOLUTION, SOLUTION_SCRIPT, TEST_SCRIPT, TESTS, HarborTask
 from sophron.tasks.reward import Reward
 
-LOGS = "logs"
 VERIFIER, ARTIFACTS, AGENT = "verifier", "artifacts", "agent"
 STUB_CALLS = "stub_calls"
 
@@ -48,20 +47,24 @@ class Verified:
         return self.limit is None and self.reward.passed
 
 
-def verify(task: HarborTask, box: Box, work: Path, folder: Path, sandbox: SandboxBackend) -> Verified:
+def verify(
+    task: HarborTask, box: Box, work: Path, folder: Path, sandbox: SandboxBackend, *, fresh: Path | None = None
+) -> Verified:
     """Run the tests of `task` on the frozen tree `work`. folder: scratch of this verification alone, which it replaces.
 
-    box: interpreter, recipe and limits; its tree is not used. UserError if the tests are not those that were read, or
-    no sandbox can be made; whatever the tests do is a result.
+    fresh: the tree before the work, into which artifacts are put if the tests are to see no more of the work than
+    these. box: interpreter, recipe and limits; its tree is not used. UserError if the tests are not those that were
+    read, or no sandbox can be made; whatever the tests do is a result.
     """
     if folder.exists():
         shutil.rmtree(folder)
     tree = folder / "tree"
-    left_out = _crossed(task, work, tree)
+    left_out = _crossed(task, box, work, tree, fresh)
+    tree.joinpath(*PurePosixPath(box.workdir).parts[1:]).mkdir(parents=True, exist_ok=True)
     for name in (VERIFIER, ARTIFACTS, AGENT):
         (tree / LOGS / name).mkdir(parents=True)
     tests = _signed(task, TESTS, folder / TESTS)
-    grading_stubs.write(folder / "stubs")
+    grading_stubs.write(folder / "stubs", tree / environment.HOME)
     own = replace(
         box,
         tree=tree,
@@ -101,12 +104,20 @@ def solve(task: HarborTask, box: Box, folder: Path, sandbox: SandboxBackend, tim
     own.run([f"/{SOLUTION_SCRIPT}"], sandbox, folder / "oracle.txt")
 
 
-def _crossed(task: HarborTask, work: Path, tree: Path) -> list[str]:
+def _crossed(task: HarborTask, box: Box, work: Path, tree: Path, fresh: Path | None) -> list[str]:
     """Copy what the tests may see of the work: declared artifacts, or all of it. What did not cross."""
-    if not task.separate:
-        return folder_tree.freeze(work, tree)
-    tree.mkdir(parents=True)
     left_out: list[str] = []
+    if not task.separate:
+        tree.mkdir(parents=True)
+        for top in sorted(work.iterdir()):
+            if top.name in box.tops and top.is_dir() and not top.is_symlink():
+                left_out += [f"{top.name}/{name}" for name in folder_tree.freeze(top, tree / top.name)]
+            else:
+                left_out.append(top.name)
+        return left_out
+    tree.mkdir(parents=True)
+    if fresh is not None:
+        folder_tree.freeze(fresh, tree)
     for artifact in task.artifacts:
         parts = PurePosixPath(artifact.source).parts[1:]
         source, target = work.joinpath(*parts), tree.joinpath(*parts)
