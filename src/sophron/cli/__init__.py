@@ -7,7 +7,7 @@ Verb modules are light: whatever is heavy is imported when the verb runs.
 __all__ = [
     "accept", "adopt", "agent", "amend", "answer", "approve", "build", "design", "gate", "mailbox", "new", "profile",
     "rederive", "report", "restarts", "retry", "review", "rietveld", "run", "screen", "signer", "stage", "status",
-    "trials", "verify", "watch",
+    "task", "trials", "verify", "watch",
 ]  # fmt: skip
 
 import argparse

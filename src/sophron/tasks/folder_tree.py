@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -71,3 +72,36 @@ def freeze(source: Path, target: Path) -> list[str]:
             else:
                 left_out.append(str((here / name).relative_to(source)))
     return sorted(left_out)
+
+
+def pack(folder: Path, archive: Path) -> None:
+    """Write the regular files and folders of a tree into a tar file; equal trees give equal bytes."""
+    with tarfile.open(archive, "w", format=tarfile.PAX_FORMAT) as packed:
+        for path in sorted(folder.rglob("*")):
+            about = tarfile.TarInfo(str(path.relative_to(folder)))
+            kind = path.lstat().st_mode
+            if stat.S_ISDIR(kind):
+                about.type, about.mode = tarfile.DIRTYPE, 0o755
+                packed.addfile(about)
+            elif stat.S_ISREG(kind):
+                about.size, about.mode = path.stat().st_size, 0o755 if kind & 0o100 else 0o644
+                with path.open("rb") as stream:
+                    packed.addfile(about, stream)
+
+
+def unpack(archive: Path, folder: Path, most_bytes: int) -> None:
+    """Unpack what `pack` wrote into a new folder. UserError for an archive that is damaged, or larger than it may be.
+
+    Links, devices and paths that lead out of the folder are refused, whoever wrote them.
+    """
+    folder.mkdir(parents=True)
+    try:
+        with tarfile.open(archive) as packed:
+            members = packed.getmembers()
+            wrong = next((one.name for one in members if not (one.isreg() or one.isdir())), "")
+            if wrong or sum(one.size for one in members) > most_bytes or len(members) > MOST_FILES:
+                reason = f"{shown(wrong)} is not a file" if wrong else "it is larger than it may be"
+                raise UserError(f"{archive}: cannot be unpacked ({reason}); let its step run again")
+            packed.extractall(folder, members, filter="data")
+    except (tarfile.TarError, EOFError) as error:
+        raise UserError(f"{archive}: cannot be unpacked ({shown(str(error))}); let its step run again") from None

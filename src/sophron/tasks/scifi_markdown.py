@@ -185,7 +185,7 @@ def _sections(path: Path, lines: Sequence[str], begin: int) -> tuple[str, dict[s
     tops = [(token, text) for token, text in heads if token.tag == "h2" and token.level == 0]
     title = next((text for token, text in heads if token.tag == "h1"), "")
     sections: dict[str, _Section] = {}
-    ends = [*(_lines(token)[0] for token, _ in tops[1:]), len(body)]
+    ends = [*(_lines(token)[0] for token, _ in tops), len(body)][1:]
     for (token, text), end in zip(tops, ends, strict=True):
         line, first = _lines(token)
         name = HEADINGS.get(text.strip().lower().rstrip(":"))

@@ -71,6 +71,7 @@ def verify(
         env={**task.env, **task.tests.env, grading_stubs.CALLS: f"/{LOGS}/{STUB_CALLS}", "TEST_DIR": f"/{TESTS}"},
         read_only={f"/{TESTS}": tests},
         stubs=folder / "stubs",
+        network=False,
         wall_s=task.tests.timeout_s,
     )
     log, begun = folder / "test-stdout.txt", time.monotonic()
