@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from sophron.interfaces.kind import StepContext, UpstreamStep
 from sophron.kinds.task import kind, stages
 from sophron.records.digests import digest
 from sophron.records.documents import Document, faults
 from sophron.records.errors import UserError
 from sophron.records.typed_json import to_json
-from sophron.tasks import harbor_folder, scifi_markdown
+from sophron.sandbox.bubblewrap import Bubblewrap
+from sophron.tasks import folder_tree, harbor_folder, scifi_markdown
+from sophron.tasks.expectations import bind
 
 DATA = Path(__file__).parents[1] / "data" / "tasks"
 
@@ -88,6 +91,53 @@ def test_a_task_without_tests_and_expectations_cannot_be_signed():
     del about["expectations"]
     assert wrong(about)
     assert not wrong({**about, "folder": "tasks/a", "folder_digest": "0" * 64})
+
+
+@pytest.fixture
+def assessed(tmp_path, monkeypatch):
+    if lack := Bubblewrap().missing():
+        pytest.skip(lack)
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(DATA / "column-mean", tmp_path / "column-mean")
+
+    def result(about, failed=None, **files):
+        tree = tmp_path / "tree"
+        (tree / "app").mkdir(parents=True)
+        for name, text in files.items():
+            (tree / "app" / name.replace("_", ".")).write_text(text)
+        folder_tree.pack(tree, tmp_path / "tree.tar")
+        worked = UpstreamStep("work_fit", {"round": "1"}, {}, {"tree": tmp_path / "tree.tar"}, failed)
+        (scratch := tmp_path / "scratch").mkdir()
+        given = StepContext("assess_fit", {"round": "1"}, about, {"work_fit": [worked]}, scratch, scratch, 1)
+        made = stages.assess(given)
+        assert faults(Document(dict(made.result), Path("outcome.json")), "task/assess", "result") == []
+        assert all(path.is_file() for path in made.files.values())
+        return made.result
+
+    return result
+
+
+def folder_definition(root):
+    digests = harbor_folder.read(root / "column-mean").files
+    return {"instruction": "x", "attempts": 1, "folder": "column-mean", "folder_digest": digest(dict(digests))}
+
+
+def test_an_attempt_at_a_folder_is_judged_by_its_tests(assessed, tmp_path):
+    found = assessed(folder_definition(tmp_path), mean_json='{"mean": 3.5}')
+    assert (found["passed"], found["reward"], found["unmet"]) == (True, 1.0, [])
+
+
+def test_an_attempt_that_left_nothing_fails(assessed, tmp_path):
+    found = assessed(folder_definition(tmp_path), failed="the model stopped", mean_json='{"mean": 3.5}')
+    assert (found["passed"], found["reward"]) == (False, 0.0)
+
+
+def test_a_task_in_markdown_is_judged_by_its_sentences(assessed):
+    sentences = ["a.txt exists", '`cat a.txt && touch b.txt` prints "hello"', "b.txt exists", "It is good"]
+    about = [{"text": text, "checks": to_json(bind(text, 1).checks)} for text in sentences]
+    found = assessed(definition(expectations=about), a_txt="hello\n")
+    assert found["unmet"] == ["b.txt exists"]
+    assert not found["passed"]
 
 
 def test_the_folder_is_that_which_was_signed(tmp_path):

@@ -21,6 +21,8 @@ from sophron.tasks.harbor_folder import ENVIRONMENT, HarborTask
 HOME, LOGS = "root", "logs"
 """Top folders inside: the home of every container, where tasks keep files, and the place of rewards."""
 DEFAULT_MEMORY_MB, MOST_PROCESSES, DISK_MB = 2000, 256, 10_000
+COMMAND_S = 600.0
+"""Seconds of a command that an expectation runs, if the task says nothing else."""
 TAIL = 4000
 """Characters that are kept of what a program wrote."""
 

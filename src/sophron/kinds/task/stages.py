@@ -1,21 +1,47 @@
-"""Stages and parts of the kind task, as far as they are written: how one attempt is assessed by programs."""
+"""Parts of the kind task, as far as they are written: how programs assess one attempt."""
 
 from __future__ import annotations
 
+import shutil
 import sys
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import Any
 
-from sophron.interfaces.kind import Definition
+from sophron.interfaces.kind import Definition, StepContext, StepResult, UpstreamStep
 from sophron.interfaces.sandbox import SandboxBackend
+from sophron.kinds.task.kind import ASSESS, WORK, rule_of
 from sophron.records.digests import digest
 from sophron.records.errors import UserError
-from sophron.records.typed_json import from_json
-from sophron.tasks import dockerfile, environment, harbor_folder
+from sophron.records.files import write_json, write_text
+from sophron.records.typed_json import from_json, to_json
+from sophron.sandbox import select_backend
+from sophron.tasks import dockerfile, environment, folder_tree, harbor_folder, verification
+from sophron.tasks.dockerfile import Recipe
 from sophron.tasks.environment import Box, Python
 from sophron.tasks.expectation_checks import Finding, Work, find
 from sophron.tasks.expectations import Expectation
 from sophron.tasks.harbor_folder import HarborTask
+from sophron.tasks.verification import Verified
+
+MARKDOWN_WORKDIR = "/app"
+"""Where the work folder of a task in Markdown is inside."""
+MOST_WORK_BYTES = 2_000_000_000
+MOST_PRINTED = 1_000_000
+"""Characters of what a command printed in which a text is looked for."""
+NO_TESTS: Mapping[str, Any] = {
+    "passed": True,
+    "reward": None,
+    "rewards": {},
+    "fault": "",
+    "exit_code": 0,
+    "limit": "",
+    "wall_time_s": 0.0,
+    "stubs": [],
+    "left_out": [],
+}
+"""What tests say of a task that has none."""
 
 
 def signed_folder(definition: Definition, root: Path) -> HarborTask:
@@ -30,17 +56,15 @@ def signed_folder(definition: Definition, root: Path) -> HarborTask:
     return task
 
 
-def box_of(task: HarborTask, tree: Path, prefix: Path | None = None) -> Box:
-    """Return the box of a task around a tree. prefix: virtual environment of its interpreter, else this one."""
+def box_of(task: HarborTask | None, tree: Path, prefix: Path | None = None) -> Box:
+    """Return the box of a task around a tree. task: None for one in Markdown; prefix: of its Python, else this one's."""
+    python = Python(prefix or Path(sys.prefix))
+    if task is None:
+        recipe = Recipe("", "", (), (), (), {}, MARKDOWN_WORKDIR)
+        return Box(tree, python, recipe, MARKDOWN_WORKDIR)
     recipe = dockerfile.read(task.folder / harbor_folder.ENVIRONMENT / harbor_folder.DOCKERFILE)
-    return Box(
-        tree,
-        Python(prefix or Path(sys.prefix)),
-        recipe,
-        environment.workdir_of(task, recipe),
-        env=task.env,
-        memory_mb=task.memory_mb or environment.DEFAULT_MEMORY_MB,
-    )
+    memory_mb = task.memory_mb or environment.DEFAULT_MEMORY_MB
+    return Box(tree, python, recipe, environment.workdir_of(task, recipe), env=task.env, memory_mb=memory_mb)
 
 
 def signed_expectations(definition: Definition) -> tuple[Expectation, ...]:
@@ -50,15 +74,62 @@ def signed_expectations(definition: Definition) -> tuple[Expectation, ...]:
     )
 
 
-def findings(
-    expected: Iterable[Expectation], folder: Path, before: Mapping[str, str], box: Box, sandbox: SandboxBackend
-) -> list[Finding]:
-    """Carry out the checks of all sentences on a frozen work folder; commands run in the task's own sandbox."""
+def assess(ctx: StepContext) -> StepResult:
+    """What programs find of one attempt: the tests in their own sandbox, and the checks of each sentence.
+
+    An attempt that left no work is assessed on an empty tree: it fails by its tests, and for no other reason.
+    """
+    (worked,) = ctx.upstream[rule_of(WORK, ctx.stage.removeprefix(f"{ASSESS}_"))]
+    task = signed_folder(ctx.definition, Path.cwd()) if "folder" in ctx.definition else None
+    sandbox, log = select_backend.choose(), ctx.workdir / "test-stdout.txt"
+    box = replace(box_of(task, ctx.workdir / "fresh"), memory_mb=ctx.memory_mb)
+    if task is not None:
+        environment.build_tree(box, task, sandbox, ctx.workdir / "build.log")
+    work = _unpacked(worked, ctx.workdir / "work")
+    verified = _verified(task, box, work, ctx.workdir, sandbox)
+    found = _findings(ctx, box, work, sandbox)
+    unmet = [finding.text for finding in found if finding.met is False]
+    tests = verification.as_result(verified) if verified else NO_TESTS
+    findings = ctx.workdir / "findings.json"
+    write_json(findings, to_json(found))
+    write_text(log, verified.output if verified else "")
+    return StepResult(
+        {**tests, "passed": tests["passed"] and not unmet, "unmet": unmet}, {"findings": findings, "log": log}
+    )
+
+
+def _unpacked(worked: UpstreamStep, folder: Path) -> Path:
+    """The frozen tree of an attempt; an empty one if it left none."""
+    if folder.exists():
+        shutil.rmtree(folder)
+    archive = worked.files.get("tree")
+    if worked.failed is None and archive is not None and archive.stat().st_size:
+        folder_tree.unpack(archive, folder, MOST_WORK_BYTES)
+    else:
+        folder.mkdir(parents=True)
+    return folder
+
+
+def _verified(task: HarborTask | None, box: Box, work: Path, scratch: Path, sandbox: SandboxBackend) -> Verified | None:
+    if task is None:
+        return None
+    return verification.verify(task, box, work, scratch / "verify", sandbox, fresh=box.tree)
+
+
+def _findings(ctx: StepContext, box: Box, work: Path, sandbox: SandboxBackend) -> list[Finding]:
+    """Carry out the checks of all sentences; commands run on a copy of the work, so that no check sees another's."""
+    folder = work.joinpath(*PurePosixPath(box.workdir).parts[1:])
+    folder.mkdir(parents=True, exist_ok=True)
 
     def run(line: str) -> tuple[int, str]:
-        log = box.tree.parent / "command.log"
-        ended = box.run(["/bin/bash", "-c", line], sandbox, log)
-        return ended.returncode, environment.tail(log)
+        copy, log = ctx.workdir / "command", ctx.workdir / "command.log"
+        if copy.exists():
+            shutil.rmtree(copy)
+        folder_tree.freeze(work, copy)
+        (copy / environment.HOME).mkdir(exist_ok=True)
+        own = replace(box, tree=copy, wall_s=ctx.definition.get("command_s", environment.COMMAND_S))
+        ended = own.run(["/bin/bash", "-c", line], sandbox, log)
+        return ended.returncode, environment.tail(log, MOST_PRINTED)
 
-    work = Work(folder, before, run)
-    return [find(one, work) for one in expected]
+    given = Work(folder, ctx.definition.get("inputs", {}), run)
+    return [find(one, given) for one in signed_expectations(ctx.definition)]
