@@ -118,7 +118,7 @@ def test_tests_of_their_own_environment_see_artifacts_alone(folder):
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        ("cpus = 1", "gpus = 1", "task.toml:19: environment.gpus: the task wants a GPU"),
+        ("cpus = 1", "gpus = 1", "task.toml:20: environment.gpus: the task wants a GPU"),
         ("cpus = 1", 'os = "windows"', "environment.os: a Windows task cannot run here"),
         ("cpus = 1", 'tpu = {type = "v5", topology = "2x2"}', "environment.tpu: the task wants a TPU"),
         ("cpus = 1", 'healthcheck = {command = "true"}', "environment.healthcheck: waits for a service"),

@@ -37,9 +37,9 @@ class Place:
         frozen = self.scratch / "frozen"
         if frozen.exists():
             shutil.rmtree(frozen)
-        folder_tree.freeze(self.box.tree, frozen)
+        self.left_out = folder_tree.freeze(self.box.tree, frozen)
         return verification.verify(
-            self.task, self.box, frozen, self.scratch / "verify", self.sandbox, self.scratch / "fresh"
+            self.task, self.box, frozen, self.scratch / "verify", self.sandbox, fresh=self.scratch / "fresh"
         )
 
     def work(self, script):
@@ -124,9 +124,8 @@ def test_links_and_programs_of_a_worker_do_not_judge(place):
     place.work(
         "ln -s /etc/hostname mean.json; mkdir -p /root/.local/bin; printf '#!/bin/sh\\nexit 0\\n' > /root/.local/bin/python3; chmod +x /root/.local/bin/python3"
     )
-    found = place.verified()
-    assert not found.passed
-    assert found.left_out == ("app/mean.json",)
+    assert not place.verified().passed
+    assert place.left_out == ["app/mean.json"]
 
 
 def test_tests_cannot_be_replaced_by_what_they_run(place):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from sophron.records.typed_json import left_out
@@ -134,8 +134,8 @@ def _valid(match: re.Match[str], file: str) -> Iterator[Check]:
 
 
 def _size(match: re.Match[str], file: str) -> Iterator[Check]:
-    bound = _bounds(match["compared"], float(match["number"]) * BYTES[match["unit"].lower()])
-    yield Check("size", file, **bound)
+    number = float(match["number"].replace("_", "")) * BYTES[match["unit"].lower()]
+    yield _bounded(Check("size", file), match["compared"], number)
 
 
 def _range(match: re.Match[str], file: str) -> Iterator[Check]:
@@ -152,23 +152,23 @@ def _range(match: re.Match[str], file: str) -> Iterator[Check]:
 
 
 def _compare(match: re.Match[str], file: str) -> Iterator[Check]:
-    yield Check("range", file, key=match["key"].strip("`"), **_bounds(match["compared"], float(match["number"])))
+    number = float(match["number"].replace("_", ""))
+    yield _bounded(Check("range", file, key=match["key"].strip("`")), match["compared"], number)
 
 
-def _bounds(compared: str, number: float) -> dict[str, float | bool]:  # type: ignore[type-arg,unused-ignore]
-    """The bounds that a comparison sets."""
+def _bounded(check: Check, compared: str, number: float) -> Check:
+    """A check with the bounds that a comparison sets."""
     word = compared.lower()
-    if word in _OPEN_LEAST:
-        return {"least": number, "open_least": True}
-    if word in _LEAST:
-        return {"least": number}
-    if word in _OPEN_MOST:
-        return {"most": number, "open_most": True}
-    return {"most": number} if word in _MOST else {"least": number, "most": number}
+    if word in (*_OPEN_LEAST, *_LEAST):
+        return replace(check, least=number, open_least=word in _OPEN_LEAST)
+    if word in (*_OPEN_MOST, *_MOST):
+        return replace(check, most=number, open_most=word in _OPEN_MOST)
+    return replace(check, least=number, most=number)
 
 
 def _rows(match: re.Match[str], file: str) -> Iterator[Check]:
-    yield Check("rows", file, **_bounds(match["compared"] or "exactly", float(match["number"])))
+    number = float(match["number"].replace("_", ""))
+    yield _bounded(Check("rows", file), match["compared"] or "exactly", number)
 
 
 def _contains(match: re.Match[str], file: str) -> Iterator[Check]:

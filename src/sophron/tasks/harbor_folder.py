@@ -287,7 +287,8 @@ def _artifacts(document: Document) -> Iterator[Artifact]:
 def _megabytes(document: Document, what: str) -> int | None:
     """`memory_mb` or `storage_mb`, or the old spelling; UserError if both stand there and differ."""
     table = document.data.get("environment", {})
-    new, old = table.get(f"{what}_mb"), table.get(what)
+    new: int | None = table.get(f"{what}_mb")
+    old: str | None = table.get(what)
     if old is None:
         return new
     size = round(float(old[:-1]) * _SIZE_MB[old[-1]])

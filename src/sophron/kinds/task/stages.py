@@ -57,7 +57,7 @@ def signed_folder(definition: Definition, root: Path) -> HarborTask:
 
 
 def box_of(task: HarborTask | None, tree: Path, prefix: Path | None = None) -> Box:
-    """Return the box of a task around a tree. task: None for one in Markdown; prefix: of its Python, else this one's."""
+    """Return the box of a task around a tree. task: None for one in Markdown; prefix: of its Python."""
     python = Python(prefix or Path(sys.prefix))
     if task is None:
         recipe = Recipe("", "", (), (), (), {}, MARKDOWN_WORKDIR)
