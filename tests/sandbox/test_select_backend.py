@@ -139,6 +139,18 @@ def test_apptainers_command_line(work, monkeypatch):
         apptainer.arguments(Grant(work, read_only=[Path("/tmp")]))
 
 
+def test_second_names_are_bound_by_apptainer_too_and_refused_without_a_sandbox(work, tmp_path, monkeypatch):
+    monkeypatch.setenv(IMAGE, "image.sif")
+    (tests := tmp_path / "tests").mkdir()
+    grant = Grant(work, read_only=[tests], places={"/app": work, "/tests": tests}, start="/app")
+    words = apptainer.arguments(grant)
+    assert f'type=bind,"source={work}","destination=/app",rw' in words
+    assert f'type=bind,"source={tests}","destination=/tests",ro' in words
+    assert words[words.index("--pwd") + 1] == "/app"
+    with pytest.raises(UserError, match='the sandbox "none" has no /app: choose bubblewrap'):
+        Unconfined().run(["true"], grant, stdout=tmp_path / "stdout", stderr=tmp_path / "stderr")
+
+
 def checked(block):
     grants.check(Document({"grants": block}, Path("spec.yaml")), ["grants"])
     return block
