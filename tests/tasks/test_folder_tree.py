@@ -45,7 +45,10 @@ def test_what_was_packed_comes_back(tree, tmp_path):
 
 
 def test_an_archive_of_a_stranger_is_refused(tree, tmp_path):
-    for name, kind, said in (("a", tarfile.SYMTYPE, "a is not a file"), ("../a", tarfile.REGTYPE, "would be extracted to")):
+    for name, kind, said in (
+        ("a", tarfile.SYMTYPE, "a is not a file"),
+        ("../a", tarfile.REGTYPE, "would be extracted to"),
+    ):
         with tarfile.open(tmp_path / "bad.tar", "w") as packed:
             about = tarfile.TarInfo(name)
             about.type, about.linkname = kind, "/etc/hostname"
