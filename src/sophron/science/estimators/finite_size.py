@@ -71,13 +71,7 @@ def extrapolate(lengths: Sequence[float], conductivities: Sequence[float], error
     `LARGEST_RATIO` times above the longest box, if the line ends below the lower bound, or if the lengths scatter about
     the line.
     """
-    length, value, error = (np.asarray(numbers, dtype=np.float64) for numbers in (lengths, conductivities, errors))
-    if not (length.shape == value.shape == error.shape and length.size >= LEAST_LENGTHS):
-        raise ValueError(f"at least {LEAST_LENGTHS} lengths, and as many conductivities and errors, are needed")
-    if not (np.all(np.diff(length) > 0) and length[0] > 0 and np.all(value > 0) and np.all(error > 0)):
-        raise ValueError("ascending lengths, positive conductivities and positive errors are needed")
-    if not np.all(np.isfinite([length, value, error])):
-        raise ValueError("lengths, conductivities and errors must be finite")
+    length, value, error = _boxes(lengths, conductivities, errors)
     x, y, width = 1 / length, 1 / value, error / value**2
     (intercept, slope), covariance, chi2 = _fit(x, y, width, 1)
     (_, _, bend), bent_covariance, _ = _fit(x, y, width, 2)
@@ -120,6 +114,18 @@ def extrapolate(lengths: Sequence[float], conductivities: Sequence[float], error
         lower_bound=bound,
         refusal=refusal,
     )
+
+
+def _boxes(*series: Sequence[float]) -> list[NDArray[np.float64]]:
+    """Lengths, conductivities and errors as arrays; ValueError if they are not those of boxes."""
+    length, value, error = boxes = [np.asarray(numbers, dtype=np.float64) for numbers in series]
+    if not (length.shape == value.shape == error.shape and length.size >= LEAST_LENGTHS):
+        raise ValueError(f"at least {LEAST_LENGTHS} lengths, and as many conductivities and errors, are needed")
+    if not (np.all(np.diff(length) > 0) and length[0] > 0 and np.all(value > 0) and np.all(error > 0)):
+        raise ValueError("ascending lengths, positive conductivities and positive errors are needed")
+    if not np.all(np.isfinite([length, value, error])):
+        raise ValueError("lengths, conductivities and errors must be finite")
+    return boxes
 
 
 def _bound_sentence(bound: float | None) -> str:
