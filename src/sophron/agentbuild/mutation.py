@@ -129,19 +129,26 @@ def _unsound(target: Path, contract: Contract) -> Iterator[str]:
     except UserError as error:
         yield str(error).replace(f"{target}/", "")
         return
-    helpers = [path for name, path in aud.files(target).items() if name.endswith(".py")]
-    if fault := imported(helpers, target):
-        yield f"a helper cannot be imported in the sandbox: {fault}; correct it"
+    if fault := imported(target):
+        yield f"its Python cannot be imported in the sandbox: {fault}; correct it"
 
 
 WALL_S, MEMORY_MB, PROCESSES, DISK_MB = 60.0, 1000, 32, 20
-IMPORTED = (
-    "import importlib.util, sys\n"
-    "for number, path in enumerate(sys.argv[1:]):\n"
-    "    spec = importlib.util.spec_from_file_location(f'helper{number}', path)\n"
-    "    spec.loader.exec_module(importlib.util.module_from_spec(spec))\n"
-)
+IMPORTED = """\
+import importlib.util, sys
+folder, *files = sys.argv[1:]
+alone = [path for path in files if path.split("/")[-2] == "helpers"]
+for number, path in enumerate(alone):
+    spec = importlib.util.spec_from_file_location(f"helper{number}", path)
+    spec.loader.exec_module(importlib.util.module_from_spec(spec))
+sys.path.insert(0, folder)
+for path in files:
+    if path not in alone:
+        importlib.import_module(".".join(path.removesuffix(".py").split("/")[-2:]))
+"""
+"""A helper stands alone; adapter, plotting and engine import one another."""
 NO_CONFIGURATION = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CEILING_DIRECTORIES": "/"}
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
 def apply(diff: str, folder: Path) -> str | None:
@@ -163,13 +170,14 @@ def apply(diff: str, folder: Path) -> str | None:
         return fault and (_run([*words, "--recount"], folder, given, Path(place)) and fault)
 
 
-def imported(helpers: Sequence[Path], folder: Path) -> str | None:
-    """Import each helper with nothing granted but this Python; what speaks against it, or None."""
-    if not helpers:
+def imported(folder: Path) -> str | None:
+    """Import the Python of an agent with nothing granted but this Python; what speaks against it, or None."""
+    code = [path for name, path in aud.files(folder).items() if name.endswith(".py")]
+    if not code:
         return None
     pythons = [path for prefix in (sys.prefix, sys.base_prefix) for path in _beyond_usr(Path(prefix))]
     with TemporaryDirectory(prefix="sophron-helpers-") as place:
-        command = [sys.executable, "-I", "-B", "-c", IMPORTED, *map(str, helpers)]
+        command = [sys.executable, "-I", "-B", "-c", IMPORTED, str(folder), *map(str, code)]
         work = Path(place) / "work"
         work.mkdir()
         return _run(command, work, [folder, *pythons], Path(place))
@@ -184,7 +192,7 @@ def _run(command: Sequence[str], workdir: Path, read_only: Sequence[Path], place
     grant = Grant(
         workdir,
         read_only=read_only,
-        env=NO_CONFIGURATION | {"PATH": "/usr/bin:/bin"},
+        env=NO_CONFIGURATION | ONE_THREAD | {"PATH": "/usr/bin:/bin"},
         wall_s=WALL_S,
         memory_mb=MEMORY_MB,
         processes=PROCESSES,

@@ -11,8 +11,10 @@ EXAMPLES = """\
   sophron build rehearse rietveld-snr my-build --iterations 12    the loop with rules of thumb, without any model
   sophron build status my-build                                   what each iteration came to
   sophron build helpers --agent agent.json                        an agent's own code as an MCP server, for its sandbox
+  sophron build tools --agent agent.json --sample sample.json --folder session    tools that come with an agent
+  sophron build campaign my-contract my-agent                     the campaign that builds with models, to be signed
 """
-NAMES = ("new", "check", "rehearse", "status", "helpers")
+NAMES = ("new", "check", "rehearse", "campaign", "status", "helpers", "tools")
 
 
 def add_actions(actions: Any) -> None:
@@ -33,11 +35,26 @@ def add_actions(actions: Any) -> None:
     status.add_argument("folder", type=Path, metavar="DIR", help="folder of the build")
     helpers = actions.add_parser("helpers", help="serve an agent's helper code to it (MCP); started by its tools")
     helpers.add_argument("--agent", type=Path, required=True, help="the agent's files as one document")
+    tools = actions.add_parser("tools", help="serve the tools that come with an agent (MCP); started by its definition")
+    tools.add_argument("--agent", type=Path, required=True, help="the agent's files as one document")
+    tools.add_argument("--sample", type=Path, required=True, help="the sample, as its source gave it")
+    tools.add_argument("--folder", type=Path, required=True, help="where trajectory and plots are kept")
+    campaign = actions.add_parser("campaign", help="make the campaign that builds an agent from a contract")
+    campaign.add_argument("contract", help="folder of the contract, or the name of a shipped one")
+    campaign.add_argument("folder", type=Path, metavar="DIR", help="the new folder")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run one action."""
-    actions = {"new": _new, "check": _check, "rehearse": _rehearse, "status": _status, "helpers": _helpers}
+    actions = {
+        "new": _new,
+        "check": _check,
+        "rehearse": _rehearse,
+        "campaign": _campaign,
+        "status": _status,
+        "helpers": _helpers,
+        "tools": _tools,
+    }
     return actions[args.action](args)
 
 
@@ -45,6 +62,25 @@ def _helpers(args: argparse.Namespace) -> int:
     from sophron.agentbuild import helper_server
 
     helper_server.serve(args.agent)
+    return 0
+
+
+def _tools(args: argparse.Namespace) -> int:
+    from sophron.agentbuild import tool_server
+
+    tool_server.serve(args.agent, args.sample, args.folder)
+    return 0
+
+
+def _campaign(args: argparse.Namespace) -> int:
+    from sophron.agentbuild import contract
+    from sophron.kinds.agent_build import contract_campaign
+
+    found = contract.load(contract.named(args.contract))
+    contract_campaign.prepare(found, found.handles, args.folder, lambda _: None)
+    print(f"""{args.folder} builds an agent from {found.name} {found.version}. Next, in {args.folder}:
+  campaign.yaml     who answers, under agents.by_name; how much, under limits; how many iterations
+  sophron review    what would be asked, and what it costs at most""")
     return 0
 
 
@@ -64,12 +100,11 @@ def _check(args: argparse.Namespace) -> int:
 
     found = contract.load(contract.named(str(args.folder)))
     aud.check(found.blank, found)
-    helpers = [path for name, path in aud.files(found.blank).items() if name.endswith(".py")]
-    fault = mutation.imported(helpers, found.blank)
+    fault = mutation.imported(found.blank)
     if fault:
         from sophron.records.errors import UserError
 
-        raise UserError(f"{found.blank}: a helper cannot be imported in the sandbox: {fault}; correct it")
+        raise UserError(f"{found.blank}: its Python cannot be imported in the sandbox: {fault}; correct it")
     graded = found.curriculum
     print(f"{found.name} {found.version}: {found.rubric.title}")
     print(f"  {len(found.rubric.dimensions)} dimensions, {len(found.rubric.asked)} of them with a say of the judge")
@@ -94,6 +129,10 @@ def _rehearse(args: argparse.Namespace) -> int:
         raise UserError(f"--iterations {args.iterations}: a build has at least one")
     folder = args.folder.absolute()
     found = contract.load(contract.named(args.contract))
+    if beyond := rehearsal.beyond_rules_of_thumb(found):
+        print("Rules of thumb know one domain, and this contract is of another one. A model would have to play:")
+        print("\n".join(f"  {sentence}" for sentence in beyond))
+        print(f"To build it with models: sophron build campaign {args.contract} DIR")
     rehearsal.begin(found, args.iterations, folder, pitfalls.probes_of(folder))
     try:
         passed = rehearsal.run(folder)

@@ -19,6 +19,7 @@ from sophron.agentbuild.aud import DEFINITION, HELPERS, RECIPE, WIRING
 from sophron.agentbuild.release import trail as trails
 from sophron.agentbuild.release.message_inputs import Asked, AskedInput
 from sophron.agentbuild.release.trail import Trail
+from sophron.agentbuild.tool_server import ADAPTER, ENGINE, PLOTTING
 from sophron.agents.documents.redact import Redactor
 from sophron.campaign.planning.campaign_agents import AgentFile
 from sophron.interfaces import JsonObject
@@ -30,7 +31,7 @@ from sophron.records.typed_json import from_json, to_json
 
 PROVIDED, ITSELF = "recipe", "agent"
 """Inputs that its own files fill, all of them the second one; callers of a served agent cannot."""
-FOLDERS = (HELPERS, "schemas")
+FOLDERS = (HELPERS, "schemas", ADAPTER, PLOTTING, ENGINE)
 
 
 @dataclass(frozen=True)
