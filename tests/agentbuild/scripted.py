@@ -1,6 +1,7 @@
 """A build for tests: a toy domain whose agent states a number, scripts in place of models, and rounds of both."""
 
 import json
+import shutil
 from pathlib import Path
 
 from sophron.agentbuild import contract, iteration
@@ -39,6 +40,8 @@ held_out: [kept]
 def toy_contract(folder):
     """A contract of a toy domain: an agent is as good as the number `skill` in its recipe."""
     contract.create(folder, "numbers", "A. Person")
+    shutil.rmtree(folder / "blank" / "adapter")
+    (folder / "blank" / "wiring.yaml").write_text("tools: []\n")
     (folder / "rubric.yaml").write_text(RUBRIC)
     (folder / "curriculum.yaml").write_text(CURRICULUM)
     (folder / "blank" / "recipe.yaml").write_text("skill: 1\n")

@@ -56,7 +56,7 @@ def test_each_open_surface_may_change(made, parent):
     changes = [
         edit(parent, "recipe.yaml", "{}", "rungs: [scale]"),
         edit(parent, "agent.md", "Analyse the sample.", "Look at the sample first."),
-        edit(parent, "wiring.yaml", "[]", "[read_file]"),
+        edit(parent, "wiring.yaml", "sample__describe", "read_file"),
         diff("helpers/counting.py", None, "def total(counts):\n    return sum(counts)\n"),
     ]
     found = tried(made, parent, "".join(changes))
@@ -129,15 +129,19 @@ def test_a_link_in_two_steps_writes_nowhere(made, parent, tmp_path):
 
 
 def test_the_front_matter_is_frozen_and_the_prompt_is_not(made, parent):
-    for old, new in (("rank: 2", "rank: 1"), ("tools: []", "tools: [run_command]"), ("dollars: 4.0", "dollars: 400.0")):
+    for old, new in (
+        ("rank: 2", "rank: 1"),
+        ("tools: [sample__*]", "tools: [run_command]"),
+        ("dollars: 4.0", "dollars: 400.0"),
+    ):
         assert "front matter is frozen" in tried(made, parent, edit(parent, "agent.md", old, new)).refusal
     gone = diff("agent.md", (parent / "agent.md").read_text(), None)
     assert not tried(made, parent, gone).stands
 
 
 BROKEN = {
-    "wiring beyond the inventory": ("wiring.yaml", "[]", "[run_command]", "is not in the inventory"),
-    "wiring that is none": ("wiring.yaml", "tools: []", "tool: []", "unknown key"),
+    "wiring beyond the inventory": ("wiring.yaml", "sample__describe", "run_command", "is not in the inventory"),
+    "wiring that is none": ("wiring.yaml", "tools:", "tool:", "unknown key"),
     "a recipe that is no YAML": ("recipe.yaml", "{}", "{a: [}", "recipe.yaml"),
     "a prompt without its sample": ("agent.md", "{{ sample }}", "the sample", "does not use this input"),
     "a prompt with an input of its own": ("agent.md", "Analyse", "{{ answer }} Analyse", "which is no input"),

@@ -50,7 +50,7 @@ FAULTS = {
     "tools.yaml": [("read_file:", "engine__refine:", "there is no server engine")],
     "models.yaml": [("score:", "scor:", "unknown key")],
     "VERSION": [("0.1.0", "first", "holds no version")],
-    "blank/wiring.yaml": [("tools: []", "tools: [run_command]", "is not in the inventory")],
+    "blank/wiring.yaml": [("sample__describe", "run_command", "is not in the inventory")],
     "blank/agent.md": [("name: aud", "nam: aud", "unknown key")],
 }
 

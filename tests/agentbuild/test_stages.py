@@ -115,7 +115,9 @@ def test_the_shipped_contract_is_sound_and_tells_the_agent_nothing_of_its_judge(
     packed, given = (tmp_path / name for name in ("agent.json", "given.json"))
     packed.write_text(json.dumps(aud.packed(found.blank)))
     given.write_text("{}")
-    told = agent_inputs.tried(aud.definition(found.blank, found.tools["servers"]).front["inputs"], packed, given, given)
+    told = agent_inputs.tried(
+        aud.definition(found.blank, found.tools["servers"]).front["inputs"], "a domain", packed, given, given
+    )
     assert set(told) == {"task", "recipe", "sample", "agent"}
     codes = {one.code for one in found.rubric.dimensions}
     assert codes == {"D1", "D2", "D3", "D4", "D5", "D6", "T1", "T2", "T3", "T4", "T5"}

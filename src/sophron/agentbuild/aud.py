@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sophron.agentbuild import contract_code
 from sophron.agentbuild.rubric import Json
 from sophron.campaign.planning import campaign_agents
 from sophron.records.digests import digest, file_digest
@@ -125,6 +126,7 @@ def check(folder: Path, contract: Contract) -> None:
         if surface.schema:
             document = load_yaml(path)
             schema, _, part = surface.schema.partition("#")
+            schema = contract_code.schema(contract.folder, schema)
             validate(Document(document.data, Path(name), document.lines), schema, part)
         if path.suffix == ".py":
             _check_python(name, path)

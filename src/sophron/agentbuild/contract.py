@@ -1,7 +1,8 @@
 """The contract: all that people author before an agent is built, read whole and checked (AgentBuild, section II-C).
 
 A folder with `rubric.yaml`, `curriculum.yaml`, `references/`, `knowledge/`, `models.yaml`, `tools.yaml`,
-`boundary.yaml`, `blank/` and `VERSION`. A build reads it and writes nothing into it.
+`boundary.yaml`, `prompts/`, `blank/` and `VERSION`; of another domain also `checks.py`, `samples.py`, `schemas/`.
+A build reads it and writes nothing into it.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sophron.agentbuild import boundary, curriculum, rubric
+from sophron.agentbuild import boundary, contract_code, curriculum, rubric
 from sophron.agentbuild.rubric import Json
-from sophron.records import entry_points, templates
+from sophron.records import templates
 from sophron.records.digests import digest, file_digest
 from sophron.records.documents import load_yaml, validate
 from sophron.records.errors import UserError, shown
@@ -23,6 +24,8 @@ SHIPPED = "contracts"
 VERSION_FORM = re.compile(r"\d+\.\d+\.\d+")
 TEMPLATES = ("agentbuild", "templates", "contract")
 LARGEST_KNOWLEDGE = 400_000  # bytes: it is read by a model, whole
+PROMPTED = ("aud", "judge-screen", "judge-score", "optimize")
+"""Agents of a build; `prompts/<agent>.md` of a contract says to each what the domain is."""
 
 Handles = Mapping[str, Json]
 """Part of a contract (agent, screen, score, optimize) -> who plays it: backend, model, rank."""
@@ -32,7 +35,8 @@ Handles = Mapping[str, Json]
 class Contract:
     """What a build starts from. references: case -> reference report; knowledge: file name -> its Markdown.
 
-    handles: part (agent, screen, score, optimize) -> who plays it; tools: the inventory, `servers` and `tools`.
+    prompts: agent -> what the contract says to it of the domain; handles: part -> who plays it;
+    tools: the inventory, `servers` and `tools`.
     """
 
     folder: Path
@@ -41,6 +45,7 @@ class Contract:
     curriculum: curriculum.Curriculum
     references: Mapping[str, Json]
     knowledge: Mapping[str, str]
+    prompts: Mapping[str, str]
     handles: Handles
     tools: Json
     boundary: boundary.Boundary
@@ -97,6 +102,7 @@ def load(folder: Path) -> Contract:
         curriculum=graded,
         references={name: _reference(folder, graded, case) for name, case in graded.cases.items()},
         knowledge=_knowledge(folder / "knowledge"),
+        prompts={agent: _prompt(folder / "prompts" / f"{agent}.md") for agent in PROMPTED},
         handles=_plain(folder / "models.yaml", "build/handles"),
         tools=tools,
         boundary=boundary.read(load_yaml(folder / "boundary.yaml")),
@@ -118,7 +124,7 @@ def _version(path: Path) -> str:
 
 
 def _check_source(path: Path, case: curriculum.Case) -> None:
-    known = entry_points.names(curriculum.GROUP)
+    known = contract_code.names(path.parent, contract_code.SAMPLES)
     if case.source not in known:
         raise UserError(
             f'{path}: cases.{case.name}.source: there is no source "{case.source}"; known are {", ".join(known)}'
@@ -149,6 +155,13 @@ def _knowledge(folder: Path) -> dict[str, str]:
     if sum(path.stat().st_size for path in files) > LARGEST_KNOWLEDGE:
         raise UserError(f"{folder}: is larger than {LARGEST_KNOWLEDGE // 1000} kB; keep what a build needs")
     return {path.name: path.read_text(encoding="utf-8") for path in files}
+
+
+def _prompt(path: Path) -> str:
+    text = path.read_text(encoding="utf-8").strip() if path.is_file() else ""
+    if not text:
+        raise UserError(f"{path}: says nothing; write what the agent is for, in the words of the domain")
+    return text
 
 
 def create(folder: Path, domain: str, author: str) -> list[str]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from sophron.agentbuild import contract_code
 from sophron.agentbuild.rubric import Json
-from sophron.records import entry_points
 from sophron.records.documents import Document, Key, load_json, validate
 from sophron.records.errors import UserError
 
@@ -90,7 +90,8 @@ def read(document: Document) -> Curriculum:
     _check_places(document, cases)
     tiers = tuple((tier["name"], tuple(tier["cases"])) for tier in data["tiers"])
     held_out = tuple(data.get("held_out", []))
-    return Curriculum(data["title"], cases, tiers, held_out, data.get("reference_schema", ""))
+    schema = contract_code.schema(document.path.parent, data.get("reference_schema", ""))
+    return Curriculum(data["title"], cases, tiers, held_out, schema)
 
 
 def _case(name: str, data: Json) -> Case:
@@ -117,9 +118,6 @@ def _check_places(document: Document, cases: Mapping[str, Case]) -> None:
             raise UserError(f"{document.where(['cases', name])}: is in no tier and not held out; put it into one")
 
 
-GROUP = "sophron.samples"
-
-
 @dataclass(frozen=True)
 class Given:
     """What an agent is given in a case. sample: all of it; task: what it is told of it in words and few numbers."""
@@ -129,7 +127,7 @@ class Given:
 
 
 class SampleSource(Protocol):
-    """function(contract folder, parameters) -> Given; an entry point of the group `sophron.samples`."""
+    """function(contract folder, parameters) -> Given; found by name in the contract's `samples.py`, or installed."""
 
     def __call__(self, folder: Path, parameters: Json) -> Given:
         """The sample; UserError if its files are not there."""
@@ -138,7 +136,7 @@ class SampleSource(Protocol):
 
 def sample(folder: Path, case: Case) -> Given:
     """Return what the agent is given in a case. folder: of the contract."""
-    source: SampleSource = entry_points.load(GROUP, case.source)
+    source: SampleSource = contract_code.load(folder, contract_code.SAMPLES, case.source)
     return source(folder, case.parameters)
 
 

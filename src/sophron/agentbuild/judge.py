@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sophron.agentbuild.rubric import CHECKS, CaseRun, Checked, Dimension, Fault, Rubric, RubricCheck, score
-from sophron.records import documents, entry_points
+from sophron.agentbuild.rubric import CaseRun, Checked, Dimension, Fault, Rubric, score
+from sophron.records import documents
 from sophron.records.errors import UserError
 from sophron.records.typed_json import from_json
 
@@ -121,7 +121,7 @@ def computed(run: CaseRun, rubric: Rubric) -> dict[str, Computed]:
 def _computed(run: CaseRun, dimension: Dimension, rubric: Rubric) -> Computed:
     checked: list[Checked] = []
     for name in dimension.checks:
-        check: RubricCheck = entry_points.load(CHECKS, name)
+        check = rubric.check(name)
         try:
             checked.append(check(run, dimension.parameters))
         except KeyError as error:

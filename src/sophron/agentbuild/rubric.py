@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from sophron.records import entry_points
+from sophron.agentbuild import contract_code
+from sophron.agentbuild.contract_code import CHECKS
 from sophron.records.documents import Document, Key, validate
 from sophron.records.errors import UserError
 
@@ -55,7 +57,7 @@ class Checked:
 
 
 class RubricCheck(Protocol):
-    """function(run, parameters) -> Checked. Found by name through the entry points `sophron.rubric_checks`.
+    """function(run, parameters) -> Checked. Found by name in the contract's `checks.py`, or among the installed ones.
 
     It is given runs that have a report and a trajectory, reads nothing else, and asks nobody.
     """
@@ -92,7 +94,6 @@ def score(checked: list[Checked], lowest: int, highest: int) -> int:
 
 
 SCHEMA = "build/rubric"
-CHECKS = "sophron.rubric_checks"
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,7 @@ class Rubric:
     """All dimensions. lowest, highest: the scale of scores; repeats: how often the scoring judge is asked.
 
     report_schema, trajectory_schema: what the documents of a run must fit to be scored, empty for any object.
+    folder: of the contract, which may have checks of its own.
     """
 
     title: str
@@ -126,11 +128,17 @@ class Rubric:
     dimensions: tuple[Dimension, ...]
     report_schema: str = ""
     trajectory_schema: str = ""
+    folder: Path | None = None
 
     @property
     def asked(self) -> tuple[Dimension, ...]:
         """The dimensions that a judge has a say in."""
         return tuple(one for one in self.dimensions if one.asks)
+
+    def check(self, name: str) -> RubricCheck:
+        """Return the check of that name: the contract's own, or an installed one."""
+        found: RubricCheck = contract_code.load(self.folder, CHECKS, name)
+        return found
 
     @property
     def thresholds(self) -> dict[str, int]:
@@ -145,7 +153,8 @@ def read(document: Document) -> Rubric:
     lowest, highest = data["scale"]["lowest"], data["scale"]["highest"]
     if not lowest < highest:
         raise UserError(f"{document.where(['scale'])}: {lowest} to {highest} is no scale; give the lower score first")
-    known, codes = entry_points.names(CHECKS), set()
+    folder = document.path.parent
+    known, codes = contract_code.names(folder, CHECKS), set()
     for number, one in enumerate(data["dimensions"]):
         at: list[Key] = ["dimensions", number]
         if one["code"] in codes:
@@ -166,8 +175,9 @@ def read(document: Document) -> Rubric:
         highest=highest,
         repeats=data["repeats"],
         dimensions=tuple(_dimension(one) for one in data["dimensions"]),
-        report_schema=data.get("report_schema", ""),
-        trajectory_schema=data.get("trajectory_schema", ""),
+        report_schema=contract_code.schema(folder, data.get("report_schema", "")),
+        trajectory_schema=contract_code.schema(folder, data.get("trajectory_schema", "")),
+        folder=folder,
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sophron.agentbuild import aud as contract_agent
-from sophron.agentbuild import iteration, judge
+from sophron.agentbuild import contract_code, iteration, judge
 from sophron.agentbuild.contract import Contract
 from sophron.agentbuild.iteration import Iteration
 from sophron.agentbuild.rubric import CaseRun
@@ -19,6 +19,7 @@ from sophron.campaign.planning import campaign_agents
 from sophron.campaign.spec.spec import Spec
 from sophron.interfaces.kind import UpstreamStep, Wildcards
 from sophron.kinds.agent_build import stages
+from sophron.records import documents
 from sophron.records.digests import file_digest, step_name
 from sophron.records.documents import load_json
 from sophron.records.errors import UserError
@@ -36,15 +37,22 @@ def aud(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     """The agent under development: its prompt, wiring and recipe of this round, and the sample of the case."""
     packed = _one(root, spec, "candidate", wildcards).files["agent"]
     sample = outcome_store.finished(root, spec, "sample", {"case": wildcards["case"]}).files
-    return tried(campaign_agents.find_agent(root, AGENT).front["inputs"], packed, sample["task"], sample["sample"])
+    domain = stages.signed_contract(spec.definition("build")).prompts[AGENT]
+    asked = campaign_agents.find_agent(root, AGENT).front["inputs"]
+    return tried(asked, domain, packed, sample["task"], sample["sample"])
 
 
-def tried(asked: Mapping[str, Inputs], packed: Path, task: Path, sample: Path) -> Inputs:
-    """Those inputs that a definition asks for; its own files are one file for its helpers."""
+def tried(asked: Mapping[str, Inputs], domain: str, packed: Path, task: Path, sample: Path) -> Inputs:
+    """Those inputs that a definition asks for; its own files are one file for its helpers.
+
+    domain: what the contract says of it. Where the agent's prompt has a place for an input, the reader is told where in
+    the frozen definition that input stands.
+    """
     files = load_json(packed)
     _, prompt = contract_agent.prompt_and_front(files[contract_agent.DEFINITION])
     told = {
-        "instructions": prompt,
+        "domain": domain,
+        "instructions": campaign_agents.PLACE.sub(r"(see below, under \1)", prompt),
         "tools_wired": _yaml(files, contract_agent.WIRING),
         "recipe": _yaml(files, contract_agent.RECIPE),
         "task": load_json(task),
@@ -56,15 +64,15 @@ def tried(asked: Mapping[str, Inputs], packed: Path, task: Path, sample: Path) -
 
 def judge_screen(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     """The screening judge: how the run ended, and its report."""
-    _, run = _run(root, spec, wildcards)
-    return screening(run)
+    found, run = _run(root, spec, wildcards)
+    return screening(run, found)
 
 
-def screening(run: CaseRun) -> Inputs:
+def screening(run: CaseRun, contract: Contract) -> Inputs:
     """The same of one run."""
     calls = list((run.trajectory or {}).get("calls", []))
     told = {"case": run.case, "failure": run.failure, "calls": len(calls), "last": calls[-LAST_CALLS:]}
-    return {"run": told, "report": dict(run.report or {})}
+    return {"domain": contract.prompts["judge-screen"], "run": told, "report": dict(run.report or {})}
 
 
 def judge_score(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
@@ -75,11 +83,12 @@ def judge_score(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     return scoring(run, found, int(wildcards["repeat"]), picture(run, session))
 
 
-def scoring(run: CaseRun, contract: Contract, repeat: int, pattern: Path | None) -> Inputs:
-    """The same of one run: rubric, report, calls, what programs found, reference, and the pattern if there is one."""
+def scoring(run: CaseRun, contract: Contract, repeat: int, shown: Path | None) -> Inputs:
+    """The same of one run: rubric, report, calls, what programs found, reference, and the picture if there is one."""
     rubric = contract.rubric
     asked = [{key: asdict(one)[key] for key in ("code", "name", "about", "asks", "threshold")} for one in rubric.asked]
     told = {
+        "domain": contract.prompts["judge-score"],
         "rubric": {"scale": {"lowest": rubric.lowest, "highest": rubric.highest}, "dimensions": asked},
         "report": dict(run.report or {}),
         "calls": list((run.trajectory or {}).get("calls", [])),
@@ -87,11 +96,11 @@ def scoring(run: CaseRun, contract: Contract, repeat: int, pattern: Path | None)
         "reference": dict(run.reference),
         "repeat": str(repeat),
     }
-    return told | ({"pattern": pattern} if pattern is not None else {})
+    return told | ({"picture": shown} if shown is not None else {})
 
 
 def picture(run: CaseRun, folder: Path) -> Path | None:
-    """The plot of the whole pattern that shows the reported state, in the folder of the run.
+    """The plot of the whole sample that shows the reported state, in the folder of the run.
 
     Only the picture that the tool wrote down, byte for byte: another one under its name is none.
     """
@@ -112,7 +121,12 @@ def optimize(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
 
 def improving(contract: Contract, concluded: Mapping[str, Path]) -> Inputs:
     """The same of one round. concluded: the files that its conclusion left."""
+    dimensions = contract.rubric.dimensions
     return {
+        "domain": contract.prompts["optimize"],
+        "rubric": [
+            {key: asdict(one)[key] for key in ("code", "name", "about", "asks", "threshold")} for one in dimensions
+        ],
         "agent": load_json(concluded["best"]),
         "scorecards": load_json(concluded["cards"]),
         "history": _tried_changes(iteration.read_history(concluded["history"])),
@@ -136,12 +150,21 @@ def _boundary(contract: Contract) -> Inputs:
     """What may change, as the meta-optimizer reads it."""
     edge = contract.boundary
     opened = [one for one in edge.surfaces if edge.may_change(one)]
+    schemas = {one.name: _schema(contract, one.schema) for one in opened if one.schema}
     return {
         "may_change": [{"name": one.name, "paths": list(one.paths), "part": one.part} for one in opened],
+        "schemas": schemas,
         "frozen": [one.name for one in edge.surfaces if not edge.may_change(one)],
         "limits": {"diff_bytes": edge.diff_bytes, "agent_bytes": edge.agent_bytes, "files": edge.files},
         "knowledge": {"run_words": edge.run_words, "most_words": edge.most_words},
     }
+
+
+def _schema(contract: Contract, named: str) -> Inputs:
+    """The schema that a surface names, or the part of it that is meant with what it refers to."""
+    name, _, part = named.partition("#")
+    whole: Inputs = documents.schema(contract_code.schema(contract.folder, name))
+    return {"$ref": f"#/$defs/{part}", "$defs": whole["$defs"]} if part else whole
 
 
 def _of(wildcards: Wildcards, *names: str) -> dict[str, str]:

@@ -10,6 +10,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import yaml
+
+from sophron.agentbuild.aud import DEFINITION
 from sophron.agentbuild.contract import SHIPPED, Contract, Handles
 from sophron.agentbuild.release import package
 from sophron.agentbuild.release import package as auds
@@ -21,6 +24,7 @@ from sophron.agents.gateway.gateway import FILE as MODELS
 from sophron.campaign.planning import campaign_agents
 from sophron.campaign.scaffold import campaign_folder
 from sophron.campaign.spec.spec import SPEC_NAME, load
+from sophron.kinds.agent_build.agent_inputs import SESSION
 from sophron.records import documents
 from sophron.records.errors import UserError
 from sophron.records.files import resource, write_bytes, write_text
@@ -28,6 +32,11 @@ from sophron.records.files import resource, write_bytes, write_text
 KIND = "agent_build"
 AGENTS = {"agent": "aud", "screen": "judge-screen", "score": "judge-score", "optimize": "optimize"}
 """Part of a contract -> agent of the campaign that plays it."""
+AUD = AGENTS["agent"]
+FRAMED = ("domain", "instructions", "tools_wired")
+"""Inputs of the frozen frame; the others are those of the contract's blank agent."""
+INPUTS_BEGIN = "\n# task\n"
+"""Where the frame ends in the installed definition."""
 
 
 def prepare(found: Contract, handles: Handles, folder: Path, furnish: Callable[[Path], None]) -> None:
@@ -43,11 +52,37 @@ def prepare(found: Contract, handles: Handles, folder: Path, furnish: Callable[[
         if found.folder != resource(SHIPPED, found.name):
             shutil.copytree(found.folder, draft / found.name, ignore=shutil.ignore_patterns("__pycache__"))
         edit(draft, lambda spec: _fill(spec, found, handles))
+        _define_agent(draft, found)
         furnish(draft)
         edit(draft, lambda spec: spec["limits"].update(_limits(draft)))
         if folder.exists():
             folder.rmdir()
         draft.rename(folder)
+
+
+def _define_agent(draft: Path, found: Contract) -> None:
+    """Put the agent under development into a campaign, unless it is the one that every installation has."""
+    front, installed = _front(found), campaign_agents.find_agent(None, AUD)
+    if all(front.get(key) == installed.front.get(key) for key in ("output", "servers")):
+        return
+    folder = draft / campaign_agents.FOLDER
+    frame, _, _ = installed.prompt.partition(INPUTS_BEGIN)
+    places = "\n".join(f"# {role}\n\n{{{{ {role} }}}}\n" for role in front["inputs"] if role not in FRAMED)
+    head = yaml.safe_dump(front, sort_keys=False, width=120)
+    write_text(folder / f"{AUD}.md", f"{campaign_agents.FENCE}{head}{campaign_agents.FENCE}{frame}\n{places}")
+    own = f"schemas/{front['output']}.schema.yaml"
+    if (found.blank / own).is_file():
+        write_bytes(folder / own, (found.blank / own).read_bytes())
+
+
+def _front(found: Contract) -> dict[str, Any]:
+    """The front matter of a contract's blank agent with what the loop gives every agent, and the whole inventory."""
+    front = dict(campaign_agents.load_agent(found.blank / DEFINITION, of_any_name=True).front)
+    framed = campaign_agents.find_agent(None, AUD).front["inputs"]
+    front |= {"name": AUD, "inputs": {role: framed[role] for role in FRAMED} | dict(front["inputs"])}
+    front |= {"tools": list(found.tools["tools"]), "wired_by": "tools_wired", "servers": dict(found.tools["servers"])}
+    front.setdefault("keeps", {"trajectory": f"{SESSION}/trajectory.json"})  # the loop wants one of every run
+    return front
 
 
 def edit(folder: Path, change: Callable[[Any], None]) -> None:
