@@ -47,7 +47,7 @@ def judged(run, made):
     card = judge.judge(
         run,
         made.rubric,
-        lambda run: from_json(judge.Screening, judges.screen(agent_inputs.screening(run))),
+        lambda run: from_json(judge.Screening, judges.screen(agent_inputs.screening(run, made))),
         lambda repeat: from_json(judge.Scoring, judges.score(agent_inputs.scoring(run, made, repeat, None))),
     )
     return to_json(card)
@@ -71,6 +71,29 @@ def test_the_meta_optimizer_turns_a_miss_into_a_change_that_stands(made, tmp_pat
     found = mutation.mutate(made.blank, proposal["diff"], tmp_path / "next", made)
     assert (found.refusal, found.changed) == ("", ("recipe.yaml",))
     assert len(aud.recipe(tmp_path / "next")["rungs"]) > 1
+
+
+def test_what_rules_of_thumb_cannot_play_is_said_by_name(made):
+    assert rehearsal.beyond_rules_of_thumb(made) == []
+    said = rehearsal.beyond_rules_of_thumb(contract.load(resource("contracts", "peak-fitting")))
+    assert [sentence.partition(":")[0] for sentence in said] == ["aud", "optimize", "judge-score"]
+    assert "D1, D2, D3" in said[2]
+
+
+def test_the_meta_optimizer_says_which_faults_it_has_no_edit_for():
+    fault = {"code": "peak_missed", "gravity": "grave", "evidence": "", "about": {}}
+    dimension = {"code": "D1", "passed": False, "computed": {"score": 1, "faults": [fault], "numbers": {}}}
+    told = {"agent": {}, "scorecards": [{"case": "one", "dimensions": [dimension]}], "history": []}
+    said = optimize.answer(told)
+    assert (said["diff"], said["targets"]) == ("", [])
+    assert "no edit for peak_missed" in said["rationale"]
+
+
+def test_codes_of_another_domain_are_not_read_as_those_of_refinements(made):
+    told = agent_inputs.scoring(refinements.run(), made, 1, None)
+    assert {one["evidence"] for one in judges.score(told)["scores"]} != {"no rule of thumb reads this"}
+    told["report"] = {"result": 1.0, "caveats": []}
+    assert {one["evidence"] for one in judges.score(told)["scores"]} == {"no rule of thumb reads this"}
 
 
 def test_a_model_is_not_asked_outside_of_a_campaign(made, tmp_path):

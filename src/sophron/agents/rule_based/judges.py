@@ -34,6 +34,8 @@ def screen(inputs: UncheckedObject) -> UncheckedObject:
     return {"passed": not reasons, "reasons": reasons}
 
 
+OF_A_REFINEMENT = frozenset({"pattern", "engine", "fit", "phases"})
+"""Keys of a report that these rules can read."""
 GOOD_FIT = 2.0
 """Goodness of fit beyond which the model lacks something (McCusker 1999, 10.1107/S0021889898009856, section on R)."""
 
@@ -86,8 +88,10 @@ Points = tuple[int, str]
 def score(inputs: UncheckedObject) -> UncheckedObject:
     """Score each dimension asked: the highest less points for what its fields lack, never above what is computed.
 
-    A dimension that this rule does not know has its threshold, with that as evidence: it is no opinion.
+    A dimension that this rule does not know has its threshold, with that as evidence: it is no opinion. It knows
+    those of AgentBuild, table II, in reports of refinements; in another domain the same code means another thing.
     """
+    known = _RULES if mapping(given(inputs, "report"), "report").keys() >= OF_A_REFINEMENT else {}
     rubric = read(Rubric, given(inputs, "rubric"), "rubric")
     computed = mapping(given(inputs, "computed"), "computed")
     report = mapping(given(inputs, "report"), "report")
@@ -95,7 +99,7 @@ def score(inputs: UncheckedObject) -> UncheckedObject:
     scores: list[UncheckedObject] = []
     for dimension in rubric.dimensions:
         code, highest = dimension.code, rubric.scale.highest
-        rule = _RULES.get(code)
+        rule = known.get(code)
         if rule is None:
             scores.append({"code": code, "score": dimension.threshold, "evidence": "no rule of thumb reads this"})
             continue

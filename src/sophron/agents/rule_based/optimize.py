@@ -287,8 +287,10 @@ def answer(inputs: UncheckedObject) -> UncheckedObject:
     recipe = _recipe(before)
     diffs = {text(one.get("diff", ""), "diff") for one in objects(given(inputs, "history"), "history")}
     cards = [read(Scorecard, card, "a scorecard") for card in listed(given(inputs, "scorecards"), "scorecards")]
+    unknown: set[str] = set()
     for code, cases in _missed(cards):
         faults = _faults(cards, code)
+        unknown |= faults.keys() - EDITS.keys()
         curable = {name: about for name, about in faults.items() if name in EDITS}
         if not curable:
             continue
@@ -297,7 +299,17 @@ def answer(inputs: UncheckedObject) -> UncheckedObject:
             codes = ", ".join(sorted(curable))
             why = f"{code} is missed in {cases} of {len(cards)} cases; the judge found {codes}."
             return {"rationale": why, "targets": [code], "diff": diff}
-    return {"rationale": "No fault that was found has an edit that was not tried.", "targets": [], "diff": ""}
+    return {"rationale": _nothing(unknown), "targets": [], "diff": ""}
+
+
+def _nothing(unknown: set[str]) -> str:
+    """Say why nothing is changed. unknown: codes of faults that no edit is known for."""
+    if not unknown:
+        return "No fault that was found has an edit that was not tried."
+    return (
+        f"Rules of thumb have no edit for {', '.join(sorted(unknown))}: they know faults of refinements alone. "
+        "A model has to answer as optimize."
+    )
 
 
 def _recipe(source: str) -> UncheckedObject:

@@ -9,10 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import yaml
-
 from sophron.agentbuild import aud
-from sophron.agentbuild.contract import SHIPPED, Contract
+from sophron.agentbuild.contract import Contract
 from sophron.agents.gateway.gateway import STAND_INS
 from sophron.agents.supervisor import snakemake_process
 from sophron.campaign.approval import approval_journal, approve
@@ -21,11 +19,8 @@ from sophron.campaign.planning import campaign_agents, plan_documents
 from sophron.campaign.spec.pitfalls import ProbeSpec
 from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
 from sophron.kinds.agent_build import contract_campaign
-from sophron.kinds.agent_build.agent_inputs import SESSION
-from sophron.kinds.agent_build.contract_campaign import AGENTS
 from sophron.records import approvals
 from sophron.records.errors import UserError
-from sophron.records.files import resource, write_text
 
 SIGNER = "rehearsal@no-person"
 TITLE = "Rehearsal, which no person reviewed or signed"
@@ -39,6 +34,8 @@ ASSUMPTION = {
 }
 COMMAND = ("snakemake", "--profile", "none", "--executor", "local", "--cores", "all", "--keep-going")
 TARGET = "results/build/passed"
+KNOWN_ANSWER = "refinement"
+"""The one answer of an agent under development that rules of thumb can give."""
 
 
 def is_rehearsal(spec: Spec) -> bool:
@@ -59,12 +56,25 @@ def begin(found: Contract, iterations: int, folder: Path, probe: ProbeSpec) -> N
             )
     refuse_old(folder)
     if not (folder / SPEC_NAME).is_file():
-        contract_campaign.prepare(found, found.handles, folder, lambda draft: _furnish(draft, found, iterations))
+        contract_campaign.prepare(found, found.handles, folder, lambda draft: _furnish(draft, iterations))
     _check_same(folder, found, iterations)
     with campaign_lock.signing(folder):
         approval_journal.finish_locked(folder)
         if approvals.newest(folder) is None:
             _sign(folder, probe)
+
+
+def beyond_rules_of_thumb(found: Contract) -> list[str]:
+    """Return one sentence for each agent that no rule of thumb can play for a contract, none if it is known."""
+    output = aud.definition(found.blank, found.tools["servers"]).front["output"]
+    if output == KNOWN_ANSWER:
+        return []
+    checked = ", ".join(one.code for one in found.rubric.dimensions if one.checks) or "no dimension"
+    return [
+        f"aud: its rule of thumb refines powder patterns and has no answer of the form {output}, so every case fails",
+        "optimize: its rule of thumb edits recipes of refinements, so nothing is changed",
+        f"judge-score: its rule of thumb gives what it is asked the threshold; programs judge {checked}",
+    ]
 
 
 def refuse_old(folder: Path) -> None:
@@ -76,7 +86,7 @@ def refuse_old(folder: Path) -> None:
         )
 
 
-def _furnish(draft: Path, found: Contract, iterations: int) -> None:
+def _furnish(draft: Path, iterations: int) -> None:
     def mark(spec: Any) -> None:
         spec["campaign"] = f"rehearsal-{spec['campaign']}"[:63].rstrip("-")
         spec["method"] = {"name": TITLE, "assumptions": [ASSUMPTION]}
@@ -84,25 +94,6 @@ def _furnish(draft: Path, found: Contract, iterations: int) -> None:
         spec["stages"]["build"]["definition"]["iterations"] = iterations
 
     contract_campaign.edit(draft, mark)
-    if found.folder != resource(SHIPPED, found.name):
-        write_text(draft / campaign_agents.FOLDER / f"{AGENTS['agent']}.md", _definition(found))
-
-
-def _definition(found: Contract) -> str:
-    """The agent of another domain as a campaign asks it: with its contract's front matter and whole inventory."""
-    front = dict(campaign_agents.load_agent(found.blank / aud.DEFINITION, of_any_name=True).front)
-    front["name"] = AGENTS["agent"]
-    front["inputs"] = front["inputs"] | {
-        "instructions": {"kind": "text", "about": "Its prompt, as its build wrote it."},
-        "tools_wired": {"kind": "json", "about": "The tools that it is wired to."},
-    }
-    front |= {"tools": list(found.tools["tools"]), "wired_by": "tools_wired"}
-    front.setdefault("keeps", {"trajectory": f"{SESSION}/trajectory.json"})  # the loop wants one of every run
-    if found.tools["servers"]:
-        front["servers"] = dict(found.tools["servers"])
-    places = "\n".join(f"{{{{ {role} }}}}" for role in front["inputs"])
-    fence = campaign_agents.FENCE
-    return f"{fence}{yaml.safe_dump(front, sort_keys=False)}{fence}{places}\n"
 
 
 def _check_same(folder: Path, found: Contract, iterations: int) -> None:
