@@ -6,13 +6,16 @@ import sys
 import numpy as np
 import pytest
 import spectra
+from scripted import Rounds
 
 from sophron.agentbuild import aud, contract, judge
 from sophron.agentbuild.rubric import CaseRun
+from sophron.agents.rule_based import judges
 from sophron.campaign.planning import campaign_agents
 from sophron.campaign.spec import spec
+from sophron.interfaces.kind import UpstreamStep
 from sophron.kinds.agent_build import agent_inputs, contract_campaign
-from sophron.records.files import resource
+from sophron.records.files import resource, write_json
 
 MADE = contract.load(resource("contracts", "peak-fitting"))
 
@@ -155,3 +158,45 @@ def test_a_campaign_of_the_shipped_refinements_needs_no_agent_of_its_own(tmp_pat
     found = contract.load(resource("contracts", "rietveld-snr"))
     contract_campaign.prepare(found, found.handles, tmp_path / "ladder", lambda _: None)
     assert not (tmp_path / "ladder" / "agents").exists()
+
+
+DIFF = """\
+--- a/recipe.yaml
++++ b/recipe.yaml
+@@ -1,2 +1,2 @@
+ # What the agent knows; the build writes it.
+-{}
++alternatives: Name every other model that was fitted, and by how much it is worse.
+"""
+
+
+class Played:
+    """Agents of a build in place of models: sound runs, which name no alternative until the recipe says so."""
+
+    def __init__(self, runs):
+        self.runs = runs
+
+    def attempt(self, agent, wildcards, folder):
+        run = self.runs[wildcards["case"]]
+        write_json(folder / "trajectory.json", run.trajectory)
+        knows = "alternatives" in (agent / "recipe.yaml").read_text()
+        report = run.report if knows else {**run.report, "alternatives": []}
+        return UpstreamStep("aud", wildcards, report, {"trajectory": folder / "trajectory.json"})
+
+    def screen(self, run):
+        return judges.screen(agent_inputs.screening(run, MADE))
+
+    def score(self, run):
+        return judges.score(agent_inputs.scoring(run, MADE, 1, None))
+
+    def optimize(self, number, inputs):
+        assert "spectra of counts" in inputs["domain"]
+        return {"rationale": "name alternatives", "targets": ["D4"], "diff": DIFF}
+
+
+def test_its_loop_opens_every_tier_and_ends_with_what_was_held_out(sound, tmp_path):
+    rounds = Rounds(tmp_path, MADE, Played(sound), 6)
+    result = rounds.run().result
+    assert [entry.verdict.p_strict for entry in rounds.history] == [False, True, True, True]
+    assert {miss.code for miss in rounds.history[0].verdict.misses} == {"D4"}
+    assert (result["saturated"], result["held_out_passed"]) == (True, 3)

@@ -1,7 +1,9 @@
 """Tools that come with an agent: called, drawn and written down; in its sandbox; and changed where a contract lets them."""
 
+import difflib
 import hashlib
 import json
+import shutil
 
 import pytest
 
@@ -100,27 +102,30 @@ def test_tools_are_served_in_the_sandbox_of_the_agent(given, tmp_path):
     scratch.mkdir()
     agent, sample, _ = given
     command = [*mounts.SELF_COMMAND, "build", "tools", "--agent", str(agent), "--sample", str(sample)]
-    server = Server(
-        command=[*command, "--folder", "session"],
-        read_only=[*mounts.self_folders(), agent, sample],
-        env=mounts.self_environment(),
-    )
-    with Toolbox(scratch, {}, choose(), ["own__*"], servers={"own": server}) as box:
-        answer = box.answer(ToolCall("1", "own__doubled", {"offset": 1.0}))
-        refused = box.answer(ToolCall("2", "own__refuse", {}))
-    assert '"value": 9' in answer.parts[0].text
-    assert (answer.failed, refused.failed) == (False, True)
+    command += ["--folder", "session"]
+    server = Server(command=command, read_only=mounts.self_folders(), env=mounts.self_environment())
+    files = {"agent": agent, "sample": sample}
+    with Toolbox(scratch, files, choose(None), ["own__*"], servers={"own": server}) as box:
+        answer = box.call(ToolCall("1", "own__doubled", {"offset": 1.0}))
+        refused = box.call(ToolCall("2", "own__refuse", {}))
+    assert json.loads(answer.content[0].text)["value"] == 9
+    assert (answer.is_error, refused.is_error) == (False, True)
     assert len(load_json(scratch / "session" / "trajectory.json")["calls"]) == 2
+
+
+def changed(agent, name, line):
+    """A diff that adds a line at the end of a file."""
+    text = (agent / name).read_text().splitlines(keepends=True)
+    return "".join(difflib.unified_diff(text, [*text, f"{line}\n"], f"a/{name}", f"b/{name}"))
 
 
 @pytest.mark.parametrize("surface", ["adapter/tools.py", "plotting/draw.py", "engine/peaks.py"])
 def test_adapter_and_plotting_change_where_they_are_opened_and_the_engine_never(surface, tmp_path):
-    import shutil
-
     folder = tmp_path / "mine"
     shutil.copytree(resource("contracts", "peak-fitting"), folder)
-    first = (folder / "blank" / surface).read_text().splitlines()[0]
-    diff = f"--- a/{surface}\n+++ b/{surface}\n@@ -1 +1 @@\n-{first}\n+{first[:-4]}, changed.{first[-3:]}\n"
+    diff, broken = (
+        changed(folder / "blank", surface, line) for line in ("# changed", "import a_module_that_is_not_there")
+    )
     shut = mutation.mutate(folder / "blank", diff, tmp_path / "shut", contract.load(folder))
     assert "is not opened" in shut.refusal or "is frozen" in shut.refusal
     path = folder / "boundary.yaml"
@@ -128,5 +133,4 @@ def test_adapter_and_plotting_change_where_they_are_opened_and_the_engine_never(
     path.write_text(text)
     opened = mutation.mutate(folder / "blank", diff, tmp_path / "opened", contract.load(folder))
     assert opened.stands == (surface != "engine/peaks.py"), opened.refusal
-    broken = f"--- a/{surface}\n+++ b/{surface}\n@@ -1 +1,2 @@\n {first}\n+import a_module_that_is_not_there\n"
     assert not mutation.mutate(folder / "blank", broken, tmp_path / "broken", contract.load(folder)).stands
