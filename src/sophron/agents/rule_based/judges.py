@@ -34,7 +34,7 @@ def screen(inputs: UncheckedObject) -> UncheckedObject:
     return {"passed": not reasons, "reasons": reasons}
 
 
-OF_A_REFINEMENT = frozenset({"pattern", "engine", "fit", "phases"})
+OF_A_REFINEMENT = frozenset({"fit", "held"})
 """Keys of a report that these rules can read."""
 GOOD_FIT = 2.0
 """Goodness of fit beyond which the model lacks something (McCusker 1999, 10.1107/S0021889898009856, section on R)."""
