@@ -83,10 +83,13 @@ def test_what_rules_of_thumb_cannot_play_is_said_by_name(made):
 def test_the_meta_optimizer_says_which_faults_it_has_no_edit_for():
     fault = {"code": "peak_missed", "gravity": "grave", "evidence": "", "about": {}}
     dimension = {"code": "D1", "passed": False, "computed": {"score": 1, "faults": [fault], "numbers": {}}}
-    told = {"agent": {}, "scorecards": [{"case": "one", "dimensions": [dimension]}], "history": []}
+    card = {"case": "one", "dimensions": [dimension]}
+    told = {"agent": {"recipe.yaml": "{}\n"}, "scorecards": [card], "history": []}
     said = optimize.answer(told)
     assert (said["diff"], said["targets"]) == ("", [])
     assert "no edit for peak_missed" in said["rationale"]
+    card |= {"screening": {"passed": False, "reasons": ["the run ended without a report: no rule"], "by": "program"}}
+    assert "came to a report that can be judged: the run ended" in optimize.answer(told)["rationale"]
 
 
 def test_codes_of_another_domain_are_not_read_as_those_of_refinements(made):

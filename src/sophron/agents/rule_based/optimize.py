@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from sophron.agents.rule_based.input_checks import given, listed, mapping, number, objects, read, text
+from sophron.agents.rule_based.input_checks import given, listed, mapping, number, objects, quoted, read, text
 from sophron.interfaces import UncheckedObject
 from sophron.records.errors import UserError
 from sophron.records.strict_yaml import parse
@@ -269,11 +269,20 @@ class JudgedDimension:
 
 
 @dataclass(frozen=True)
+class Screening:
+    """Whether there was something to judge; why not."""
+
+    passed: bool
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Scorecard:
     """What the judge says of one case."""
 
     case: str
     dimensions: tuple[JudgedDimension, ...]
+    screening: Screening | None = None
 
 
 def answer(inputs: UncheckedObject) -> UncheckedObject:
@@ -299,11 +308,14 @@ def answer(inputs: UncheckedObject) -> UncheckedObject:
             codes = ", ".join(sorted(curable))
             why = f"{code} is missed in {cases} of {len(cards)} cases; the judge found {codes}."
             return {"rationale": why, "targets": [code], "diff": diff}
-    return {"rationale": _nothing(unknown), "targets": [], "diff": ""}
+    return {"rationale": _nothing(cards, unknown), "targets": [], "diff": ""}
 
 
-def _nothing(unknown: set[str]) -> str:
+def _nothing(cards: list[Scorecard], unknown: set[str]) -> str:
     """Say why nothing is changed. unknown: codes of faults that no edit is known for."""
+    reasons = [card.screening.reasons for card in cards if card.screening and not card.screening.passed]
+    if cards and len(reasons) == len(cards):
+        return quoted(f"No case came to a report that can be judged: {'; '.join(reasons[0])}")
     if not unknown:
         return "No fault that was found has an edit that was not tried."
     return (
