@@ -155,8 +155,8 @@ def test_the_campaign_of_a_retune_asks_what_the_trail_asked_but_for_one_model(ag
     assert found.definition("sample")["cases"] == ["one", "kept"]
     assert found.definition("build")["contract_digest"] == made.digest
     assert contract.load(contract.find("numbers", tmp_path / "rerun")).digest == made.digest
-    tries = 13 * 2  # rounds and cases, each with as many calls as the agent may make
-    assert found.data["limits"]["model_calls"] == tries * 80
+    tries = 13 * 2  # rounds and cases, each with as many calls as the contract's agent may make
+    assert found.data["limits"]["model_calls"] == tries * 20
     assert not (tmp_path / "rerun" / "approvals").exists()
     with pytest.raises(UserError, match="not an empty folder"):
         contract_campaign.prepare_retune(before, made, handles, tmp_path / "rerun")
