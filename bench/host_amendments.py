@@ -5,7 +5,7 @@ A folder may hold `amendments.json`: {"arguments": [...], "templates": "{part: {
 imported module, a config value, a shell line, params, an environment file, a source file, a sample) is made upon the
 one before, amended, signed and run; the oracle is a clean run of the edited workflow without a gate, file by file.
 
-    python bench/host_amendments.py FOLDER... --edits 200 --seed 2026
+    python bench/host_amendments.py FOLDER... --edits 200 --at-once 2 --jobs 2 --minutes 60 --seed 2026
 """
 
 import argparse
@@ -16,6 +16,9 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -28,25 +31,32 @@ import host_edits  # noqa: E402 - found beside the tests that share it
 import toy  # noqa: E402
 
 
-def of_workflow(folder: Path, wanted: int, at_once: int, seed: int, out: Path) -> list[host_edits.Found]:
-    """Edit one workflow as often as wanted; what came of it."""
-    path = folder / "amendments.json"
+def of_workflow(
+    folder: Path, seed: int, *, wanted: int, at_once: int, most_s: float, out: Path
+) -> tuple[list[host_edits.Found], str]:
+    """Edit one workflow as often as wanted, or until the time is over; what came of it, and why it ended early."""
+    path, begun = folder / "amendments.json", time.monotonic()
     about = json.loads(path.read_text()) if path.is_file() else {}
+    made: list[host_edits.Found] = []
     with tempfile.TemporaryDirectory() as scratch, pytest.MonkeyPatch.context() as monkeypatch:
         for variable, value in toy.settings(Path(scratch)).items():
             monkeypatch.setenv(variable, value)
         host_edits.plan_warm(monkeypatch)
-        gated = host_edits.Gated(folder, Path(scratch), about.get("arguments", []), about.get("templates", "{}"))
-        made = []
-        for found in host_edits.edits(random.Random(seed), gated, wanted, at_once):
-            made.append(found)
-            print(folder.name, len(made), json.dumps(dataclasses.asdict(found)), flush=True)
-            with out.open("a") as stream:
-                stream.write(json.dumps({"workflow": folder.name, **dataclasses.asdict(found)}) + "\n")
-        return made
+        try:
+            gated = host_edits.Gated(folder, Path(scratch), about.get("arguments", []), about.get("templates", "{}"))
+            for found in host_edits.edits(random.Random(seed), gated, wanted, at_once):
+                made.append(found)
+                print(folder.name, len(made), json.dumps(dataclasses.asdict(found)), flush=True)
+                with out.open("a") as stream:
+                    stream.write(json.dumps({"workflow": folder.name, **dataclasses.asdict(found)}) + "\n")
+                if time.monotonic() - begun > most_s:
+                    break
+        except (AssertionError, host_edits.NothingToEditError) as error:
+            return made, str(error)[-2000:] or "the workflow does not run"
+    return made, ""
 
 
-def summary(made: dict[str, list[host_edits.Found]], seed: int, wall_s: float) -> dict:
+def summary(made: dict[str, list[host_edits.Found]], ended: dict[str, str], seed: int, wall_s: float) -> dict:
     """What is kept: counts by class and by workflow; every stale or needlessly repeated file by name."""
     every = [found for each in made.values() for found in each]
     return {
@@ -60,6 +70,7 @@ def summary(made: dict[str, list[host_edits.Found]], seed: int, wall_s: float) -
         "made_again_with_the_same_bytes": sum(found.same for found in every),
         "made_again_though_not_moved": sum(len(found.beyond) for found in every),
         "needless": [[found.what, found.beyond] for found in every if found.beyond],
+        "ended_early": ended,
         "wall_s": round(wall_s, 1),
     }
 
@@ -67,20 +78,25 @@ def summary(made: dict[str, list[host_edits.Found]], seed: int, wall_s: float) -
 def main() -> None:
     """Run, and record; exit code 1 if anything stale was left."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("folders", type=lambda path: Path(path).resolve(), nargs="+")
     parser.add_argument("--edits", type=int, default=200)
     parser.add_argument("--at-once", type=int, default=1, help="edits an amendment (default: 1)")
+    parser.add_argument("--jobs", type=int, default=1, help="workflows that are edited at a time")
+    parser.add_argument("--minutes", type=float, default=600, help="after which no further amendment begins")
     parser.add_argument("--seed", type=int, default=2026)
     args = parser.parse_args()
     begun, share = time.monotonic(), -(-args.edits // len(args.folders))
+    most_s = 60 * args.minutes * args.jobs / len(args.folders)
     out = Path(tempfile.mkdtemp()) / "edits.jsonl"
-    made = {}
-    for place, folder in enumerate(args.folders):
-        made[folder.name] = of_workflow(folder.resolve(), share, args.at_once, args.seed + place, out)
-    result = summary(made, args.seed, time.monotonic() - begun)
+    one = partial(of_workflow, wanted=share, at_once=args.at_once, most_s=most_s, out=out)
+    with ProcessPoolExecutor(args.jobs) as pool:
+        found = list(pool.map(one, args.folders, count(args.seed)))
+    made = {folder.name: of for folder, (of, _) in zip(args.folders, found, strict=True)}
+    ended = {folder.name: why for folder, (_, why) in zip(args.folders, found, strict=True) if why}
+    result = summary(made, ended, args.seed, time.monotonic() - begun)
     record("host_amendments", result)
     print(json.dumps(result, indent=1))
-    sys.exit(bool(result["stale"]))
+    sys.exit(bool(result["stale"] or ended))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """What rule files ask of a campaign: digests, paths and resources. Rules stay thin; this is their only window."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any, Self
 from sophron.campaign.approval import approval_journal
 from sophron.campaign.execution.outcome_store import Outcome
 from sophron.campaign.planning import campaign_agents, host_plan
+from sophron.campaign.planning.host_step import PLAN_VARIABLE
 from sophron.campaign.snakefile import own_rules
 from sophron.campaign.snakefile.own_rules import one_sentence
 from sophron.campaign.spec.resource_requests import Mechanical, overlaid
@@ -83,11 +85,12 @@ class RuleView:
     def host_files(self, stage: str) -> Callable[[Any], list[str]]:
         """Input function: files of the host that a stage reads, as in the plan in force; none before an approval.
 
-        A function, since no process of a host's job has any use for the plan.
+        None while a plan is made, or an amendment would plan again what only the signed plan still lists. A function,
+        since no process of a host's job has any use for the plan.
         """
 
         def made(_: Any) -> list[str]:
-            plan = host_plan.in_force(self.root)
+            plan = None if _is_planned_anew(self.root) else host_plan.in_force(self.root)
             return plan.outputs(self.spec.stage(stage).host_rules) if plan else []
 
         return made
@@ -243,6 +246,11 @@ def check_library() -> None:
 def workflow_of(root: Path) -> Any:
     """Snakemake's own object of the workflow that opened the campaign at `root`; None where none did."""
     return _workflows.get(root)
+
+
+def _is_planned_anew(root: Path) -> bool:
+    """Whether this process makes a plan to be signed, and does not ask what would run under the one in force."""
+    return PLAN_VARIABLE in os.environ and bool(workflow_of(root).dag_settings.forceall)
 
 
 def only_opened() -> Path | None:
