@@ -13,11 +13,17 @@ from sophron.sandbox import mounts
 from sophron.sandbox.select_backend import choose
 
 TOTAL = 'def run(arguments):\n    print("aside")\n    return {"total": sum(arguments["counts"])}\n'
+REFERENCE = """
+def run(arguments):
+    import sophron.records.files as files
+    return files.resource("contracts", "peak-fitting", "references", "overlap.yaml").read_text()
+"""
 OUTSIDE = "import pathlib\ndef run(arguments):\n    return pathlib.Path(arguments['path']).read_text()\n"
 FILES = {
     "agent.md": "not code",
     "helpers/total.py": TOTAL,
     "helpers/outside.py": OUTSIDE,
+    "helpers/reference.py": REFERENCE,
     "helpers/nan.py": "def run(arguments):\n    return float('nan')\n",
     "helpers/long.py": "def run(arguments):\n    return 'x' * 200000\n",
     "helpers/empty.py": "",
@@ -39,7 +45,7 @@ def test_a_helper_gives_plain_data(agent, capsys):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("nowhere", "there is no helper 'nowhere'; there are empty, long, nan, outside, total"),
+        ("nowhere", "there is no helper 'nowhere'; there are empty, long, nan, outside, reference, total"),
         ("total", "helpers/total.py: KeyError: 'counts'"),
         ("nan", "helpers/nan.py: ValueError"),
         ("long", "its answer has 200002 characters"),
@@ -58,7 +64,8 @@ def test_an_agent_calls_its_helpers_in_its_sandbox(agent, tmp_path):
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     command = [*mounts.SELF_COMMAND, "build", "helpers", "--agent", str(agent)]
-    server = Server(command=command, read_only=mounts.self_folders(), env=mounts.self_environment())
+    folders, hidden = mounts.self_folders(), mounts.SELF_HIDDEN
+    server = Server(command=command, read_only=folders, hidden=hidden, env=mounts.self_environment())
     with Toolbox(scratch, {"agent": agent}, choose(None), ["helpers__call"], servers={"helpers": server}) as box:
 
         def call(name, **arguments):
@@ -69,6 +76,10 @@ def test_an_agent_calls_its_helpers_in_its_sandbox(agent, tmp_path):
         missed = call("outside", path=str(secret))
         assert missed.is_error
         assert "42" not in missed.content[0].text
+        assert "position" in resource("contracts", "peak-fitting", "references", "overlap.yaml").read_text()
+        hidden_answer = call("reference")
+        assert hidden_answer.is_error
+        assert "FileNotFoundError" in hidden_answer.content[0].text
 
 
 def test_the_shipped_contract_offers_helpers_and_the_blank_agent_has_none(tmp_path):

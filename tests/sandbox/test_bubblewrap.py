@@ -196,6 +196,18 @@ def test_a_part_of_the_work_folder_can_be_read_only(work):
     assert (work / "result").is_file()
 
 
+def test_a_hidden_part_of_a_granted_folder_stands_empty(work, tmp_path):
+    answers = tmp_path / "data" / "answers"
+    answers.mkdir(parents=True)
+    (answers / "one").write_text("42")
+    (answers.parent / "question").write_text("6 x 7?")
+    script = f"cat {answers.parent}/question; ls {answers}; echo x > {answers}/two"
+    _, out, err = run(work, script, read_only=[answers.parent], hidden=[answers, tmp_path / "absent"])
+    assert out == "6 x 7?"
+    assert "Read-only" in err
+    assert (answers / "one").read_text() == "42"
+
+
 def test_a_work_folder_inside_a_read_only_one_is_writable(work):
     (work / "scratch").mkdir()
     (work / "input").write_text("in")

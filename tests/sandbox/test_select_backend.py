@@ -134,21 +134,31 @@ def test_apptainers_command_line(work, monkeypatch):
     assert f'type=bind,"source={work}","destination={work}",rw' in lines
     assert {"--containall", "--no-home", "--cleanenv"} <= {*lines}
     assert lines[lines.index("--network") + 1] == "none"
-    assert "--network" not in apptainer.arguments(Grant(work, network=True))
+    assert "--network" not in apptainer.arguments(Grant(work, network=True), work)
     with pytest.raises(UserError, match="too much"):
-        apptainer.arguments(Grant(work, read_only=[Path("/tmp")]))
+        apptainer.arguments(Grant(work, read_only=[Path("/tmp")]), work)
 
 
 def test_second_names_are_bound_by_apptainer_too_and_refused_without_a_sandbox(work, tmp_path, monkeypatch):
     monkeypatch.setenv(IMAGE, "image.sif")
     (tests := tmp_path / "tests").mkdir()
     grant = Grant(work, read_only=[tests], places={"/app": work, "/tests": tests}, start="/app")
-    words = apptainer.arguments(grant)
+    words = apptainer.arguments(grant, work)
     assert f'type=bind,"source={work}","destination=/app",rw' in words
     assert f'type=bind,"source={tests}","destination=/tests",ro' in words
     assert words[words.index("--pwd") + 1] == "/app"
     with pytest.raises(UserError, match='the sandbox "none" has no /app: choose bubblewrap'):
         Unconfined().run(["true"], grant, stdout=tmp_path / "stdout", stderr=tmp_path / "stderr")
+
+
+def test_what_is_hidden_is_covered_by_an_empty_folder_in_apptainer_too(work, tmp_path, monkeypatch):
+    monkeypatch.setenv(IMAGE, "image.sif")
+    for name in ("data/answers", "elsewhere"):
+        (tmp_path / name).mkdir(parents=True)
+    hidden = [tmp_path / "data" / "answers", tmp_path / "elsewhere", tmp_path / "absent"]
+    words = apptainer.arguments(Grant(work, read_only=[tmp_path / "data"], hidden=hidden), tmp_path / "empty")
+    covered = [word for word in words if str(tmp_path / "empty") in word]
+    assert covered == [f'type=bind,"source={tmp_path / "empty"}","destination={hidden[0]}",ro']
 
 
 def checked(block):

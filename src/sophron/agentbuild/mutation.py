@@ -23,6 +23,7 @@ from sophron.agentbuild.contract import Contract
 from sophron.interfaces.sandbox import Grant
 from sophron.records.digests import file_digest
 from sophron.records.errors import UserError, shown
+from sophron.sandbox import mounts
 from sophron.sandbox.select_backend import choose
 
 
@@ -192,6 +193,7 @@ def _run(command: Sequence[str], workdir: Path, read_only: Sequence[Path], place
     grant = Grant(
         workdir,
         read_only=read_only,
+        hidden=mounts.SELF_HIDDEN,
         env=NO_CONFIGURATION | ONE_THREAD | {"PATH": "/usr/bin:/bin"},
         wall_s=WALL_S,
         memory_mb=MEMORY_MB,

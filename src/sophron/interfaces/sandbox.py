@@ -19,6 +19,7 @@ class Grant:
     files below the work folder together, and files that are deleted but still open.
     places: absolute path inside -> what is granted already, under this second name; writable if it is the work folder
     or below it, else read-only. start: working directory, if it is not the work folder.
+    hidden: folders below granted ones that stand empty inside.
     """
 
     workdir: Path
@@ -34,6 +35,7 @@ class Grant:
     devices: Sequence[Path] = ()
     places: Mapping[str, Path] = field(default_factory=dict)
     start: str = ""
+    hidden: Sequence[Path] = ()
 
 
 @dataclass(frozen=True)

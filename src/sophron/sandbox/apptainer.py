@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from sophron.interfaces.sandbox import Ended, Grant, SandboxBackend
 from sophron.records.errors import UserError
@@ -38,11 +39,16 @@ class Apptainer(SandboxBackend):
         # Values of variables go by the environment of apptainer: command lines can be read by other accounts.
         inside = {f"APPTAINERENV_{name}": value for name, value in grant.env.items()}
         environment = {"PATH": os.environ.get("PATH", os.defpath), **inside}
-        return plain_process_limits.run([*arguments(grant), *command], grant, environment, stdout, stderr)
+        with TemporaryDirectory(prefix="sophron-empty-") as empty:
+            started = [*arguments(grant, Path(empty)), *command]
+            return plain_process_limits.run(started, grant, environment, stdout, stderr)
 
 
-def arguments(grant: Grant) -> list[str]:
-    """Return the command line up to the image. UserError for a path that is missing or too much to grant."""
+def arguments(grant: Grant, empty: Path) -> list[str]:
+    """Return the command line up to the image. UserError for a path that is missing or too much to grant.
+
+    empty: a folder without anything, to put where something is hidden.
+    """
     made = ["apptainer", "--silent", "exec", "--containall", "--cleanenv", "--no-home", "--no-eval", "--no-privs"]
     made += ["--no-mount", "hostfs,bind-paths", "--pid", "--ipc"]
     made += [] if grant.network else ["--net", "--network", "none"]
@@ -53,6 +59,8 @@ def arguments(grant: Grant) -> list[str]:
     for bind in sorted(mounts.places(grant), key=lambda bind: len(bind.asked.parts)):
         mode = "rw" if bind.writable else "ro"
         made += ["--mount", f"type=bind,{_quoted('source', bind.source)},{_quoted('destination', bind.asked)},{mode}"]
+    for folder in mounts.hidden(grant):
+        made += ["--mount", f"type=bind,{_quoted('source', empty)},{_quoted('destination', folder)},ro"]
     for node in mounts.devices(grant):
         made += ["--mount", f"type=bind,{_quoted('source', node)},{_quoted('destination', node)}"]
     return [*made, "--pwd", grant.start or str(grant.workdir.resolve(strict=True)), os.environ[IMAGE]]

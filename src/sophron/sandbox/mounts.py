@@ -57,13 +57,16 @@ def arguments(grant: Grant, *, sized_tmpfs: bool) -> list[str]:
     mounted = [*((bind, bind.source) for bind in binds), *((bind, bind.asked) for bind in places(grant))]
     for bind, inside in sorted(mounted, key=lambda pair: (len(pair[1].parts), pair[0].writable)):
         made += ["--bind" if bind.writable else "--ro-bind", str(bind.source), str(inside)]
+    empty = hidden(grant)
+    for folder in empty:
+        made += [*size, "--tmpfs", str(folder)]
     for link in _links(binds):
         made += ["--symlink", str(link.source), str(link.asked)]
     # Read-only: /proc because root's processes may change the kernel through it (sysctl) even without capabilities;
     # the others, the sandbox's own, so that a stray write fails instead of vanishing.
     for node in devices(grant):
         made += ["--dev-bind", str(node), str(node)]
-    for own in ("/proc", "/dev", *([str(_LOCAL)] if _hides_local() else []), "/"):
+    for own in ("/proc", "/dev", *([str(_LOCAL)] if _hides_local() else []), *map(str, empty), "/"):
         made += ["--remount-ro", own]
     return [*made, "--chdir", grant.start or str(grant.workdir.resolve(strict=True))]
 
@@ -108,6 +111,13 @@ def _placed(inside: Path, path: Path, whole: list[Bind]) -> Bind:
         raise UserError(f"{path}: is placed at {inside} and is not granted; grant it, or a folder above it")
     nearest = max(holders, key=lambda bind: len(bind.source.parts))
     return Bind(source, inside, nearest.writable)
+
+
+def hidden(grant: Grant) -> list[Path]:
+    """Return the folders of `grant` that stand empty: those that it would show otherwise, without symlinks."""
+    there = [path.resolve() for path in grant.hidden if path.is_dir()]
+    shown = [_USR, *(bind.source for bind in granted(grant))]
+    return [path for path in dict.fromkeys(there) if any(_below(path, top) for top in shown)]
 
 
 def devices(grant: Grant) -> list[Path]:
@@ -184,11 +194,13 @@ SELF = "sophron"
 """The word of a definition that stands for this installation of Sophron."""
 SELF_COMMAND = (sys.executable, "-m", "sophron")
 _PACKAGE = Path(sophron.__file__).resolve().parent
+SELF_HIDDEN = (_PACKAGE / "contracts",)
+"""What code that a model wrote must not find in this installation: the references that it will be judged by."""
 
 
 def self_folders() -> list[Path]:
     """Return what it reads: the interpreter, its packages, this package, and the data that an editable one links to."""
-    linked = [path.resolve() for path in _PACKAGE.iterdir() if path.is_symlink()]
+    linked = [path.resolve() for path in _PACKAGE.iterdir() if path.is_symlink() and path not in SELF_HIDDEN]
     return list(dict.fromkeys([Path(sys.base_prefix), Path(sys.prefix), _PACKAGE.parent, *linked]))
 
 

@@ -155,6 +155,7 @@ def _server(work: AgentStep, about: JsonObject, given: JsonObject) -> "Server":
     from sophron.sandbox import mounts
 
     root, seconds = work.root, work.agent.front["limits"]["seconds"]
+    hidden: tuple[Path, ...] = ()
     folders, env = [root / path for path in about.get("mounts", [])], {}
     files = {f"{{{role}}}": str(path.absolute()) for role, path in work.files.items()}
     # It runs in its scratch folder: a word that names a file of the campaign is that file.
@@ -162,11 +163,12 @@ def _server(work: AgentStep, about: JsonObject, given: JsonObject) -> "Server":
     command = [files.get(word, word) for word in command]
     if command[:1] == [mounts.SELF]:
         command = [*mounts.SELF_COMMAND, *command[1:]]
+        hidden = mounts.SELF_HIDDEN
         folders = [*folders, *mounts.self_folders(), *map(Path, given.get("mounts", []))]
         env = {**mounts.self_environment(), **given.get("variables", {})}
     # The step's own time bounds its server too: one answer may be a long computation.
     times = {"timeout_s": seconds, "wall_s": seconds}
-    return Server(command=command, url=about.get("url", ""), read_only=folders, env=env, **times)
+    return Server(command=command, url=about.get("url", ""), read_only=folders, hidden=hidden, env=env, **times)
 
 
 def candidates(catalogue: Catalogue, agent: AgentFile, who: JsonObject) -> list[Model]:

@@ -160,12 +160,14 @@ class Server:
     """One MCP server: either `command` (started in the sandbox, talks over stdio) or `url`.
 
     read_only: files and folders that the command needs beside the system's own (its interpreter, its packages).
-    env: its environment. timeout_s: how long one answer may take; wall_s: how long it may live.
+    hidden: folders below these that stand empty. env: its environment. timeout_s: how long one answer may take;
+    wall_s: how long it may live.
     """
 
     command: Sequence[str] = ()
     url: str = ""
     read_only: Sequence[Path] = ()
+    hidden: Sequence[Path] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     timeout_s: float = 120.0
     wall_s: float = 3600.0
@@ -185,7 +187,7 @@ class Connection:
         self._sandbox = sandbox
         env = {**grant.env, **server.env}
         read_only = [*grant.read_only, *server.read_only]
-        self._grant = replace(grant, read_only=read_only, env=env, wall_s=server.wall_s)
+        self._grant = replace(grant, read_only=read_only, hidden=server.hidden, env=env, wall_s=server.wall_s)
         self._noise = Noise()
         self._stack = ExitStack()
         self._portal: BlockingPortal
