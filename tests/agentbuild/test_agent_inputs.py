@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from dataclasses import replace
 
 import pytest
 import refinements
@@ -86,3 +87,15 @@ def test_nobody_but_the_meta_optimizer_reads_the_knowledge_base():
     told = json.dumps([agent_inputs.screening(run, made), agent_inputs.scoring(run, made, 1, None)])
     for text in made.knowledge.values():
         assert text.splitlines()[2][:60] not in told
+
+
+@pytest.mark.parametrize("opened", [False, True])
+def test_the_optimizer_reads_frozen_code_as_an_outline_and_what_may_change_whole(opened):
+    made = contract.load(resource("contracts", "peak-fitting"))
+    edge = replace(made.boundary, opened=frozenset({"MCP server adapter"} if opened else ()))
+    packed = aud.packed(made.blank)
+    told = agent_inputs._with_outlines(replace(made, boundary=edge), packed)
+    assert ("def _start" in told["adapter/tools.py"]) == opened
+    assert "The numbers of the report, for the current state." in told["adapter/tools.py"]
+    assert len(told["engine/peaks.py"]) < len(packed["engine/peaks.py"]) / 2
+    assert {path for path in packed if told[path] == packed[path]} >= {"agent.md", "recipe.yaml", "wiring.yaml"}

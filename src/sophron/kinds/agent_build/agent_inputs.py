@@ -3,6 +3,7 @@
 The agent under development is told its sample and what it knows; no reference, rubric or knowledge base ever.
 """
 
+import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -127,13 +128,34 @@ def improving(contract: Contract, concluded: Mapping[str, Path]) -> Inputs:
         "rubric": [
             {key: asdict(one)[key] for key in ("code", "name", "about", "asks", "threshold")} for one in dimensions
         ],
-        "agent": load_json(concluded["best"]),
+        "agent": _with_outlines(contract, load_json(concluded["best"])),
         "scorecards": load_json(concluded["cards"]),
         "history": _tried_changes(iteration.read_history(concluded["history"])),
         "boundary": _boundary(contract),
         "knowledge": dict(contract.knowledge),
         "inventory": dict(contract.tools["tools"]),
     }
+
+
+def _with_outlines(contract: Contract, packed: Mapping[str, str]) -> dict[str, str]:
+    """An agent's files with the Python that is frozen as an outline: half of what an optimizer would read otherwise."""
+    frozen = {path for path in packed if path.endswith(".py") and contract.boundary.refusal(path)}
+    return {path: _outline(text) if path in frozen else text for path, text in packed.items()}
+
+
+def _outline(source: str) -> str:
+    """Python without what its functions do: signatures and docstrings, private functions left out."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef):
+            node.body = [one for one in node.body if not _is_private(one)]
+        if isinstance(node, ast.FunctionDef):
+            node.body = [*(node.body[:1] if ast.get_docstring(node) else []), ast.Expr(ast.Constant(...))]
+    return ast.unparse(tree) + "\n"
+
+
+def _is_private(node: ast.stmt) -> bool:
+    return isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name.startswith("_")
 
 
 def _tried_changes(history: Sequence[Iteration]) -> list[Inputs]:
