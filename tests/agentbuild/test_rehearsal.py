@@ -157,10 +157,6 @@ def test_a_real_refinement_by_a_sound_recipe_passes_and_by_an_empty_one_does_not
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(
-    reason="report refines on until nothing moves, to a state that no plot was of: an agent has to look at it again",
-    strict=True,
-)
 def test_the_trap_of_the_wrong_phase_catches_whoever_trusts_a_converged_fit(tried):
     trusting, fitted = tried("trusting", "wrong-phase-30min", CONSTRAINED)
     assert missed(trusting) == ["D1"]

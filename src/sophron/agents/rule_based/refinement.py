@@ -185,12 +185,21 @@ def script(inputs: UncheckedObject) -> Generator[Sequence[Use], Sequence[ToolAns
     for rung in climb.recipe.rungs:
         yield from _rung(climb, rung)
     yield from _candidates(climb)
-    yield from _explains(climb)
-    yield from _last_looks(climb)
-    (result,) = yield from used(("report", {}))
+    result = yield from _reported(climb)
+    if not result.ok and result.state > climb.state:  # it was refined on, to a state that nobody looked at
+        climb.reached(result)
+        result = yield from _reported(climb)
     if not result.ok:
         raise ValueError(f"no cycle came to a fit ({result.hint})")
     return report_words(result.report, climb)
+
+
+def _reported(climb: Climb) -> Turns[ToolResult]:
+    """Judge and look at the model as it stands, and ask for its report."""
+    yield from _explains(climb)
+    yield from _last_looks(climb)
+    (result,) = yield from used(("report", {}))
+    return result
 
 
 def _recipe(inputs: UncheckedObject) -> Recipe:
@@ -355,6 +364,7 @@ def _explains(climb: Climb) -> Turns[None]:
     if bounds is None or not climb.state:
         return
     (result,) = yield from used(("diagnose", {}))
+    climb.unexplained.clear()
     if not result.ok:
         raise ValueError(f"whether the phases explain the pattern cannot be told ({result.hint})")
     for key, bound, words in EXPLAINS:

@@ -26,6 +26,11 @@ class Hand:
         assert answer.ok, answer.hint
         return answer
 
+    def report(self):
+        """The report of the state in which the model rests."""
+        answer = self("report")
+        return (answer if answer.ok else self.well("report")).details["report"]
+
 
 @pytest.fixture
 def hand(engine, simulated, tmp_path):
@@ -62,7 +67,7 @@ def test_a_refinement_with_its_trajectory_and_report(hand):
     assert numbers["rwp_percent"] < first
     hand.well("note", text="the cell was wrong")
     hand.well("get_zoomed_plot", low_deg=30.0, high_deg=33.0)
-    made = hand.well("report").details["report"]
+    made = hand.report()
     prose = {"caveats": [], "alternatives": [], "confidence": "low", "summary": "salt"}
     folder = hand.session.folder
     documents.validate(documents.Document({**made, **prose}, folder), "agents/refinement")
@@ -70,6 +75,7 @@ def test_a_refinement_with_its_trajectory_and_report(hand):
     assert made["refined"]["count"] == 1 + 3 + 1
     assert [one["claimed"] for one in made["phases"]] == [True, False]
     assert [(one["whole"], one["state"]) for one in made["plots"]] == [(True, 1), (False, 2)]
+    assert made["state"] == 2
     assert "never released" in {one["reason"] for one in made["held"]}
     assert abs(made["phases"][0]["cell"]["a"]["value"] - 5.6421) < 0.0005
     assert "(" in next(line for line in (folder / "model.cif").read_text().splitlines() if "_cell_length_a" in line)
@@ -81,6 +87,29 @@ def test_a_refinement_with_its_trajectory_and_report(hand):
         one["sha256"] for one in plots
     ]
     assert [one["decision"] for one in trajectory["calls"] if one["decision"]] == ["the cell was wrong"]
+
+
+def test_a_state_that_was_refined_on_is_looked_at_before_it_is_reported(hand):
+    """One iteration from a far width does not reach the end: what comes after it is handed back, and then reported."""
+    hand.well("refine", label="scale")
+    hand.well("release", groups=["profile_w"])
+    hand.well("set_parameters", values={"profile_w": 0.03})
+    hand.well("refine", label="width", cycles=1)
+    hand.well("get_pattern_plot")
+    left = hand.session.current.number
+    back = hand("report")
+    assert not back.ok
+    at_rest = hand.session.current.number
+    assert back.details == {"state": at_rest}
+    assert at_rest > left
+    assert f"refined on to state {at_rest}: look at that one" in back.hint
+    assert not (hand.session.folder / "model.json").exists()
+    hand.well("get_pattern_plot")
+    states = len(hand.session.states)
+    made = hand.well("report").details["report"]
+    assert (made["state"], made["converged"]) == (at_rest, True)
+    assert len(hand.session.states) == states
+    assert [one["state"] for one in made["plots"]] == [left, at_rest]
 
 
 def test_a_cycle_that_goes_wrong_leaves_the_model_and_can_be_undone(hand):
@@ -133,7 +162,7 @@ def test_a_phase_joins_a_fitted_model_and_leaves_it(hand):
     assert after["variables"] == before["variables"] + 1
     state, fit = hand.session.fitted()
     assert state.phases == ("salt", "Si")
-    silicon = hand.well("report").details["report"]["phases"][1]
+    silicon = hand.report()["phases"][1]
     assert silicon["in_model"]
     assert not silicon["claimed"]
     assert silicon["significance"] > 5
@@ -141,7 +170,7 @@ def test_a_phase_joins_a_fitted_model_and_leaves_it(hand):
     assert abs(fit.parameter("cell/salt/a").value - cell) < 1e-4
     hand.well("remove_phase", name="Si")
     assert hand.well("refine").numbers["chi2"] == pytest.approx(before["chi2"], rel=1e-4)
-    absent = hand.well("report").details["report"]["phases"][1]
+    absent = hand.report()["phases"][1]
     assert not absent["in_model"]
     assert absent["significance"] == silicon["significance"]
 

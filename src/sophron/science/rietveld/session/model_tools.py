@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from sophron.interfaces.rietveld import Background, Cycle, Freed
 from sophron.records.errors import UserError, shown
 from sophron.records.typed_json import to_json
 from sophron.science.rietveld import request_validation
-from sophron.science.rietveld.session.report import fit_numbers, phase_numbers
+from sophron.science.rietveld.session.report import fit_numbers, phase_numbers, rounded
 from sophron.science.rietveld.session.session import Histogram, Session, Weights
 from sophron.science.rietveld.session.trajectory import Answer
 
@@ -20,7 +21,7 @@ MOST_CYCLES = 500
 
 
 def project(session: Session) -> Answer:
-    """What there is: pattern, phases, instrument, engine and what it can free, states so far."""
+    """What there is: pattern, phases, instrument, ties, engine and what it can free, parameters and states so far."""
     pattern, has = session.sample.pattern, session.engine.capabilities()
     x = pattern.two_theta_deg
     numbers = {
@@ -38,13 +39,25 @@ def project(session: Session) -> Answer:
         "lacks": dict(has.lacks),
         "backgrounds": dict(has.backgrounds),
         "phases": [{"name": one.phase.name, "role": one.role} for one in session.sample.phases],
+        "instrument": asdict(session.sample.instrument),
+        "deviations": "of raw counts" if pattern.sigma is None else "in the file",
+        "ties": [*map(list, session.sample.equal), *(asdict(one) for one in session.sample.sums)],
+        "parameters": _values(session),
         "proposed_limits_deg": None if session.sample.limits_deg is None else list(session.sample.limits_deg),
         "in_model": list(session.phases),
         "free": to_json(session.free),
         "states": len(session.states),
     }
     hint = "add a histogram and the main phase, then release scale and background"
+    if session.current is not None:
+        hint = f"state {session.current.number} is the current one; release what is next, or look at it"
     return Answer(hint, numbers=numbers, details=details)
+
+
+def _values(session: Session) -> dict[str, float | None]:
+    """Values of the current state by name, its background apart."""
+    values = {} if session.current is None else session.current.kept.state.values
+    return {name: rounded(one) for name, one in values.items() if not name.startswith("background/")}
 
 
 def histogram(

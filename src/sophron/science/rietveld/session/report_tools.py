@@ -37,9 +37,13 @@ def note(session: Session, text: str) -> Answer:
 
 
 def report(session: Session) -> Answer:
-    """The fields of the report that are numbers, for the current state; its model is kept for whoever recomputes."""
-    session.fitted()
-    session.settle()
+    """The fields of the report that are numbers, for the current state; its model is kept for whoever recomputes.
+
+    A state that further cycles move is refined on until nothing moves, and handed back: look at it, and call again.
+    """
+    current, _ = session.fitted()
+    if session.settle() is not current:
+        return _handed_back(session, current)
     state, fit = session.fitted()
     model_files.write(session, state)
     made = Report(
@@ -56,6 +60,16 @@ def report(session: Session) -> Answer:
         plots=tuple(_plots(session)),
     )
     return Answer("add what you conclude; change no number", details={"report": to_json(made)})
+
+
+def _handed_back(session: Session, before: Reached) -> Answer:
+    """What is said instead of a report: nobody looked at the state that the model came to rest in."""
+    state, fit = session.fitted()
+    hint = (
+        f"one more cycle moved state {before.number} by more than half a standard deviation, so it was refined on to "
+        f"state {state.number}: look at that one as a whole and in its worst windows, diagnose, and call report again"
+    )
+    return Answer(hint, ok=False, numbers=fit_numbers(fit), details={"state": state.number})
 
 
 def _rounded(one: Parameter) -> Parameter:

@@ -92,6 +92,7 @@ class Session:
         self.reasons: dict[tuple[str, str | None], str] = {}
         self.states: list[Reached] = []
         self.current: Reached | None = None
+        self._at_rest: Reached | None = None
         self._stale = True
         self._carried: dict[str, float] = {}
         about = {"pattern": sample.pattern.name, "engine": engine.name, "engine_version": "", "setup": sample.digest}
@@ -141,7 +142,7 @@ class Session:
         request_validation.check_pair((one.group for one in self.free), before.moved)
         pattern = self._weighted(before)
         refinement.pattern = pattern
-        equal = (*self.sample.equal_in(self.phases), *self.equal)
+        equal = tuple(dict.fromkeys((*self.sample.equal_in(self.phases), *self.equal)))  # one may be tied once more
         sums = self.sample.sums_in(self.phases)
         request = Request(self.free, equal, self._pending(), sums=sums, cycles=cycles, limit_s=CYCLE_S)
         cycle = refinement.refine(request, label)
@@ -155,13 +156,19 @@ class Session:
     def settle(self) -> Reached:
         """Return the current state if a further cycle moves nothing, else one that has come to rest; UserError.
 
-        What was free in it is free; a cycle that goes wrong leaves the last state that did not.
+        What was free in it is free; a cycle that goes wrong leaves the last state that did not. A state that this
+        returned before is not refined on again.
         """
+        if self.current is None or self.current is not self._at_rest:
+            self._at_rest = self._rest()
+        return self.roll_back(self._at_rest.number)
+
+    def _rest(self) -> Reached:
         for _ in range(convergence.MOST_CYCLES):
             before = self.roll_back(self._current().number)
             cycle = self.refine(f"{before.kept.label}: rest", REST_CYCLES)
             if cycle.fit is None or convergence.stands(cycle, before.kept.state):
-                return self.roll_back(before.number)
+                return before
         return self._current()
 
     def _pending(self) -> dict[str, float]:

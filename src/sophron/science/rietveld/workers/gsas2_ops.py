@@ -13,7 +13,7 @@ from GSASII import GSASIIpath
 from GSASII import GSASIIscriptable as G2sc
 from GSASII import GSASIIstrMain as G2main
 
-from sophron.science.rietveld.workers import gsas2_flags, gsas2_result
+from sophron.science.rietveld.workers import gsas2_derivatives, gsas2_flags, gsas2_result
 from sophron.science.rietveld.workers.gsas2_model import Model
 from sophron.science.rietveld.workers.worker_loop import RequestError, apart, first_sentence, serve
 
@@ -81,6 +81,7 @@ def refine(pattern: dict[str, Any], state: dict[str, Any], request: dict[str, An
     model = Model(document, state["limits_deg"], pattern)
     model.put(request["values"])
     gsas2_flags.free(model, request["free"], request["equal"], request["sums"])
+    gsas2_derivatives.complete(model)
     before = model.ours()
     model.project.set_Controls("cycles", request["cycles"])
     model.project.data["Controls"]["data"]["min dM/M"] = CONVERGED
