@@ -1,4 +1,4 @@
-"""The rietveld kind through Snakemake: two patterns in sequence, others that follow one of them, and the report."""
+"""The rietveld kind through Snakemake: two patterns in sequence, others that follow one of them or cannot be read."""
 
 import copy
 import hashlib
@@ -23,6 +23,7 @@ pytestmark = [
 ANGLES = np.arange(25.0, 60.0, 0.02)
 EDGES = {"cold": 5.6400, "warm": 5.6450}
 FOLLOWERS = {"hot": 5.6480, "hotter": 5.6500}
+UNREADABLE = {"words": "no numbers\n", "empty": "", "cut": "25.00 110\n25.02 1"}
 RECIPE = {
     "background": {"kind": "chebyshev", "count": 3},
     "rungs": [{"name": "scale", "groups": ["scale", "background"]}, {"name": "cell", "groups": ["cell"]}],
@@ -32,7 +33,10 @@ RECIPE = {
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """Simulated patterns of salt at four temperatures (Poisson, seeds 0 to 3): two in sequence, two that follow."""
+    """Simulated patterns of salt at four temperatures (Poisson, seeds 0 to 3): two in sequence, two that follow.
+
+    Among those that follow are three that cannot be read.
+    """
     with pytest.MonkeyPatch.context() as patch:
         folder = tmp_path_factory.mktemp("series")
         root = folder / "series"
@@ -65,7 +69,7 @@ def _patterns():
         counts = np.random.default_rng(seed).poisson(engine.calculate(state, ANGLES.tolist(), limit_s=300))
         found[f"{name}.xy"] = "".join(f"{x:.2f} {y}\n" for x, y in zip(ANGLES, counts, strict=True))
     engine.close()
-    return found
+    return found | {f"{name}.xy": text for name, text in UNREADABLE.items()}
 
 
 def _spec(root, files):
@@ -74,7 +78,7 @@ def _spec(root, files):
     data = spec["stages"]["data"]["definition"]
     patterns, others = (
         [{"name": name, "file": f"{name}.xy", "sha256": digests[f"{name}.xy"]} for name in names]
-        for names in (EDGES, FOLLOWERS)
+        for names in (EDGES, [*UNREADABLE, *FOLLOWERS])
     )
     phase = {"name": "salt", "role": "main", "file": "salt.cif", "sha256": digests["salt.cif"], "march_axis": None}
     instrument = {"wavelengths_angstrom": [1.5406], "profile_w": 0.004, "profile_x": 0.02}
@@ -83,10 +87,11 @@ def _spec(root, files):
     spec["stages"]["series"] = {
         "depends_on": ["data", "refine"],
         "definition": {"lead": "warm", "source": None, "patterns": others, "sequential": False},
-        "criteria": [{"id": "stand", "expression": "stand == patterns", "statement": "Every pattern was refined."}],
+        "criteria": [{"id": "rows", "expression": "patterns >= 1", "statement": "Every pattern of the step has a row."}],
         "mechanical": copy.deepcopy(spec["stages"]["refine"]["mechanical"]),
     }
-    spec["stages"]["compare"] |= {"depends_on": ["refine", "series"]}
+    enough = {"id": "enough", "expression": "reports_that_stand >= 4 and listed == 7", "statement": "Four of seven stand."}
+    spec["stages"]["compare"] |= {"depends_on": ["refine", "series"], "criteria": [enough]}
     spec["stages"]["compare"]["definition"]["parameter"] = "cell/salt/a"
     spec["limits"] = {"core_hours": 20}
     return spec
@@ -105,6 +110,17 @@ def test_a_series_runs_to_its_report(finished):
     assert series["refusal"].startswith("series: 4 patterns")
     assert (finished.root / "results" / "report.html").is_file()
     assert "Nothing to be done" in finished.complete().stdout
+
+
+def test_three_patterns_that_cannot_be_read_cost_no_other(finished):
+    """A criterion of compare speaks of the whole series; here two of the three are alone in their step."""
+    series = result(finished, "compare")
+    assert (series["listed"], series["reports_that_stand"], series["without_fit"]) == (7, 4, 3)
+    folders = (finished.root / "results" / "series").glob("*/outcome.json")
+    rows = [row for path in folders for row in json.loads(path.read_text())["result"]["rows"]]
+    refused = {row["pattern"]: row["reason"] for row in rows if row["ended"] == "refused"}
+    assert refused.keys() == UNREADABLE.keys()
+    assert all(f"{name}.xy" in reason for name, reason in refused.items())
 
 
 def test_the_second_pattern_begins_with_the_values_of_the_first(finished):
