@@ -87,10 +87,16 @@ def _spec(root, files):
     spec["stages"]["series"] = {
         "depends_on": ["data", "refine"],
         "definition": {"lead": "warm", "source": None, "patterns": others, "sequential": False},
-        "criteria": [{"id": "rows", "expression": "patterns >= 1", "statement": "Every pattern of the step has a row."}],
+        "criteria": [
+            {"id": "rows", "expression": "patterns >= 1", "statement": "Every pattern of the step has a row."}
+        ],
         "mechanical": copy.deepcopy(spec["stages"]["refine"]["mechanical"]),
     }
-    enough = {"id": "enough", "expression": "reports_that_stand >= 4 and listed == 7", "statement": "Four of seven stand."}
+    enough = {
+        "id": "enough",
+        "expression": "reports_that_stand >= 4 and listed == 7",
+        "statement": "Four of seven stand.",
+    }
     spec["stages"]["compare"] |= {"depends_on": ["refine", "series"], "criteria": [enough]}
     spec["stages"]["compare"]["definition"]["parameter"] = "cell/salt/a"
     spec["limits"] = {"core_hours": 20}

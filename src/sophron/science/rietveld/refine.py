@@ -22,6 +22,9 @@ from sophron.science.rietveld.session.trajectory import Calls
 RULE = "refinement"
 """The agent rule whose answer this stage takes up."""
 
+REACHED = ("converged", "unfinished")
+"""Ends of a cycle that leave a state."""
+
 LIMIT_S = 600.0
 
 
@@ -83,7 +86,7 @@ def _result(cycle: Cycle, found: report_check.Checked, differences: list[str], t
         "plots_seen": len(seen),
         "whole_plots_seen": sum(one.whole for one in seen),
         "cycles": len(cycles),
-        "cycles_failed": sum(not one.ok for one in cycles),
+        "cycles_failed": sum(one.ended not in REACHED for one in cycles),
         "engine_s": cycle.wall_s,
         "phases": to_json(found.phases()),
         "parameters": {

@@ -100,7 +100,7 @@ def test_a_state_that_was_refined_on_is_looked_at_before_it_is_reported(hand):
     back = hand("report")
     assert not back.ok
     at_rest = hand.session.current.number
-    assert back.details == {"state": at_rest}
+    assert (back.details, back.ended) == ({"state": at_rest}, "converged")
     assert at_rest > left
     assert f"refined on to state {at_rest}: look at that one" in back.hint
     assert not (hand.session.folder / "model.json").exists()

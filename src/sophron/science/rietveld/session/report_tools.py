@@ -63,13 +63,14 @@ def report(session: Session) -> Answer:
 
 
 def _handed_back(session: Session, before: Reached) -> Answer:
-    """What is said instead of a report: nobody looked at the state that the model came to rest in."""
+    """What is said instead of a report: nobody looked at the state that the model came to rest in. A cycle."""
     state, fit = session.fitted()
     hint = (
         f"one more cycle moved state {before.number} by more than half a standard deviation, so it was refined on to "
         f"state {state.number}: look at that one as a whole and in its worst windows, diagnose, and call report again"
     )
-    return Answer(hint, ok=False, numbers=fit_numbers(fit), details={"state": state.number})
+    numbers, details = fit_numbers(fit), {"state": state.number}
+    return Answer(hint, ok=False, numbers=numbers, details=details, free=state.free, ended=state.ended)
 
 
 def _rounded(one: Parameter) -> Parameter:

@@ -1,8 +1,8 @@
 """Derivatives of line positions by the cell: GSAS-II's leave out the elements that symmetry ties to the first one.
 
 In a cubic cell A0 = A1 = A2: a line moves with h^2 + k^2 + l^2, where GSAS-II takes h^2; the same in tetragonal,
-hexagonal and trigonal ones. Least squares with such derivatives end beside the minimum, and the esd of the edge is a third
-too large on a cubic pattern.
+hexagonal and trigonal ones. Least squares with such derivatives end beside the minimum, and the esd of the edge is a
+third too large on a cubic pattern.
 """
 
 from __future__ import annotations
