@@ -109,3 +109,19 @@ def test_a_program_that_the_holder_starts_does_not_keep_the_lock(tmp_path):
     finally:
         child.kill()
         child.wait()
+
+
+def test_a_process_that_inherits_a_lock_holds_it(tmp_path):
+    path = tmp_path / "lock"
+    lock = FileLock(path)
+    with pytest.raises(ValueError, match="is not held"):
+        lock.fileno()
+    with lock:
+        child = subprocess.Popen(["sleep", "60"], pass_fds=[lock.fileno()])
+    try:
+        with pytest.raises(LockHeldError):
+            FileLock(path, blocking=False).acquire()
+    finally:
+        child.kill()
+        child.wait()
+    FileLock(path, blocking=False).acquire()

@@ -1,4 +1,4 @@
-"""`sophron task`: look at a task that programs are to judge, before anything runs."""
+"""`sophron task`: look at tasks that programs are to judge, and run them with their own solution or with nobody."""
 
 import argparse
 from collections.abc import Iterator
@@ -9,30 +9,126 @@ if TYPE_CHECKING:
     from sophron.tasks.harbor_folder import HarborTask
     from sophron.tasks.scifi_markdown import MarkdownTask
 
-HELP = "look at a task that programs judge: a Harbor folder, or Markdown with Context, To-do and Expectation"
+HELP = "tasks that programs judge: a Harbor folder, or Markdown with Context, To-do and Expectation"
 EXAMPLES = """\
 examples:
   sophron task check tasks/column-mean     what its folder asks for, and what cannot be rebuilt here
   sophron task check tasks/gauss-fit       which sentences of its expectation programs check, and which are UNVERIFIED
+  sophron task run tasks/column-mean       its own solution works, its tests judge, both in the sandbox
+  sophron task bench tasks --agent oracle --agent nop --cores 4
+                                           every task below tasks/, with its solution and with nobody: a table
 
-exit codes: 0 it can run here, 1 something is UNVERIFIED or missing, 2 it is refused
+exit codes: 0 it can run here, or passed; 1 something is UNVERIFIED, missing or not passed; 2 it is refused
 """
+AGENTS = ("oracle", "nop")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    actions = parser.add_subparsers(dest="action", required=True)
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     check = actions.add_parser("check", help="read a task and say what programs will check; nothing runs")
     check.add_argument("task", type=Path, help="folder of a task, or its Markdown file")
+    _add_job(actions.add_parser("run", help="run one task: rebuild, work, verify"), "folder of a task")
+    _add_job(actions.add_parser("bench", help="run all tasks of a collection, and write a table"), "folder above tasks")
+    _add_steps(actions)
+
+
+def _add_job(parser: argparse.ArgumentParser, about: str) -> None:
+    parser.add_argument("collection", type=Path, metavar="FOLDER", help=about)
+    parser.add_argument(
+        "--agent",
+        action="append",
+        choices=AGENTS,
+        help="who works: the task's own solution (oracle, the default), or nobody (nop); may be repeated",
+    )
+    parser.add_argument("--n-attempts", type=_positive, default=1, metavar="N", help="attempts of each agent (1)")
+    parser.add_argument("--jobs-dir", type=Path, default=Path("jobs"), help="where the job is kept (jobs)")
+    parser.add_argument("--cores", type=_positive, default=1, help="cores for all together (1)")
+    parser.add_argument("--python", default="", metavar="3.X", help="a Python in place of those of the base images")
+
+
+def _add_steps(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add what rules of a job call; --help does not list it."""
+    environment = actions.add_parser("environment")
+    environment.add_argument("--digest", required=True)
+    environment.add_argument("--python", default="")
+    work = actions.add_parser("work")
+    work.add_argument("--agent", choices=AGENTS, required=True)
+    verify = actions.add_parser("verify")
+    verify.add_argument("--work", type=Path, required=True)
+    for step in (work, verify):
+        step.add_argument("--environment", type=Path, required=True)
+    for step in (environment, work):
+        step.add_argument("--record", type=Path, required=True)
+    for step in (environment, work, verify):
+        step.add_argument("task", type=Path)
+    actions.add_parser("table").add_argument("job", type=Path)
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text}: is to be 1 or more")
+    return number
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what a task comes to; UserError, a sentence, if it is refused."""
+    """Do one action; UserError, a sentence, if a task is refused."""
+    if args.action == "check":
+        return _check(args.task)
+    if args.action in ("run", "bench"):
+        return _run_job(args)
+    return _run_step(args)
+
+
+def _check(path: Path) -> int:
     from sophron.tasks import harbor_folder, scifi_markdown
 
-    if args.task.is_file() or (args.task / scifi_markdown.TOP).is_file():
-        return _print_markdown(scifi_markdown.read(args.task))
-    return _print_folder(harbor_folder.read(args.task))
+    if path.is_file() or (path / scifi_markdown.TOP).is_file():
+        return _print_markdown(scifi_markdown.read(path))
+    return _print_folder(harbor_folder.read(path))
+
+
+def _run_job(args: argparse.Namespace) -> int:
+    """Run a job and print its table; 1 if the oracle fails, nobody's work passes, or nothing was attempted."""
+    from sophron.records.errors import UserError
+    from sophron.records.files import load_json, read_text
+    from sophron.tasks import bench
+
+    job = bench.job_of(args.collection, args.agent or ["oracle"], args.n_attempts, args.python)
+    if args.action == "run" and (len(job.tasks) > 1 or not job.readable):
+        first = next(iter(job.tasks.values()))
+        raise UserError(first.refused or f"{args.collection}: holds several tasks; run them with: sophron task bench")
+    bench.run(job, args.jobs_dir.absolute(), args.cores)
+    print(read_text(args.jobs_dir / bench.TABLE), end="")
+    rows = load_json(args.jobs_dir / bench.RESULTS)["rows"]
+    if args.action == "run" and (refused := next((row["refused"] for row in rows if row["refused"]), "")):
+        raise UserError(refused)
+    for sentence in (said := bench.unsound(rows)):
+        print(sentence)
+    return int(bool(said) or not any(row["attempts"] for row in rows))
+
+
+def _run_step(args: argparse.Namespace) -> int:
+    """Run one step of a job, as its rule calls it."""
+    from sophron.records.errors import UserError
+    from sophron.sandbox import select_backend
+    from sophron.tasks import attempts, bench, harbor_folder
+
+    if args.action == "table":
+        bench.tabulate_results(args.job)
+        return 0
+    sandbox = select_backend.choose()
+    if args.action == "environment":
+        if attempts.task_digest(harbor_folder.read(args.task)) != args.digest:
+            raise UserError(f"{args.task}: was changed since the job began; start the job again")
+        place = args.record.absolute().parent
+        attempts.rebuild(args.task, place, place.parent / bench.STORE, sandbox, args.python)
+    elif args.action == "work":
+        attempts.work(args.task, args.environment.absolute().parent, args.record.absolute().parent, args.agent, sandbox)
+    else:
+        attempts.judge(args.task, args.environment.absolute().parent, args.work.absolute().parent, sandbox)
+    return 0
 
 
 def _print_folder(task: "HarborTask") -> int:

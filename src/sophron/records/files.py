@@ -259,6 +259,12 @@ class FileLock:
             raise
         self._handle = handle
 
+    def fileno(self) -> int:
+        """Return the descriptor of a held lock; a process that inherits it holds the lock too. ValueError if not."""
+        if self._handle is None:
+            raise ValueError(f"{self.path} is not held")
+        return self._handle
+
     def note(self, text: str) -> None:
         """Write who holds the lock into its file (exclusive locks)."""
         if self._handle is not None:

@@ -1,6 +1,7 @@
 """Tasks that programs check: Harbor folders and SciFi Markdown read, environments rebuilt, results verified."""
 
 __all__ = [
-    "dockerfile", "environment", "expectation_checks", "expectations", "folder_tree", "grading_stubs", "harbor_folder",
-    "reward", "run_instruction", "scifi_markdown", "verification",
+    "attempts", "bench", "dockerfile", "environment", "expectation_checks", "expectations", "folder_tree",
+    "grading_stubs", "harbor_folder", "python_environment", "reward", "run_instruction", "scifi_markdown",
+    "verification",
 ]  # fmt: skip

@@ -130,10 +130,16 @@ def build_tree(box: Box, task: HarborTask, sandbox: SandboxBackend, log: Path) -
     _inside(box.tree, box.workdir).mkdir(parents=True, exist_ok=True)
     for step in box.recipe.steps:
         if isinstance(step, Copy):
-            _copy(step, task.folder / ENVIRONMENT, box.tree)
+            copy_files([step], task, box.tree)
         else:
             _command(step, box, task, sandbox, log)
     shutil.rmtree(box.tree / "tmp", ignore_errors=True)
+
+
+def copy_files(steps: Sequence[Copy], task: HarborTask, tree: Path) -> None:
+    """Copy what COPY lines name into a tree; UserError with the line if it is not there."""
+    for step in steps:
+        _copy(step, task.folder / ENVIRONMENT, tree)
 
 
 def _inside(tree: Path, place: str) -> Path:

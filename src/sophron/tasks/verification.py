@@ -23,6 +23,21 @@ from sophron.tasks.reward import Reward
 
 VERIFIER, ARTIFACTS, AGENT = "verifier", "artifacts", "agent"
 STUB_CALLS = "stub_calls"
+ORACLE_LOG, TEST_LOG = "oracle.txt", "test-stdout.txt"
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a solution ended. exit_code: None if nothing ran; stubs: calls of programs that were not the real ones."""
+
+    exit_code: int | None
+    limit: str | None
+    wall_time_s: float
+    stubs: tuple[str, ...] = ()
+
+
+IDLE = Done(None, None, 0.0)
+"""Nobody worked."""
 
 
 @dataclass(frozen=True)
@@ -65,17 +80,18 @@ def verify(
         (tree / LOGS / name).mkdir(parents=True)
     tests = _signed(task, TESTS, folder / TESTS)
     grading_stubs.write(folder / "stubs", tree / environment.HOME)
+    told = {grading_stubs.CALLS: f"/{LOGS}/{STUB_CALLS}", "TEST_DIR": f"/{TESTS}"}
     own = replace(
         box,
         tree=tree,
-        env={**task.env, **task.tests.env, grading_stubs.CALLS: f"/{LOGS}/{STUB_CALLS}", "TEST_DIR": f"/{TESTS}"},
+        env={**box.env, **task.env, **task.tests.env, **told},
         read_only={f"/{TESTS}": tests},
         stubs=folder / "stubs",
         network=False,
         wall_s=task.tests.timeout_s,
     )
-    log, begun = folder / "test-stdout.txt", time.monotonic()
-    ended = own.run([f"/{TEST_SCRIPT}"], sandbox, log)
+    log, begun = folder / TEST_LOG, time.monotonic()
+    ended = own.run(_script(TEST_SCRIPT), sandbox, log)
     return Verified(
         reward.read(tree / LOGS / VERIFIER) if ended.limit is None else Reward(fault=f"the tests passed {ended.limit}"),
         ended.returncode,
@@ -87,10 +103,16 @@ def verify(
     )
 
 
-def solve(task: HarborTask, box: Box, folder: Path, sandbox: SandboxBackend, timeout_s: float) -> None:
+def log_folder(folder: Path) -> Path:
+    """Return what tests left in /logs/verifier, of a verification in `folder`."""
+    return folder / "tree" / LOGS / VERIFIER
+
+
+def solve(task: HarborTask, box: Box, folder: Path, sandbox: SandboxBackend, timeout_s: float) -> Done:
     """Let the task's own solution work in `box.tree`: the oracle, which tests the machinery and no agent.
 
-    UserError if the folder has none, or no sandbox can be made. How it ended does not count; the tests judge.
+    Programs that would fetch something are stand-ins, as they are for tests. How it ended does not count; the tests
+    judge. UserError if the folder has none, or no sandbox can be made.
     """
     if not task.has_solution:
         raise UserError(
@@ -100,9 +122,18 @@ def solve(task: HarborTask, box: Box, folder: Path, sandbox: SandboxBackend, tim
     if solution.exists():
         shutil.rmtree(solution)
     _signed(task, SOLUTION, solution)
-    env = {**task.env, "DEBIAN_FRONTEND": "noninteractive", **task.solution_env}
-    own = replace(box, env=env, read_only={f"/{SOLUTION}": solution}, wall_s=timeout_s)
-    own.run([f"/{SOLUTION_SCRIPT}"], sandbox, folder / "oracle.txt")
+    grading_stubs.write(folder / "stubs", box.tree / environment.HOME)
+    env = {**box.env, **task.env, "DEBIAN_FRONTEND": "noninteractive", **task.solution_env}
+    env[grading_stubs.CALLS] = f"/{environment.HOME}/{STUB_CALLS}"
+    own = replace(
+        box, env=env, read_only={f"/{SOLUTION}": solution}, stubs=folder / "stubs", wall_s=timeout_s, network=False
+    )
+    begun = time.monotonic()
+    ended = own.run(_script(SOLUTION_SCRIPT), sandbox, folder / ORACLE_LOG)
+    record = box.tree / environment.HOME / STUB_CALLS
+    stubs = grading_stubs.calls(record)
+    record.unlink(missing_ok=True)
+    return Done(ended.returncode, ended.limit, time.monotonic() - begun, stubs)
 
 
 def _crossed(task: HarborTask, box: Box, work: Path, tree: Path, fresh: Path | None) -> list[str]:
@@ -130,6 +161,11 @@ def _crossed(task: HarborTask, box: Box, work: Path, tree: Path, fresh: Path | N
         else:
             left_out.append(artifact.source)
     return left_out
+
+
+def _script(name: str) -> list[str]:
+    """A script as Harbor starts it: by bash, which takes one without a first line of its own as its own."""
+    return ["/bin/bash", "-c", f"/{name} 2>&1"]
 
 
 def _signed(task: HarborTask, top: str, target: Path) -> Path:

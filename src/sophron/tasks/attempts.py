@@ -1,0 +1,224 @@
+"""One attempt at a task, in steps that each leave a file: environment, work, verification.
+
+The environment is rebuilt once a task and never changed; each attempt works on a copy of its tree. What is refused, or
+cannot be installed, is a record too, so that one task does not end a collection.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+from sophron.interfaces.sandbox import SandboxBackend
+from sophron.records.digests import digest
+from sophron.records.errors import UserError
+from sophron.records.files import read_text, write_json
+from sophron.records.typed_json import load, to_json
+from sophron.tasks import (
+    dockerfile,
+    environment,
+    folder_tree,
+    grading_stubs,
+    harbor_folder,
+    python_environment,
+    verification,
+)
+from sophron.tasks.dockerfile import Copy, Recipe
+from sophron.tasks.environment import Box, Python
+from sophron.tasks.harbor_folder import DOCKERFILE, ENVIRONMENT, SOLUTION_SCRIPT, TEST_SCRIPT, HarborTask
+
+Agent = Literal["oracle", "nop"]
+AGENTS: tuple[Agent, ...] = ("oracle", "nop")
+"""The task's own solution, and nobody: Harbor's names. They test a task and this machinery, never a model."""
+WORK, TESTS, ORACLE = "work", "tests", "oracle"
+ENVIRONMENT_RECORD, TREE, WORK_RECORD, ARCHIVE, RESULT = (
+    "environment.json", "tree", "work.json", "work.tar", "result.json"
+)  # fmt: skip
+DEFAULT_WORK_S = 3600.0
+"""Seconds of work if the task names none: Harbor would not end it."""
+MOST_WORK_BYTES = 2_000_000_000
+
+
+@dataclass(frozen=True)
+class RebuiltEnvironment:
+    """What stands in for a task's container.
+
+    digest: of all files of the task; refused: a sentence, empty if it was rebuilt; python: version; prefixes, packages:
+    of `work`, `oracle` and `tests`, the folder and what pip resolved; notes: what is left out or other than written.
+    """
+
+    task: str
+    digest: str
+    refused: str = ""
+    python: str = ""
+    prefixes: Mapping[str, str] = field(default_factory=dict)
+    packages: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class WorkRecord:
+    """How an agent's work ended. files: path in the frozen tree -> hex sha256; left_out: links, devices and sockets."""
+
+    agent: Agent
+    exit_code: int | None
+    limit: str
+    wall_time_s: float
+    stubs: tuple[str, ...]
+    files: Mapping[str, str]
+    left_out: tuple[str, ...]
+
+
+def task_digest(task: HarborTask) -> str:
+    """Return what a task is: the digest of the digests of its files."""
+    return digest(dict(task.files))
+
+
+def rebuild(folder: Path, place: Path, store: Path, sandbox: SandboxBackend, python: str = "") -> RebuiltEnvironment:
+    """Rebuild the environment of the task in `folder` below `place`, and record it there; a refusal is a record.
+
+    store: virtual environments, shared by tasks; python: a version to take in place of that of the base image.
+    """
+    task = harbor_folder.read(folder)
+    try:
+        made = _rebuilt(task, place, store, sandbox, python)
+    except UserError as refusal:
+        made = RebuiltEnvironment(task.name, task_digest(task), refused=str(refusal))
+    write_json(place / ENVIRONMENT_RECORD, to_json(made))
+    return made
+
+
+def _rebuilt(task: HarborTask, place: Path, store: Path, sandbox: SandboxBackend, python: str) -> RebuiltEnvironment:
+    recipe = read_recipe(task)
+    if missing := environment.missing_packages(recipe):
+        raise UserError(
+            f"{task.folder / ENVIRONMENT / DOCKERFILE}: wants the Debian packages {', '.join(missing)}, which are not "
+            "on this machine; install them"
+        )
+    version, prefixes, packages = python or recipe.python, {}, {}
+    own = _requirements(task, recipe, place / "context")
+    for use, more in _needs(task).items():
+        made, resolved = python_environment.make(version, [*own, *more], store, task.build_timeout_s)
+        prefixes[use], packages[use] = str(made.prefix), resolved.packages
+    notes = [*recipe.notes, *task.warnings]
+    if version != recipe.python:
+        notes.append(f"Python {version} in place of {recipe.python}, by choice")
+    box = _box(task, recipe, prefixes[WORK], place / TREE)
+    environment.build_tree(box, task, sandbox, place / "build.log")
+    return RebuiltEnvironment(task.name, task_digest(task), "", version, prefixes, packages, tuple(notes))
+
+
+def read_recipe(task: HarborTask) -> Recipe:
+    """Return the recipe of a task's Dockerfile; UserError for the first instruction that cannot be rebuilt."""
+    return dockerfile.read(task.folder / ENVIRONMENT / DOCKERFILE)
+
+
+def _needs(task: HarborTask) -> dict[str, Sequence[str]]:
+    """Requirements beside those of the Dockerfile: what scripts would let pip or uv install while they run."""
+    solution = task.folder / SOLUTION_SCRIPT
+    return {
+        WORK: (),
+        ORACLE: grading_stubs.requirements(read_text(solution)) if task.has_solution else (),
+        TESTS: grading_stubs.requirements(read_text(task.folder / TEST_SCRIPT)),
+    }
+
+
+def _requirements(task: HarborTask, recipe: Recipe, scratch: Path) -> list[str]:
+    """What pip is to install, the files of the container looked up where COPY takes them from."""
+    found: list[str] = []
+    for call in recipe.requirements:
+        for name in call.files:
+            path = _copied(name, task, recipe, scratch)
+            found += python_environment.of_file(path)
+        found += call.names
+    return found
+
+
+def _copied(name: str, task: HarborTask, recipe: Recipe, scratch: Path) -> Path:
+    if not scratch.exists():
+        environment.copy_files([step for step in recipe.steps if isinstance(step, Copy)], task, scratch)
+    path = scratch.joinpath(*PurePosixPath(name).parts[1:])
+    if not path.is_file():
+        raise UserError(f"{task.folder / ENVIRONMENT / DOCKERFILE}: pip reads {name}, which no COPY line puts there")
+    return path
+
+
+def _box(task: HarborTask, recipe: Recipe, prefix: str, tree: Path) -> Box:
+    threads = {"OMP_NUM_THREADS": str(max(round(task.cpus or 1), 1))}
+    return Box(
+        tree,
+        Python(Path(prefix)),
+        recipe,
+        environment.workdir_of(task, recipe),
+        env={**threads, **task.env},
+        memory_mb=task.memory_mb or environment.DEFAULT_MEMORY_MB,
+    )
+
+
+def _same_task(folder: Path, made: RebuiltEnvironment) -> HarborTask:
+    task = harbor_folder.read(folder)
+    if task_digest(task) != made.digest:
+        raise UserError(f"{folder}: was changed since its environment was rebuilt; run the task again")
+    return task
+
+
+def work(folder: Path, place: Path, attempt: Path, agent: Agent, sandbox: SandboxBackend) -> WorkRecord:
+    """Let an agent work on a copy of the tree, freeze what it left, and record it in `attempt`.
+
+    place: of the environment. UserError if the task was changed, or has no solution for the oracle.
+    """
+    made = load(place / ENVIRONMENT_RECORD, RebuiltEnvironment)
+    scratch = attempt / "scratch"
+    if scratch.exists():
+        shutil.rmtree(scratch)
+    frozen = scratch / "frozen"
+    frozen.mkdir(parents=True)
+    done, left_out = verification.IDLE, []
+    if not made.refused:
+        task = _same_task(folder, made)
+        shutil.copytree(place / TREE, scratch / TREE, symlinks=True)
+        if agent == "oracle":
+            box = _box(task, read_recipe(task), made.prefixes[ORACLE], scratch / TREE)
+            done = verification.solve(task, box, scratch, sandbox, task.work.timeout_s or DEFAULT_WORK_S)
+            shutil.copyfile(scratch / verification.ORACLE_LOG, attempt / verification.ORACLE_LOG)
+        left_out = folder_tree.freeze(scratch / TREE, frozen)
+    folder_tree.pack(frozen, attempt / ARCHIVE)
+    record = WorkRecord(
+        agent, done.exit_code, done.limit or "", done.wall_time_s, done.stubs, folder_tree.digests(frozen),
+        tuple(left_out),
+    )  # fmt: skip
+    shutil.rmtree(scratch)
+    write_json(attempt / WORK_RECORD, to_json(record))
+    return record
+
+
+def judge(folder: Path, place: Path, attempt: Path, sandbox: SandboxBackend) -> Mapping[str, Any]:
+    """Verify what an attempt left, in its own sandbox, and record the result in `attempt`; UserError as of `verify`."""
+    made = load(place / ENVIRONMENT_RECORD, RebuiltEnvironment)
+    worked = load(attempt / WORK_RECORD, WorkRecord)
+    result: dict[str, Any] = {"task": made.task, "agent": worked.agent, "refused": made.refused, "passed": False}
+    if not made.refused:
+        task, scratch = _same_task(folder, made), attempt / "scratch"
+        if scratch.exists():
+            shutil.rmtree(scratch)
+        folder_tree.unpack(attempt / ARCHIVE, scratch / WORK, MOST_WORK_BYTES)
+        if changed := sorted(_differing(worked.files, folder_tree.digests(scratch / WORK))):
+            raise UserError(f"{attempt / ARCHIVE}: {changed[0]} is not what was frozen; let the attempt run again")
+        box = _box(task, read_recipe(task), made.prefixes[TESTS], scratch / "none")
+        verified = verification.verify(
+            task, box, scratch / WORK, scratch / "verify", sandbox, fresh=place / TREE
+        )  # fmt: skip
+        folder_tree.freeze(verification.log_folder(scratch / "verify"), attempt / verification.VERIFIER)
+        shutil.copyfile(scratch / "verify" / verification.TEST_LOG, attempt / verification.TEST_LOG)
+        result |= verification.as_result(verified)
+        result["work_wall_time_s"], result["work_stubs"] = worked.wall_time_s, list(worked.stubs)
+        shutil.rmtree(scratch)
+    write_json(attempt / RESULT, result)
+    return result
+
+
+def _differing(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
+    return (name for name in {*before, *after} if before.get(name) != after.get(name))
