@@ -358,6 +358,16 @@ def test_what_an_amendment_makes_invalid_is_closed_over_all_that_builds_on_it(ne
     assert signed.stale(host_plan.HostPlan(tuple(new), {}, {"s": ""}, {}), ran) == stale
 
 
+def test_more_that_a_rule_asks_for_is_a_change_to_sign_which_moves_nothing():
+    steps = (step("a", "1", "s", "x"),)
+    signed = host_plan.HostPlan(steps, {"a": {}}, {}, {"a": {"memory_mb": 100, "runtime_min": 5, "cores": 1}})
+    asked = host_plan.HostPlan(steps, {"a": {}}, {}, {"a": {"memory_mb": 400, "cores": 1}})
+    assert signed.changes(asked) == ["rule a: memory_mb 100 -> 400", "rule a: runtime_min 5 -> no ceiling"]
+    assert not signed.changes(signed)
+    assert not asked.changes(signed)
+    assert not signed.stale(asked)
+
+
 @pytest.mark.slow
 def test_random_edits_leave_nothing_stale_and_repeat_what_was_moved_alone(tmp_path, monkeypatch):
     for variable, value in toy.settings(tmp_path).items():

@@ -57,6 +57,14 @@ def test_snakemake_is_called_as_the_host_workflow_is(tmp_path, monkeypatch, snak
     assert next_line(root, "sophron approve") == "Next: sophron approve"
 
 
+def test_a_host_that_a_campaign_of_another_kind_signs_too_is_called_as_it_is(tmp_path, monkeypatch):
+    root = campaign(
+        tmp_path / "liquid", "kind: viscosity\nworkflow: {snakefile: ../Snakefile, directory: ..}\nseed: 1\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert next_line(root, "snakemake") == "Next: snakemake"
+
+
 def test_a_campaign_with_a_workflow_of_ours_is_run_in_its_own_folder(tmp_path, monkeypatch):
     root = campaign(tmp_path / "melt")
     monkeypatch.chdir(tmp_path)

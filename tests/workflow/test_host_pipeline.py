@@ -41,6 +41,7 @@ def approve(folder: Path, capsys) -> None:
     assert main(["review", "liquid", "--snakefile", "Snakefile", "--digest"]) == 0
     digits = capsys.readouterr().out.strip()
     assert main(["approve", "liquid", "--snakefile", "Snakefile", "--key", "key", "--digest", digits]) == 0
+    assert capsys.readouterr().out.endswith("Next: snakemake\n")
 
 
 def test_it_dry_runs_and_lints_before_approval(host):

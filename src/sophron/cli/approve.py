@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
         if looked.closed:
             raise UserError(approve.refusal(looked.closed))
         if looked.in_force and (record := _remembered(root)):
-            following = next_line(root, "snakemake")
+            following = next_line(plan.workdir(root, snakefile), "snakemake")
             print(f"Version {record.version} is in force already, signed by {record.approver}. {following}")
             return 0
         summary = approve.renewal_summary(looked.proposal) if args.renew else ""
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         record = approve.sign(looked.proposal, args.key, args.approver)
         plan_documents.record_in_force(root, looked.proposal.plan)
     said = f"Version {record.version} of {record.campaign} is approved by {record.approver}."
-    print(said, next_line(root, "snakemake"))
+    print(said, next_line(plan.workdir(root, snakefile), "snakemake"))
     return 0
 
 

@@ -11,7 +11,8 @@ from sophron.records.errors import UserError
 STATE_NAME = "workflow-state.json"
 """Stands alone in a copy of a campaign's three files."""
 MOST_NAMED = 5
-HOST_KEY = re.compile(r"^ +(snakefile|directory): *([^\s#]+)", re.MULTILINE)
+HOST = re.compile(r"^workflow:.*(?:\n .*)*", re.MULTILINE)
+HOST_KEY = re.compile(r"[ {](snakefile|directory): *([^\s#,}]+)")
 SNAKEFILES = ("Snakefile", "snakefile", "workflow/Snakefile", "workflow/snakefile")
 """Where Snakemake looks, in its order."""
 
@@ -42,9 +43,10 @@ def host_call(root: Path) -> HostCall | None:
     """Return how a person runs the host workflow of the campaign at `root`; None if it gates none."""
     path = root / SPEC_NAME
     text = path.read_text(errors="replace") if path.is_file() else ""
-    if not re.search(r"^kind: *workflow\b", text, re.MULTILINE):  # not parsed: it may be edited just now
+    about = HOST.search(text)  # not parsed: it may be edited just now
+    if not about and not re.search(r"^kind: *workflow\b", text, re.MULTILINE):
         return None
-    found = dict(HOST_KEY.findall(text))
+    found = dict(HOST_KEY.findall(about[0] if about else ""))
     snakefile = (root / found.get("snakefile", "../Snakefile")).resolve()
     folder = snakefile.parent.parent if snakefile.parent.name == "workflow" else snakefile.parent
     directory = (root / found["directory"]).resolve() if "directory" in found else folder

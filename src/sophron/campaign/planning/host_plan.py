@@ -100,7 +100,7 @@ class HostPlan:
         return sorted({path for step in self.steps if step.rule in rules for path in step.outputs})
 
     def changes(self, new: "HostPlan") -> list[str]:
-        """Return one line for each rule, source file and set of steps that is another one in a new plan."""
+        """Return one line for each rule, source file and set of steps that is another one, and each raised ceiling."""
         lines = []
         for rule in sorted({*self.rules, *new.rules}):
             if rule not in self.rules or rule not in new.rules:
@@ -113,7 +113,14 @@ class HostPlan:
         for rule in sorted({*self.rules} & {*new.rules}):
             if count := len(self.jobs_of(rule) ^ new.jobs_of(rule)):
                 lines.append(f"rule {rule}: params, inputs or number of jobs ({count} steps)")
-        return lines
+        return lines + [line for rule in sorted(new.ceilings) for line in self._higher_ceilings(rule, new)]
+
+    def _higher_ceilings(self, rule: str, new: "HostPlan") -> Iterator[str]:
+        """What a rule asks for that the gate would refuse; less than was signed is no change."""
+        now = new.ceilings[rule]
+        for key, signed_most in sorted(self.ceilings.get(rule, {}).items()):
+            if key not in now or now[key] > signed_most:
+                yield f"rule {rule}: {key} {signed_most} -> {now.get(key, 'no ceiling')}"
 
     def jobs_of(self, rule: str) -> set[str]:
         """Return what tells the jobs of a rule apart."""

@@ -97,7 +97,7 @@ def _check(who: str, reserved: Mapping[str, float], ceilings: Mapping[str, int])
         if key in ceilings and isinstance(value, int | float) and value > ceilings[key]:
             raise Refused(
                 f"{who} would reserve {key} {value}, above the signed ceiling {ceilings[key]}; "
-                "lower it in your profile or on the command line"
+                "lower it in your profile or on the command line, or sign more: sophron amend"
             )
 
 

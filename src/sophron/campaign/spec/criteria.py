@@ -258,7 +258,9 @@ def _tree(expression: str) -> ast.Expression:
                 f"{type(node).__name__} is not allowed in a criterion; use numbers, names, comparisons"
             )
         if isinstance(node, ast.Constant) and not isinstance(node.value, bool | int | float):
-            raise CriterionError(f"{shown(repr(node.value))} is not a number; compare numbers")
+            raise CriterionError(
+                f"{shown(repr(node.value))} is not a number; compare numbers, or declare texts as true or false: words"
+            )
         if isinstance(node, ast.Constant) and not _is_finite(node.value):
             raise CriterionError("a number in it is too large; write a finite one")
         if isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and node.func.id in CALLED):
