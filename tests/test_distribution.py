@@ -92,3 +92,26 @@ def test_the_shipped_campaigns_can_be_planned_from_the_wheel(installed, tmp_path
         run("cp", "-R", str(campaign), ".", cwd=tmp_path)
         digits = run("sophron", "review", campaign.name, "--digest", cwd=tmp_path, **environment)
         assert re.fullmatch(r"[0-9a-f]{64}\n", digits)
+
+
+def test_a_contract_of_another_domain_works_from_the_wheel_and_hides_from_its_agents_code(installed, tmp_path):
+    environment = {key: value for key, value in installed.items() if key != "TARGET"}
+    assert "peak-fitting" in run("sophron", "build", "check", "peak-fitting", cwd=tmp_path, **environment)
+    run("sophron", "build", "campaign", "peak-fitting", "my-agent", cwd=tmp_path, **environment)
+    (tmp_path / "work").mkdir()
+    program = f"""
+import sys
+from pathlib import Path
+from sophron.interfaces.sandbox import Grant
+from sophron.sandbox import mounts
+from sophron.sandbox.select_backend import choose
+place = Path({str(tmp_path)!r})
+look = "from sophron.records.files import resource; print(*resource('contracts').iterdir(), *resource('schemas').glob('b*'))"
+granted = [*mounts.self_folders(), Path({installed["TARGET"]!r})]
+grant = Grant(place / "work", read_only=granted, hidden=mounts.SELF_HIDDEN, env=mounts.self_environment())
+choose(None).run([sys.executable, "-c", look], grant, stdout=place / "out", stderr=place / "err")
+"""
+    run(sys.executable, "-c", program, cwd=tmp_path, **environment)
+    assert (tmp_path / "out").read_text() == f"{installed['TARGET']}/sophron/schemas/build\n", (
+        tmp_path / "err"
+    ).read_text()

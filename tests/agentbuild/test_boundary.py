@@ -1,5 +1,6 @@
 """The edit boundary: what a diff must not reach is not reached, by path or by content, and a broken agent rolls back."""
 
+import compileall
 import difflib
 
 import pytest
@@ -82,6 +83,8 @@ FROZEN = {
     "another case of a name": diff("Recipe.yaml", None, "a: 1\n"),
     "an ending that only looks right": diff("helpers/a.py\u200b", None, "x = 1\n"),
     "a folder too deep": diff("helpers/more/a.py", None, "x = 1\n"),
+    "bytecode": diff("__pycache__/a.pyc", None, "x = 1\n"),
+    "bytecode of a helper": diff("helpers/__pycache__/a.pyc", None, "x = 1\n"),
     "a hidden file": diff("helpers/.a.py", None, "x = 1\n"),
     "the folder above": diff("../outside.yaml", None, "a: 1\n"),
     "a way round": diff("helpers/../../outside.yaml", None, "a: 1\n"),
@@ -115,6 +118,15 @@ def test_what_is_frozen_stays(made, parent, attempt):
     assert "\n" not in found.refusal
     assert sorted(parent.parent.iterdir()) == outside
     assert contract.load(made.folder).digest == made.digest
+
+
+def test_bytecode_that_an_installer_made_is_not_of_the_agent(made, parent):
+    before = aud.packed(parent)
+    assert compileall.compile_dir(parent / "adapter", quiet=1)
+    assert list(parent.rglob("*.pyc"))
+    assert aud.packed(parent) == before
+    aud.check(parent, made)
+    assert tried(made, parent, edit(parent, "recipe.yaml", "{}", "rungs: [scale]")).stands
 
 
 def test_a_link_in_two_steps_writes_nowhere(made, parent, tmp_path):

@@ -39,9 +39,14 @@ def entries(folder: Path) -> Iterator[Path]:
 
 
 def files(folder: Path) -> dict[str, Path]:
-    """Return relative path -> file. UserError for what is no plain file: a link, a pipe, a program, an empty name."""
+    """Return relative path -> file. UserError for what is no plain file: a link, a pipe, a program, an empty name.
+
+    Without bytecode: an installer compiles the code of a contract's blank agent where it lies.
+    """
     found = {}
     for path in entries(folder):
+        if "__pycache__" in path.relative_to(folder).parts:
+            continue
         mode = path.lstat().st_mode
         name = path.relative_to(folder).as_posix()
         if not stat.S_ISREG(mode):
