@@ -68,9 +68,16 @@ def test_modules_that_are_told_are_those_that_may_be_imported(form):
         name for name in own_names() if inspect.getmodulename(f"{name}.py") and not name.endswith("__init__")
     }
     assert all(importable(name, "") is None for name in told)
-    functions = re.findall(r"(?m)^def (\w+)\(", TOLD[form].partition("### sophron")[2].partition("\n## A complete")[0])
-    assert len(functions) > 100
-    assert {"reporting", "statistical_inefficiency", "save"} <= set(functions)
+    block = TOLD[form].partition("### sophron")[2].partition("\n## A complete")[0]
+    functions = re.findall(r"(?m)^def (\w+)\(", block)
+    assert {"reporting", "statistical_inefficiency", "residual"} <= set(functions)
+    named = [name for line in re.findall(r"(?m)^Has (.*); see", block) for name in line.split(", ")]
+    assert len({*functions, *named}) > 100
+    assert ("seed_windows" in functions) == (form == "molecules")  # of the other form names are enough
+
+
+def test_what_is_told_of_particles_is_not_about_molecules():
+    assert len(TOLD["particles"]) < 0.7 * len(TOLD["molecules"])
 
 
 def test_functions_that_are_told_are_there():

@@ -17,12 +17,15 @@ RT = measured_diagnostics.GAS_CONSTANT * T
 REQUIRED = ("temperature", "energy_drift", "overlap", "autocorrelation", "blocks")
 
 
-def chain(folder, centres, samples=400, k=2.0, shift=0.0):
-    """Windows of harmonic umbrellas k (x - centre)^2 in kT over nothing: normal samples of known overlap."""
+def chain(folder, centres, samples=400, k=2.0, shift=0.0, *, drawn=1.0):
+    """Windows of harmonic umbrellas k (x - centre)^2 in kT over nothing: normal samples of known overlap.
+
+    drawn: how many times stiffer the umbrellas are that samples come from.
+    """
     generator = np.random.default_rng(3)
     made = []
     for state, centre in enumerate(centres):
-        x = generator.normal(centre, np.sqrt(0.5 / k), samples)
+        x = generator.normal(centre, np.sqrt(0.5 / (k * drawn)), samples)
         x[samples // 2 :] += shift
         place = folder / str(state)
         place.mkdir(parents=True)
@@ -49,6 +52,18 @@ def test_a_chain_that_overlaps_and_one_that_does_not(tmp_path):
 def test_halves_that_differ_are_seen(tmp_path):
     found = measured_diagnostics.of_chain(chain(tmp_path, [0.0, 0.5, 1.0], shift=0.7), T)
     assert abs(found["block_difference_kcal_per_mol"]) > 0.5
+
+
+@pytest.mark.parametrize("drawn", [0.7, 1.0, 2.0])
+def test_samples_of_another_potential_than_is_saved_are_seen(tmp_path, drawn):
+    found = measured_diagnostics.of_chain(chain(tmp_path, [0.0, 0.5, 1.0, 1.5], samples=2000, drawn=drawn), T)
+    assert abs(found["ensemble_slope"] - drawn) < 5 * found["ensemble_slope_error"]
+    assert found["ensemble_slope_error"] < 0.06 * drawn
+    assert abs(found["chain_difference_kcal_per_mol"]) < 0.1  # equal springs are equal free energies
+
+
+def test_samples_that_tell_no_slope_have_none(tmp_path):
+    assert "ensemble_slope" not in measured_diagnostics.of_chain(chain(tmp_path, [0.0, 0.0]), T)
 
 
 def test_a_window_that_nobody_sampled_overlaps_with_nothing(tmp_path):

@@ -2,6 +2,6 @@
 
 __all__ = [
     "amend", "caveats", "checkpoint_management", "debug", "design", "example_specs", "experts", "explain",
-    "input_checks", "judges", "optimize", "pipeline_agents", "plan", "refinement", "refinement_state",
+    "input_checks", "judges", "optimize", "pipeline_agents", "pipeline_facts", "plan", "refinement", "refinement_state",
     "request_parsing", "resume",
 ]  # fmt: skip

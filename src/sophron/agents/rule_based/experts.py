@@ -1,7 +1,8 @@
-"""Rules of thumb of the three experts: known bounds on the diagnostics of a benchmark; of code they judge little.
+"""Rules of thumb of the three experts: known bounds on the diagnostics of a benchmark, and on facts of the code.
 
-They read fields, no prose. Each bound has a source in its rule's docstring. Before a pipeline has run they know
-almost nothing, say so, and vote with little confidence; before there is one, they ask the bibliography.
+They read fields and syntax trees, no prose, and of any pipeline. Each bound has a source in its rule's docstring.
+Before a pipeline has run they vote on its code alone, with less confidence; before there is one, they ask the
+bibliography.
 """
 
 import math
@@ -10,29 +11,23 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
+from sophron.agents.rule_based import pipeline_facts
 from sophron.agents.rule_based.input_checks import count, given, listed, mapping, number, objects, quoted, text
 from sophron.agents.rule_based.pipeline_agents import restored
+from sophron.agents.rule_based.pipeline_facts import Finding
 from sophron.interfaces import UncheckedObject
 from sophron.interfaces.model_backend import Text, ToolAnswer
 from sophron.interfaces.rule_based_agent import RuleOfThumb, ToolUser, Use
 
 KNOWS_LITTLE = 0.3
-"""Confidence before anything was measured."""
+"""Confidence before there is code."""
+READ = 0.5
+"""Confidence of what code alone says."""
 MEASURED = 0.8
 SWAYED = 0.2
+"""What a vote loses in confidence where another expert names a high concern that it does not share."""
 HARNESS = ("overlaps", "minimum_overlap", "block_difference_kcal_per_mol", "effective_samples")
 """Diagnostics of the analysis that the harness measures by itself."""
-"""What a vote loses in confidence where another expert names a high concern that it does not share."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A concern. suspect: the file that it blames, where one does."""
-
-    severity: str
-    focus: str
-    text: str
-    suspect: str | None = None
 
 
 @dataclass(frozen=True)
@@ -105,25 +100,18 @@ Rule = Callable[[UncheckedObject, int], Iterator[Finding]]
 """Findings of one guest, given how many windows the pipeline has."""
 
 
-def vote(inputs: UncheckedObject, design: str, rule: Rule) -> UncheckedObject:
-    """Return the vote of one expert. design: what it recommends while there is nothing to judge."""
-    mode = text(given(inputs, "mode"), "mode").strip()
+def vote(inputs: UncheckedObject, design: str, subject: str, rule: Rule) -> UncheckedObject:
+    """Return the vote of one expert. design: what it recommends while there is nothing to judge; subject: of facts."""
+    text(given(inputs, "mode"), "mode")
     results = mapping(inputs.get("results") or {}, "results")
+    code = pipeline_facts.findings(str(inputs.get("pipeline") or ""), subject)
     if not results.get("guests"):
-        said = f"A rule of thumb judges no {'plan' if mode == 'design' else 'code'}: it only looks at measured fields."
-        return {
-            "label": "uncertain",
-            "confidence": KNOWS_LITTLE,
-            "strategic_insight": f"Take {design}.",
-            "concerns": [],
-            "reasoning": said,
-            "edit": None,
-        }
+        return _before(inputs, design, code)
     guests, windows = mapping(results["guests"], "guests"), count(results.get("windows"))
     if windows is None:
         raise ValueError("the results do not say how many windows there are")
     found = {name: list(rule(mapping(each, "a guest"), windows)) for name, each in guests.items()}
-    findings = list(dict.fromkeys(finding for each in found.values() for finding in each))
+    findings = list(dict.fromkeys([*(finding for each in found.values() for finding in each), *code]))
     gravest = [finding for finding in findings if finding.severity == "high"]
     finished = [name for name, each in guests.items() if stages(mapping(each, "a guest"))[3].delta_g is not None]
     if gravest:
@@ -142,6 +130,27 @@ def vote(inputs: UncheckedObject, design: str, rule: Rule) -> UncheckedObject:
         "strategic_insight": insight,
         "concerns": _said(findings),
         "reasoning": reasoning,
+        "edit": edit,
+    }
+
+
+def _before(inputs: UncheckedObject, design: str, code: list[Finding]) -> UncheckedObject:
+    """Vote on the code; uncertain while there is none that can be read."""
+    known = len(pipeline_facts.read(str(inputs.get("pipeline") or ""))) == len(pipeline_facts.FOCUS)
+    label = "fail" if code else "pass" if known else "uncertain"
+    insight = code[0].text if code else "No fact of the code is out of its bounds." if known else f"Take {design}."
+    said = (
+        "Looked at facts of the code: constants, time step, thermostat, guards, standard state, windows."
+        if code or known
+        else "A rule of thumb judges no plan: it only looks at code and measured fields."
+    )
+    edit = next((change for finding in code if (change := _edit(finding, str(inputs.get("pipeline", ""))))), None)
+    return {
+        "label": label,
+        "confidence": READ if code else READ - SWAYED / 2 if known else KNOWS_LITTLE,
+        "strategic_insight": insight,
+        "concerns": _said(code),
+        "reasoning": said,
         "edit": edit,
     }
 
@@ -171,11 +180,21 @@ MOST_BLOCKS_KCAL_PER_MOL = 1.0
 MOST_DRIFT = 5.0
 """In standard errors of the drift of one window."""
 TEMPERATURE_FRACTION = 0.06
-STANDARD_STATE = re.compile(
-    r"166[01]|1\.66\d*e?|6\.02\d|avogadro|standard_?(volume|state|conc)|\brelease\(|\.binding\(|\bv_?0\b|\bc_?0\b",
-    re.IGNORECASE,
-)
-ROUNDING_KCAL_PER_MOL = 1e-6
+LEAST_LENGTH = 0.9
+"""Part of the sampling that a window is given."""
+LEAST_USED = 0.2
+"""Part of the independent samples that an analysis rests on; estimates of their number differ by less."""
+MOST_SLOPE = 0.08
+SLOPE_ERRORS = 5.0
+REMADE_KCAL_PER_MOL = 0.12
+REMADE_ERRORS = 2.0
+"""Two estimates from the same samples differ by less than either's error."""
+BALL = 0.15
+"""Deviation of the distance in means, from which on a guest fills a ball; of a ball it is 0.26."""
+GAS_KCAL_PER_MOL_K = 1.98720425864083e-3
+STANDARD_VOLUME_A3 = pipeline_facts.STANDARD_VOLUME_A3
+LOST = re.compile(r"\bnan\b|not finite|infinite", re.IGNORECASE)
+ROUNDING_KCAL_PER_MOL = 2e-3
 SMALL_ERROR_KCAL_PER_MOL = 0.01
 ANALYSIS = "04_analysis.py"
 CYCLES: tuple[Mapping[str, int], ...] = (
@@ -214,6 +233,7 @@ def judge_force_field(inputs: UncheckedObject) -> UncheckedObject:
     return vote(
         inputs,
         "parameters of one origin for host and guest, and ions that belong to their water (10.1002/jcc.10128)",
+        "force_field",
         _force_field,
     )
 
@@ -229,7 +249,8 @@ def judge_sampling(inputs: UncheckedObject) -> UncheckedObject:
     return vote(
         inputs,
         "attach-pull-release with windows started from both directions (10.1021/acs.jctc.5b00405)",
-        lambda guest, windows: chain(_sampling(guest, windows), _measured(guest, _temperature_k(inputs))),
+        "sampling",
+        lambda guest, windows: chain(_sampling(guest, windows), _measured(guest, Asked.of(inputs))),
     )
 
 
@@ -244,7 +265,8 @@ def judge_analysis(inputs: UncheckedObject) -> UncheckedObject:
     return vote(
         inputs,
         "MBAR over all windows with guards that refuse, and an analytic release (10.1063/1.2978177)",
-        lambda guest, windows: chain(_analysis(guest, windows), _standard_state(str(inputs.get("pipeline") or ""))),
+        "analysis",
+        lambda guest, windows: chain(_analysis(guest, windows), _remade(guest, Asked.of(inputs))),
     )
 
 
@@ -275,7 +297,7 @@ def _sampling(guest: UncheckedObject, windows: int) -> Iterator[Finding]:
     overlap = last.number("minimum_overlap")
     if whole and overlap is not None and overlap < LEAST_OVERLAP:
         yield Finding("high", "production", f"neighbours overlap by {overlap:.2g} only; put windows between them")
-    if whole and last.failure in SHORT_OF:
+    if whole and last.failure in SHORT_OF and not list(_thrown_away(last)):
         yield Finding("high", "production", f"the analysis refused ({last.failure}); more windows share the load")
     effective = [number(each) for each in listed(last.diagnostics.get("effective_samples") or [], "effective_samples")]
     least = min((each for each in effective if each is not None), default=LEAST_EFFECTIVE)
@@ -286,20 +308,39 @@ def _sampling(guest: UncheckedObject, windows: int) -> Iterator[Finding]:
         yield Finding("low", "production", "a window hardly dwells at its target; its spring may be too weak there")
 
 
-def _temperature_k(inputs: UncheckedObject) -> float | None:
-    """Return the temperature that the task asks for; None if it says none."""
-    guests = mapping(mapping(inputs.get("task") or {}, "task").get("guests") or {}, "guests")
-    asked = [number(mapping(each, "a guest").get("temperature_k")) for each in guests.values()]
-    return next((each for each in asked if each is not None), None)
+@dataclass(frozen=True)
+class Asked:
+    """What the task asks for. particles: whether host and guest are single ones, so that a distance is all there is.
+
+    temperature_k, ns: of the guest, and of one window; None if it says none. chain: stage that the windows' path is of.
+    """
+
+    temperature_k: float | None
+    ns: float | None
+    particles: bool
+    chain: str | None
+
+    @classmethod
+    def of(cls, inputs: UncheckedObject) -> "Asked":
+        """Read task and code."""
+        task = mapping(inputs.get("task") or {}, "task")
+        guests = [mapping(each, "a guest") for each in mapping(task.get("guests") or {}, "guests").values()]
+        asked = [number(each.get("temperature_k")) for each in guests]
+        return cls(
+            next((each for each in asked if each is not None), None),
+            number(task.get("ns_per_window")),
+            bool(guests) and all(each.get("interaction") for each in guests),
+            pipeline_facts.schedule_stage(pipeline_facts.read(str(inputs.get("pipeline") or ""))),
+        )
 
 
-def _measured(guest: UncheckedObject, temperature_k: float | None) -> Iterator[Finding]:
+def _measured(guest: UncheckedObject, asked: Asked) -> Iterator[Finding]:
     """Findings in what the harness measured, which needs no word of the pipeline."""
     produced, last = stages(guest)[2].measured, stages(guest)[3].measured
     overlap, blocks = number(last.get("minimum_overlap")), number(last.get("block_difference_kcal_per_mol"))
     if overlap is not None and overlap < LEAST_OVERLAP:
         sentence = f"the samples of neighbours overlap by {overlap:.2g} only, as measured; put windows between them"
-        yield Finding("high", "production", sentence)
+        yield Finding("high", asked.chain or "production", sentence)
     error = number(stages(guest)[3].result.get("statistical_error_kcal_per_mol")) or 0.0
     if blocks is not None and abs(blocks) > max(MOST_BLOCKS_KCAL_PER_MOL, 4 * error):
         sentence = f"second halves of the runs differ from first ones by {blocks:+.2g} kcal/mol; sample longer"
@@ -307,13 +348,35 @@ def _measured(guest: UncheckedObject, temperature_k: float | None) -> Iterator[F
     samples = [one for each in listed(last.get("samples") or [], "samples") if (one := number(each)) is not None]
     if samples and min(samples) < LEAST_INDEPENDENT:
         yield Finding("high", "production", f"a window holds {min(samples):.0f} independent samples; sample longer")
-    yield from _thermostat(_numbers(produced, "temperature_k"), temperature_k)
+    yield from _length(_numbers(produced, "sampled_ns"), asked.ns)
+    yield from _thermostat(_numbers(produced, "temperature_k"), asked.temperature_k)
+    yield from _ensemble(number(last.get("ensemble_slope")), number(last.get("ensemble_slope_error")))
     drifts = _numbers(produced, "energy_drift_kcal_per_mol_per_ns")
     errors = _numbers(produced, "energy_drift_error_kcal_per_mol_per_ns")
     drifting = [one for one, off in zip(drifts, errors, strict=False) if abs(one) > MOST_DRIFT * off > 0]
     if drifts and len(drifting) > len(drifts) / 3:
         sentence = f"the energy drifts in {len(drifting)} of {len(drifts)} windows; equilibrate longer"
         yield Finding("high", "equilibration", sentence)
+    failure = mapping(stages(guest)[2].result.get("failure") or {}, "failure")
+    if LOST.search(str(failure.get("sentence", ""))):
+        yield Finding("high", "production", "the integration was lost; shorten the time step or soften what is stiff")
+
+
+def _length(sampled: Sequence[float], ns: float | None) -> Iterator[Finding]:
+    if sampled and ns and min(sampled) < LEAST_LENGTH * ns:
+        sentence = f"a window samples {min(sampled):.3g} of {ns:g} ns, as the times of its samples say; sample them all"
+        yield Finding("high", "production", sentence)
+
+
+def _ensemble(slope: float | None, error: float | None) -> Iterator[Finding]:
+    """Two windows differ as their energies say, or their samples are of another ensemble (10.1021/ct300688p)."""
+    if slope is None or error is None or abs(slope - 1.0) < max(MOST_SLOPE, SLOPE_ERRORS * error):
+        return
+    sentence = (
+        f"samples are distributed as if energies were {slope:.2f} times what they are: the saved energies are of "
+        "another potential, unit or temperature than the simulation's"
+    )
+    yield Finding("high", "production", sentence)
 
 
 def _thermostat(measured: Sequence[float], temperature_k: float | None) -> Iterator[Finding]:
@@ -330,20 +393,55 @@ def _numbers(measured: UncheckedObject, name: str) -> list[float]:
     return [one for each in values if (one := number(each)) is not None]
 
 
-def _standard_state(pipeline: str) -> Iterator[Finding]:
-    """A pipeline without a word for the volume or concentration of the standard state has none."""
-    if pipeline and not STANDARD_STATE.search(pipeline.partition("\nFILE ")[2]):
-        sentence = "no file knows the standard state of 1 mol/l (1660.54 cubic Angstrom); its number has no unit"
-        yield Finding("high", "analysis", sentence)
+def _remade(guest: UncheckedObject, asked: Asked) -> Iterator[Finding]:
+    """Make the number of two particles again: chain as measured, and the volume of its free end in the standard one.
+
+    That volume is of a narrow shell, or of a ball, by mean and deviation of the distance; each free term that a careful
+    analysis adds besides (what a soft wall lends, what the last window still feels) is small.
+    """
+    last, produced = stages(guest)[3], stages(guest)[2]
+    chain_kcal = number(last.measured.get("chain_difference_kcal_per_mol"))
+    ends = _numbers(last.measured, "end_potentials_kcal_per_mol")
+    places = _per_window(produced, "distance_mean_a"), _per_window(produced, "distance_deviation_a")
+    if last.delta_g is None or chain_kcal is None or len(ends) != 2 or not asked.particles or not all(places):
+        return
+    if asked.temperature_k is None:
+        return
+    free = -1 if ends[-1] > ends[0] else 0
+    volume_a3 = _reached(places[0][free], places[1][free])
+    cost = chain_kcal if free == -1 else -chain_kcal
+    again = -cost - GAS_KCAL_PER_MOL_K * asked.temperature_k * math.log(volume_a3 / STANDARD_VOLUME_A3)
+    error = number(last.result.get("statistical_error_kcal_per_mol")) or 0.0
+    if abs(again - last.delta_g) > REMADE_KCAL_PER_MOL + REMADE_ERRORS * error:
+        sentence = (
+            f"its number is {last.delta_g:.2f} kcal/mol; its own samples and the volume of the free end make "
+            f"{again:.2f}: a sign, a unit, a term or the standard state is wrong"
+        )
+        yield Finding("high", "analysis", sentence, ANALYSIS)
+
+
+def _per_window(stage: Stage, name: str) -> list[float]:
+    windows = mapping(stage.diagnostics.get("windows") or {}, "windows")
+    return _numbers(windows, name)
+
+
+def _reached(mean_a: float, deviation_a: float) -> float:
+    """Volume of a shell whose distance is normal, or of a ball if it is wide; in cubic Angstrom."""
+    if deviation_a > BALL * mean_a:
+        return 4.0 / 3.0 * math.pi * (mean_a / 0.75) ** 3
+    return 4.0 * math.pi * (mean_a**2 + deviation_a**2) * deviation_a * math.sqrt(2.0 * math.pi)
 
 
 def _analysis(guest: UncheckedObject, windows: int) -> Iterator[Finding]:
     last = stages(guest)[3]
     used = last.diagnostics.get("window_count")
     placed = _window_count(guest, windows)
+    sampled = last.measured.get("window_count")
+    placed = sampled if isinstance(sampled, int) else placed
     if isinstance(used, int) and used != placed:
         sentence = f"it used {used} of {placed} windows; use every one"
         yield Finding("high", "analysis", sentence, ANALYSIS)
+    yield from _thrown_away(last)
     if last.delta_g is None:
         return
     if not all(last.flags.values()):
@@ -353,6 +451,15 @@ def _analysis(guest: UncheckedObject, windows: int) -> Iterator[Finding]:
     error = number(last.result.get("statistical_error_kcal_per_mol"))
     if error is not None and error < SMALL_ERROR_KCAL_PER_MOL:
         yield Finding("medium", "analysis", f"a standard error of {error:.1g} kcal/mol is too good to be true")
+
+
+def _thrown_away(last: Stage) -> Iterator[Finding]:
+    """An analysis that rests on a small part of the samples which the harness takes for independent."""
+    mine = _numbers(mapping(last.result.get("diagnostics") or {}, "diagnostics"), "samples")
+    measured = _numbers(last.measured, "samples")
+    if mine and measured and math.fsum(mine) < LEAST_USED * math.fsum(measured):
+        sentence = f"it rests on {math.fsum(mine):.0f} of {math.fsum(measured):.0f} independent samples; use them all"
+        yield Finding("high", "analysis", sentence, ANALYSIS)
 
 
 def _window_count(guest: UncheckedObject, windows: int) -> int:
@@ -367,12 +474,15 @@ def _cycle(last: Stage) -> Iterator[Finding]:
     wanted = _sum_terms(last.terms)
     if wanted is None or last.delta_g is None:
         return
+    added = _as_added(last)
+    if added:
+        wanted = math.fsum(value for value in last.terms.values() if value is not None)
     if abs(wanted - last.delta_g) > ROUNDING_KCAL_PER_MOL:
         off = last.delta_g - wanted
         sentence = f"its number is {off:+.3g} kcal/mol off the sum of its terms; a sign or a leg is wrong"
         yield Finding("high", "analysis", sentence, ANALYSIS)
     released = last.terms.get("release")
-    if released is None or "attach_and_pull" not in last.terms:
+    if released is None or "attach_and_pull" not in last.terms or added:
         return
     target, k = last.number("release_target_a"), last.number("release_k_kcal_per_mol_a2")
     temperature_k = last.number("temperature_k")
@@ -381,6 +491,13 @@ def _cycle(last: Stage) -> Iterator[Finding]:
         if abs(again - released) > 1e-3:
             sentence = f"the release of its restraint is {again:.3f} kcal/mol, not {released:.3f}; check its sign"
             yield Finding("high", "analysis", sentence, ANALYSIS)
+
+
+def _as_added(last: Stage) -> bool:
+    """Whether an attach-pull-release states its terms as they are added to binding: the chain's with the other sign."""
+    cost = number(last.measured.get("chain_difference_kcal_per_mol"))
+    stated = last.terms.get("attach_and_pull")
+    return cost is not None and stated is not None and abs(stated + cost) < abs(stated - cost)
 
 
 def _sum_terms(terms: Mapping[str, float | None]) -> float | None:

@@ -30,7 +30,7 @@ def author(inputs: UncheckedObject) -> UncheckedObject:
     edited = _apply_edit(previous, critiques)
     if edited:
         return {"reply": edited, "summary": "The edit that the panel proposed, and nothing else."}
-    if mapping(critiques.get("post") or {}, "the critique").get("focus") == "production":
+    if _wants_windows(mapping(critiques.get("post") or {}, "the critique")):
         return _widen(previous, mapping(given(inputs, "task"), "task"))
     return {"reply": previous, "summary": "Nothing says what to change; the pipeline is the same."}
 
@@ -58,6 +58,15 @@ def _apply_edit(previous: str, critiques: UncheckedObject) -> str | None:
             if opening and region and body.count(region) == 1:
                 return head + opening + body.replace(region, change) + closing + tail
     return None
+
+
+def _wants_windows(critique: UncheckedObject) -> bool:
+    """Whether sampling is the focus, or the path of windows is, which may stand in the file of preparation."""
+    rounds = objects(critique.get("rounds") or [], "rounds")
+    sampling = mapping(rounds[-1].get("sampling") or {}, "a vote") if rounds else {}
+    concerns = objects(sampling.get("concerns") or [], "concerns")
+    path = any(each.get("severity") == "high" and each.get("focus") == critique.get("focus") for each in concerns)
+    return critique.get("focus") == "production" or (critique.get("focus") == "preparation" and path)
 
 
 def _widen(previous: str, task: UncheckedObject) -> UncheckedObject:

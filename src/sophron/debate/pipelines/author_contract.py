@@ -22,8 +22,8 @@ from sophron.science.host_guest.pipelines import reference_pipelines
 SCHEMAS = {pipeline.METADATA_NAME: "task_metadata", "stage_NN_result.json": "stage_result"}
 """File -> schema below `schemas/debate`."""
 FORMS = ("particles", "molecules")
-PARTICLES = ("lj_dimer", "dimer_diagnostics", "apr", "observables", "stage_file_api")
-"""Modules of hosts and guests that are for single particles as well."""
+PARTICLES = ("lj_dimer", "dimer_diagnostics", "residual_interaction", "apr", "npz", "stage_file_api", "files")
+"""Modules that are for single particles as well; what production saves is told elsewhere."""
 BINDING = (
     "bar",
     "binding_corrections",
@@ -34,7 +34,7 @@ BINDING = (
     "restraints",
     "thermodynamic_cycle",
 )
-"""Estimators of free energies; the others are told in a line each."""
+"""Estimators of free energies; of the others names are told."""
 TRIAL = f"""\
 1. The mechanical check reads the reply; `check_reply` says before what it will say.
 2. The rehearsal runs all four files on the first training guest, with {pipeline.REHEARSED_NS} ns a window at most: it
@@ -102,7 +102,7 @@ def _dotted(path: Path) -> str:
 
 
 def _modules(form: str) -> Iterator[str]:
-    """Signatures and docstrings of each module, with all that is for this form; of the others, in a line each."""
+    """Signatures and docstrings of each module that is for this form; of the others names, for `read_reference`."""
     for path in own_modules():
         if path.stem != "__init__":
             tree = ast.parse(read_text(path))
@@ -112,44 +112,53 @@ def _modules(form: str) -> Iterator[str]:
 def _wanted(path: Path, form: str) -> bool:
     if path.parent.name == "estimators":
         return path.stem in BINDING
-    return form != FORMS[0] or path.stem in PARTICLES or path.parent.name == "records"
+    return form != FORMS[0] or path.stem in PARTICLES
 
 
 def _told(tree: ast.Module, *, whole: bool) -> Iterator[str]:
     about = ast.get_docstring(tree) or ""
-    yield about if whole else about.partition("\n")[0]
+    if not whole:
+        yield about.partition("\n")[0]
+        yield f"Has {', '.join(_public(tree))}; see `read_reference`."
+        return
+    yield about
     yield ""
     for node in tree.body:
         match node:
             case ast.FunctionDef(name=name) if not name.startswith("_"):
-                yield from _function(node, whole=whole)
+                yield from _function(node)
             case ast.ClassDef(name=name) if not name.startswith("_"):
-                yield from _class(node, whole=whole)
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if whole and name.isupper():
+                yield from _class(node)
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name.isupper():
                 text = ast.unparse(value)
                 yield f"{name} = {text if len(text) < 80 else '...'}"
             case _:
                 pass
 
 
-def _function(node: ast.FunctionDef, indent: str = "", *, whole: bool) -> Iterator[str]:
+def _public(tree: ast.Module) -> Iterator[str]:
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            yield node.name
+
+
+def _function(node: ast.FunctionDef, indent: str = "") -> Iterator[str]:
     kind = "@property " if any(ast.unparse(each).endswith("property") for each in node.decorator_list) else ""
     returned = f" -> {ast.unparse(node.returns)}" if node.returns else ""
     yield f"{indent}{kind}def {node.name}({ast.unparse(node.args)}){returned}"
-    yield from _docstring(node, f"{indent}    ", whole=whole)
+    yield from _docstring(node, f"{indent}    ")
 
 
-def _class(node: ast.ClassDef, *, whole: bool) -> Iterator[str]:
+def _class(node: ast.ClassDef) -> Iterator[str]:
     fields = [ast.unparse(each) for each in node.body if isinstance(each, ast.AnnAssign)]
     bases = ", ".join(ast.unparse(each) for each in node.bases)
     yield f"class {node.name}({', '.join(fields) if fields else bases})"
-    yield from _docstring(node, "    ", whole=whole)
-    for each in node.body if whole else ():
+    yield from _docstring(node, "    ")
+    for each in node.body:
         if isinstance(each, ast.FunctionDef) and not each.name.startswith("_"):
-            yield from _function(each, "    ", whole=whole)
+            yield from _function(each, "    ")
 
 
-def _docstring(node: ast.FunctionDef | ast.ClassDef, indent: str, *, whole: bool) -> Iterator[str]:
-    text = ast.get_docstring(node) or ""
-    for line in text.splitlines() if whole else text.splitlines()[:1]:
+def _docstring(node: ast.FunctionDef | ast.ClassDef, indent: str) -> Iterator[str]:
+    for line in (ast.get_docstring(node) or "").splitlines():
         yield f"{indent}{line}".rstrip()

@@ -37,12 +37,16 @@ QUANTITIES: Mapping[str, Quantity] = {
     "temperature": Quantity(("temperature_k",), "mean kinetic temperature of each window, `temperature_k`"),
     "energy_drift": Quantity(
         ("potential_kcal_per_mol", "time_ps"),
-        "slope of the potential energy in each window, `energy_drift_kcal_per_mol_per_ns`, and its standard error",
+        "slope of the potential energy in each window, `energy_drift_kcal_per_mol_per_ns`, and its standard error; "
+        "simulated time of all its runs, `sampled_ns`; means in the first and the last state, "
+        "`end_potentials_kcal_per_mol`",
     ),
     "density": Quantity(("density_g_per_ml",), "mean density of each window in a box, `density_g_per_ml`"),
     "overlap": Quantity(
         ("reduced_potentials",),
-        "overlap of each state with the next, from 0 to 0.5, `overlaps` and `minimum_overlap`",
+        "overlap of each state with the next, from 0 to 0.5, `overlaps` and `minimum_overlap`; free energy of the last "
+        "state less that of the first by neighbours (BAR), `chain_difference_kcal_per_mol`; whether samples of two "
+        "states are distributed as their energies say, `ensemble_slope`, 1 if so, and its standard error",
     ),
     "autocorrelation": Quantity(
         ("reduced_potentials",),
@@ -119,7 +123,16 @@ def of_window(folder: Path) -> dict[str, object]:
             found[quantity] = float(arrays[quantity].mean())
     if {"potential_kcal_per_mol", "time_ps"} <= arrays.keys() and len(arrays["state"]) > 2:
         found |= _drift(arrays)
+    if "time_ps" in arrays and len(arrays["state"]):
+        found["sampled_ns"] = _simulated_ns(arrays)
     return found
+
+
+def _simulated_ns(arrays: Arrays) -> float:
+    import numpy as np
+
+    run = arrays.get("run", np.zeros(len(arrays["state"]), dtype=int))
+    return 1e-3 * sum(float(arrays["time_ps"][run == one].max()) for one in np.unique(run))
 
 
 def _drift(arrays: Arrays) -> dict[str, object]:
@@ -161,20 +174,33 @@ def _runs(arrays: Arrays) -> Iterator[Any]:
 
 @dataclass(frozen=True)
 class Sampled:
-    """One run of one state. reduced: shape (states, samples); kept: independent ones, None of too short a run."""
+    """One run of one state. reduced: shape (states, samples); kept: independent ones, None of too short a run.
+
+    potential: in kcal/mol, None where it was not saved.
+    """
 
     state: int
     reduced: Series
     kept: Kept | None
+    potential: Series | None = None
+
+    @property
+    def independent(self) -> Series:
+        """Reduced potentials of independent samples; of all if the run is too short to tell."""
+        return self.reduced[:, self.kept.indices] if self.kept else self.reduced
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """A state and the next. difference: of free energies, in kT; half: that of second halves less that of first."""
+    """A state and the next. difference: of free energies, in kT; half: that of second halves less that of first.
+
+    slope: see `bar.ensemble_slope`.
+    """
 
     overlap: float
     difference: float | None = None
     half: float | None = None
+    slope: tuple[float, float] | None = None
 
 
 def of_chain(folders: Sequence[Path], temperature_k: float) -> dict[str, object]:
@@ -198,8 +224,43 @@ def of_chain(folders: Sequence[Path], temperature_k: float) -> dict[str, object]
     halves = [pair.half for pair in pairs if pair.half is not None]
     if pairs and len(halves) == len(pairs):
         found["block_difference_kcal_per_mol"] = GAS_CONSTANT * temperature_k * sum(halves)
+    steps = [pair.difference for pair in pairs if pair.difference is not None]
+    if steps and len(steps) == len(states) - 1:
+        found["chain_difference_kcal_per_mol"] = GAS_CONSTANT * temperature_k * sum(steps)
     effective = _effective(runs, pairs)
-    return found | ({"effective_samples": effective} if effective else {})
+    return found | _slope(runs, pairs) | _ends(runs, states) | ({"effective_samples": effective} if effective else {})
+
+
+def _slope(runs: Sequence[Sampled], pairs: Sequence[Neighbours]) -> dict[str, object]:
+    """Return the mean slope of all neighbours, or that of first and last state where it is told more exactly.
+
+    Neighbours that are nearly equal tell none, and ends that are far apart neither.
+    """
+    from sophron.science.estimators.bar import ensemble_slope
+
+    last = len(runs[0].reduced) - 1
+    found = [pair.slope for pair in pairs if pair.slope is not None]
+    weight = sum(error**-2 for _, error in found)
+    known = [(sum(slope * error**-2 for slope, error in found) / weight, weight**-0.5)] if found else []
+    ends = [[run.independent for run in runs if run.state == end] for end in (0, last)]
+    if all(ends) and last > 1 and all(_known(each, at) for part in ends for each in part for at in (0, last)):
+        far = ensemble_slope(*(_towards(part, 0, last) for part in ends))
+        known += [far] if far else []
+    if not known:
+        return {}
+    slope, error = min(known, key=lambda each: each[1])
+    return {"ensemble_slope": slope, "ensemble_slope_error": error}
+
+
+def _ends(runs: Sequence[Sampled], states: Sequence[int]) -> dict[str, object]:
+    """Mean potential energy in the first and the last state that was sampled."""
+    import numpy as np
+
+    parts = [[run.potential for run in runs if run.state == end] for end in (states[0], states[-1])]
+    known = [[each for each in part if each is not None] for part in parts]
+    if not all(known):
+        return {}
+    return {"end_potentials_kcal_per_mol": [float(np.concatenate(part).mean()) for part in known]}
 
 
 def _sampled(folders: Sequence[Path]) -> Iterator[Sampled]:
@@ -222,7 +283,8 @@ def _sampled(folders: Sequence[Path]) -> Iterator[Sampled]:
             reduced, state = arrays[observables.PARTLY][:, chosen], int(arrays["state"][chosen][0])
             slow = [reduced[at] - reduced[state] for at in (state - 1, state + 1) if _known(reduced, at)]
             long = bool(slow) and reduced.shape[1] >= SHORTEST_RUN
-            found.append(Sampled(state, reduced, independent(np.stack(slow)) if long else None))
+            potential = arrays["potential_kcal_per_mol"][chosen] if "potential_kcal_per_mol" in arrays else None
+            found.append(Sampled(state, reduced, independent(np.stack(slow)) if long else None, potential))
     yield from found
 
 
@@ -250,17 +312,19 @@ def _pairs(runs: Sequence[Sampled]) -> Iterator[Neighbours]:
 
     A break between two legs is no pair; a state that nobody sampled overlaps with nothing.
     """
-    from sophron.science.estimators.bar import compare
+    from sophron.science.estimators.bar import compare, ensemble_slope
 
     for state, after in pairwise(range(len(runs[0].reduced))):
         here = [run.reduced for run in runs if run.state == state]
         there = [run.reduced for run in runs if run.state == after]
+        apart = [[run.independent for run in runs if run.state == one] for one in (state, after)]
         sampled = [*here, *there]
         if not sampled or not all(_known(each, at) for each in sampled for at in (state, after)):
             continue
         if here and there:
             whole = compare(_towards(here, state, after), _towards(there, state, after))
-            yield Neighbours(whole.overlap, whole.difference, _half(here, there, state, after))
+            slope = ensemble_slope(*(_towards(each, state, after) for each in apart))
+            yield Neighbours(whole.overlap, whole.difference, _half(here, there, state, after), slope)
         else:
             yield Neighbours(0.0)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from sophron.agents.documents.answers import CITED_ROLE
 from sophron.agents.tools import literature
@@ -27,7 +28,14 @@ from sophron.records.typed_json import from_json, to_json
 Inputs = dict[str, object]
 FILES = tuple(stage.file for stage in STAGES)
 PARTS = execute_stage_file.PARTS
-PER_WINDOW = ("dwell_within_target", "statistical_inefficiency", "sampled_ns", "planned_ns", "distance_mean_a")
+PER_WINDOW = (
+    "dwell_within_target",
+    "statistical_inefficiency",
+    "sampled_ns",
+    "planned_ns",
+    "distance_mean_a",
+    "distance_deviation_a",
+)
 
 
 def vote_design(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
@@ -251,7 +259,11 @@ def _guest(root: Path, spec: Spec, wildcards: Wildcards, *, shown: bool) -> Inpu
 def _shown(root: Path, spec: Spec, wildcards: Wildcards, number: int, *, shown: bool) -> Inputs:
     """One stage of a guest; production as one, with what was measured in each window."""
     found = outcome_store.of_loop(root, spec, execute_stage_file.PARTS[number - 1], wildcards)
-    documents_ = [documents.load_json(one.files["executed"]) for one in found]
+    return shown_stage([documents.load_json(one.files["executed"]) for one in found], number, shown=shown)
+
+
+def shown_stage(documents_: Sequence[Any], number: int, *, shown: bool = True) -> Inputs:
+    """Return what a panel is told of one stage from the documents of its executions, of production one a window."""
     whole = [each["result"] for each in documents_ if each]
     if not whole:
         return {}

@@ -53,3 +53,32 @@ def compare(first: NDArray[np.float64], second: NDArray[np.float64]) -> Pair:
     back = float(special.expit(second - difference).mean())
     # Of two distributions it is a half at most, if they are equal; a sample of them may show a little more.
     return Pair(difference, min(forth, back, 0.5))
+
+
+STEEPEST = 30.0
+"""Size of a logit beyond which a sample tells nothing of the slope."""
+SLOPE_ITERATIONS = 50
+
+
+def ensemble_slope(first: NDArray[np.float64], second: NDArray[np.float64]) -> tuple[float, float] | None:
+    """Return by how many kT two distributions differ for each kT that their energies do, with its error; 1 if right.
+
+    Shirts (2013, 10.1021/ct300688p): the odds of having been drawn in window 2 fall as exp(-(u_2 - u_1)), whatever the
+    system. Another temperature, energies in another unit or of another potential, and an integrator that heats make
+    another slope. Arguments as in `compare`, of independent samples; None where they do not tell a slope.
+    """
+    x = np.concatenate([first, second])
+    drawn = np.concatenate([np.zeros(first.size), np.ones(second.size)])
+    centre = float(np.median(x))
+    design = np.stack([np.ones_like(x), centre - x])
+    found = np.array([math.log(second.size / first.size), 1.0])
+    for _ in range(SLOPE_ITERATIONS):
+        chance = special.expit(np.clip(found @ design, -STEEPEST, STEEPEST))
+        curvature = (design * (chance * (1.0 - chance))) @ design.T
+        if not np.linalg.cond(curvature) < 1e12:
+            return None
+        step = np.linalg.solve(curvature, design @ (drawn - chance))
+        found = found + np.clip(step, -1.0, 1.0)
+        if float(np.abs(step).max()) < 1e-8:
+            return float(found[1]), math.sqrt(float(np.linalg.inv(curvature)[1, 1]))
+    return None
