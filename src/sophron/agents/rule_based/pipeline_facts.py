@@ -263,7 +263,7 @@ def time_step(code: list[StageCode]) -> Iterator[Finding]:
                 yield Finding("high", each.focus, sentence, each.file)
 
 
-SETTLING = re.compile(r"^(SETTLE|WALK|EQUIL\w*|RELAX\w*|WARM\w*|SEED\w*)_STEPS(_COUNT)?$")
+SETTLING = re.compile(r"^(SETTLE|WALK|EQUILIBRATION|RELAX\w*|WARM\w*|SEED\w*)_STEPS(_COUNT)?$")
 LEAST_SETTLING = 100
 
 
