@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sophron.tasks.harbor_folder import HarborTask
+    from sophron.tasks.judgement import Judgement
     from sophron.tasks.scifi_markdown import MarkdownTask
 
 HELP = "tasks that programs judge: a Harbor folder, or Markdown with Context, To-do and Expectation"
@@ -15,6 +16,8 @@ examples:
   sophron task check tasks/column-mean     what its folder asks for, and what cannot be rebuilt here
   sophron task check tasks/gauss-fit       which sentences of its expectation programs check, and which are UNVERIFIED
   sophron task run tasks/column-mean       its own solution works, its tests judge, both in the sandbox
+  sophron task judge tasks/gauss-fit my-work
+                                           a folder of work, whoever did it, by the programs of the task
   sophron task bench tasks --agent oracle --agent nop --cores 4
                                            every task below tasks/, with its solution and with nobody: a table
 
@@ -30,6 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     check.add_argument("task", type=Path, help="folder of a task, or its Markdown file")
     _add_job(actions.add_parser("run", help="run one task: rebuild, work, verify"), "folder of a task")
     _add_job(actions.add_parser("bench", help="run all tasks of a collection, and write a table"), "folder above tasks")
+    judge = actions.add_parser("judge", help="judge a folder of work that somebody did, by the programs of a task")
+    judge.add_argument("task", type=Path, help="folder of a task, or its Markdown file")
+    judge.add_argument("work", type=Path, help="what stands at the working directory of the task when it is done")
+    _add_place(judge)
     _add_steps(actions)
 
 
@@ -42,8 +49,12 @@ def _add_job(parser: argparse.ArgumentParser, about: str) -> None:
         help="who works: the task's own solution (oracle, the default), or nobody (nop); may be repeated",
     )
     parser.add_argument("--n-attempts", type=_positive, default=1, metavar="N", help="attempts of each agent (1)")
-    parser.add_argument("--jobs-dir", type=Path, default=Path("jobs"), help="where the job is kept (jobs)")
     parser.add_argument("--cores", type=_positive, default=1, help="cores for all together (1)")
+    _add_place(parser)
+
+
+def _add_place(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--jobs-dir", type=Path, default=Path("jobs"), help="where the job is kept (jobs)")
     parser.add_argument("--python", default="", metavar="3.X", help="a Python in place of those of the base images")
 
 
@@ -76,6 +87,8 @@ def run(args: argparse.Namespace) -> int:
     """Do one action; UserError, a sentence, if a task is refused."""
     if args.action == "check":
         return _check(args.task)
+    if args.action == "judge":
+        return _judge(args)
     if args.action in ("run", "bench"):
         return _run_job(args)
     return _run_step(args)
@@ -87,6 +100,37 @@ def _check(path: Path) -> int:
     if path.is_file() or (path / scifi_markdown.TOP).is_file():
         return _print_markdown(scifi_markdown.read(path))
     return _print_folder(harbor_folder.read(path))
+
+
+def _judge(args: argparse.Namespace) -> int:
+    from sophron.sandbox import select_backend
+    from sophron.tasks import attempts, bench, judgement, scifi_markdown
+
+    sandbox, place = select_backend.choose(), args.jobs_dir.absolute() / args.task.resolve().stem
+    if args.task.is_file() or (args.task / scifi_markdown.TOP).is_file():
+        return _print_judgements(judgement.judge_markdown(scifi_markdown.read(args.task), args.work, place, sandbox))
+    attempts.rebuild(args.task, place, place.parent / bench.STORE, sandbox, args.python)
+    attempt = place / attempts.GIVEN
+    attempts.hand_in(args.task, place, attempt, args.work)
+    result = attempts.judge(args.task, place, attempt, sandbox)
+    reward = result["fault"] or f"reward {result['reward']:g}"
+    print(f"{result['task']}: {'passed' if result['passed'] else 'not passed'} ({reward}); {attempt}")
+    return int(not result["passed"])
+
+
+def _print_judgements(found: "list[Judgement]") -> int:
+    from sophron.records.sanitize import one_line
+
+    words = {True: "met", False: "not met", None: "UNVERIFIED"}
+    for judged in found:
+        print(f"{judged.task}: {'met' if judged.met else 'not met'}")
+        for sentence in judged.sentences:
+            print(f"  {words[sentence.met]:<10} {one_line(sentence.text, 100)}")
+            for fault in sentence.faults if sentence.met is False else ():
+                print(f"             {one_line(fault, 200)}")
+        if judged.left_out:
+            print(f"  left out   {one_line(', '.join(judged.left_out), 200)}")
+    return int(not all(judged.met for judged in found))
 
 
 def _run_job(args: argparse.Namespace) -> int:

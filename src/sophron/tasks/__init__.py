@@ -2,6 +2,6 @@
 
 __all__ = [
     "attempts", "bench", "dockerfile", "environment", "expectation_checks", "expectations", "folder_tree",
-    "grading_stubs", "harbor_folder", "python_environment", "reward", "run_instruction", "scifi_markdown",
+    "grading_stubs", "harbor_folder", "judgement", "python_environment", "reward", "run_instruction", "scifi_markdown",
     "verification",
 ]  # fmt: skip

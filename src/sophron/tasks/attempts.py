@@ -30,9 +30,10 @@ from sophron.tasks.dockerfile import Copy, Recipe
 from sophron.tasks.environment import Box, Python
 from sophron.tasks.harbor_folder import DOCKERFILE, ENVIRONMENT, SOLUTION_SCRIPT, TEST_SCRIPT, HarborTask
 
-Agent = Literal["oracle", "nop"]
-AGENTS: tuple[Agent, ...] = ("oracle", "nop")
-"""The task's own solution, and nobody: Harbor's names. They test a task and this machinery, never a model."""
+Agent = Literal["oracle", "nop", "given"]
+GIVEN: Agent = "given"
+"""Whoever did the work of a folder that is handed in; `oracle` and `nop`, the task's own solution and nobody, are
+Harbor's names."""
 WORK, TESTS, ORACLE = "work", "tests", "oracle"
 ENVIRONMENT_RECORD, TREE, WORK_RECORD, ARCHIVE, RESULT = (
     "environment.json", "tree", "work.json", "work.tar", "result.json"
@@ -99,6 +100,7 @@ def _rebuilt(task: HarborTask, place: Path, store: Path, sandbox: SandboxBackend
             "on this machine; install them"
         )
     version, prefixes, packages = python or recipe.python, {}, {}
+    shutil.rmtree(place / "context", ignore_errors=True)
     own = _requirements(task, recipe, place / "context")
     for use, more in _needs(task).items():
         made, resolved = python_environment.make(version, [*own, *more], store, task.build_timeout_s)
@@ -170,13 +172,8 @@ def work(folder: Path, place: Path, attempt: Path, agent: Agent, sandbox: Sandbo
 
     place: of the environment. UserError if the task was changed, or has no solution for the oracle.
     """
-    made = load(place / ENVIRONMENT_RECORD, RebuiltEnvironment)
-    scratch = attempt / "scratch"
-    if scratch.exists():
-        shutil.rmtree(scratch)
-    frozen = scratch / "frozen"
-    frozen.mkdir(parents=True)
-    done, left_out = verification.IDLE, []
+    made, scratch = load(place / ENVIRONMENT_RECORD, RebuiltEnvironment), _emptied(attempt / "scratch")
+    done = verification.IDLE
     if not made.refused:
         task = _same_task(folder, made)
         shutil.copytree(place / TREE, scratch / TREE, symlinks=True)
@@ -184,12 +181,45 @@ def work(folder: Path, place: Path, attempt: Path, agent: Agent, sandbox: Sandbo
             box = _box(task, read_recipe(task), made.prefixes[ORACLE], scratch / TREE)
             done = verification.solve(task, box, scratch, sandbox, task.work.timeout_s or DEFAULT_WORK_S)
             shutil.copyfile(scratch / verification.ORACLE_LOG, attempt / verification.ORACLE_LOG)
-        left_out = folder_tree.freeze(scratch / TREE, frozen)
+    return _frozen(scratch, attempt, agent, done)
+
+
+def hand_in(folder: Path, place: Path, attempt: Path, given: Path) -> WorkRecord:
+    """Freeze the folder `given` as what an agent left in the working directory, and record it in `attempt`.
+
+    UserError if there is no such folder, or the task was changed or refused.
+    """
+    made, scratch = load(place / ENVIRONMENT_RECORD, RebuiltEnvironment), _emptied(attempt / "scratch")
+    if made.refused:
+        raise UserError(made.refused)
+    if not given.is_dir():
+        raise UserError(f"{given}: there is no such folder; name the one that holds the work")
+    task = _same_task(folder, made)
+    workdir = environment.workdir_of(task, read_recipe(task))
+    shutil.copytree(place / TREE, scratch / TREE, symlinks=True)
+    target = scratch.joinpath(TREE, *PurePosixPath(workdir).parts[1:])
+    shutil.rmtree(target)
+    left_out = folder_tree.freeze(given, target)
+    return _frozen(scratch, attempt, GIVEN, verification.IDLE, left_out)
+
+
+def _emptied(scratch: Path) -> Path:
+    if scratch.exists():
+        shutil.rmtree(scratch)
+    (scratch / TREE).parent.mkdir(parents=True)
+    return scratch
+
+
+def _frozen(
+    scratch: Path, attempt: Path, agent: Agent, done: verification.Done, before: Sequence[str] = ()
+) -> WorkRecord:
+    """Freeze the tree in `scratch`, if there is one, and record it in `attempt`. before: what was left out already."""
+    frozen = scratch / "frozen"
+    left_out = [*before, *folder_tree.freeze(scratch / TREE, frozen)]
     folder_tree.pack(frozen, attempt / ARCHIVE)
-    record = WorkRecord(
-        agent, done.exit_code, done.limit or "", done.wall_time_s, done.stubs, folder_tree.digests(frozen),
-        tuple(left_out),
-    )  # fmt: skip
+    files = folder_tree.digests(frozen)
+    limit = done.limit or ""
+    record = WorkRecord(agent, done.exit_code, limit, done.wall_time_s, done.stubs, files, tuple(left_out))
     shutil.rmtree(scratch)
     write_json(attempt / WORK_RECORD, to_json(record))
     return record

@@ -6,7 +6,7 @@ import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from sophron.interfaces.kind import Definition, StepContext, StepResult, UpstreamStep
@@ -17,19 +17,14 @@ from sophron.records.errors import UserError
 from sophron.records.files import write_json, write_text
 from sophron.records.typed_json import from_json, to_json
 from sophron.sandbox import select_backend
-from sophron.tasks import dockerfile, environment, folder_tree, harbor_folder, verification
-from sophron.tasks.dockerfile import Recipe
+from sophron.tasks import dockerfile, environment, folder_tree, harbor_folder, judgement, verification
+from sophron.tasks.attempts import MOST_WORK_BYTES
 from sophron.tasks.environment import Box, Python
-from sophron.tasks.expectation_checks import Finding, Work, find
+from sophron.tasks.expectation_checks import Finding
 from sophron.tasks.expectations import Expectation
 from sophron.tasks.harbor_folder import HarborTask
 from sophron.tasks.verification import Verified
 
-MARKDOWN_WORKDIR = "/app"
-"""Where the work folder of a task in Markdown is inside."""
-MOST_WORK_BYTES = 2_000_000_000
-MOST_PRINTED = 1_000_000
-"""Characters of what a command printed in which a text is looked for."""
 NO_TESTS: Mapping[str, Any] = {
     "passed": True,
     "reward": None,
@@ -58,10 +53,9 @@ def signed_folder(definition: Definition, root: Path) -> HarborTask:
 
 def box_of(task: HarborTask | None, tree: Path, prefix: Path | None = None) -> Box:
     """Return the box of a task around a tree. task: None for one in Markdown; prefix: of its Python."""
-    python = Python(prefix or Path(sys.prefix))
     if task is None:
-        recipe = Recipe("", "", (), (), (), {}, MARKDOWN_WORKDIR)
-        return Box(tree, python, recipe, MARKDOWN_WORKDIR)
+        return judgement.markdown_box(tree)
+    python = Python(prefix or Path(sys.prefix))
     recipe = dockerfile.read(task.folder / harbor_folder.ENVIRONMENT / harbor_folder.DOCKERFILE)
     memory_mb = task.memory_mb or environment.DEFAULT_MEMORY_MB
     return Box(tree, python, recipe, environment.workdir_of(task, recipe), env=task.env, memory_mb=memory_mb)
@@ -117,19 +111,13 @@ def _verified(task: HarborTask | None, box: Box, work: Path, scratch: Path, sand
 
 
 def _findings(ctx: StepContext, box: Box, work: Path, sandbox: SandboxBackend) -> list[Finding]:
-    """Carry out the checks of all sentences; commands run on a copy of the work, so that no check sees another's."""
-    folder = work.joinpath(*PurePosixPath(box.workdir).parts[1:])
-    folder.mkdir(parents=True, exist_ok=True)
-
-    def run(line: str) -> tuple[int, str]:
-        copy, log = ctx.workdir / "command", ctx.workdir / "command.log"
-        if copy.exists():
-            shutil.rmtree(copy)
-        folder_tree.freeze(work, copy)
-        (copy / environment.HOME).mkdir(exist_ok=True)
-        own = replace(box, tree=copy, wall_s=ctx.definition.get("command_s", environment.COMMAND_S))
-        ended = own.run(["/bin/bash", "-c", line], sandbox, log)
-        return ended.returncode, environment.tail(log, MOST_PRINTED)
-
-    given = Work(folder, ctx.definition.get("inputs", {}), run)
-    return [find(one, given) for one in signed_expectations(ctx.definition)]
+    about = ctx.definition
+    return judgement.sentence_findings(
+        signed_expectations(about),
+        box,
+        work,
+        ctx.workdir,
+        sandbox,
+        before=about.get("inputs", {}),
+        command_s=about.get("command_s", environment.COMMAND_S),
+    )
