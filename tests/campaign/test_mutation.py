@@ -31,6 +31,7 @@ BY_CONSTRUCTION = {
     "rg-cross-backend": {"build.beads"},
     "rg-cross-backend-gpu": {"build.beads"},
     "rietveld-fluorapatite": set(),
+    "rietveld-fluorapatite-gsas2": set(),
     "rietveld-pbso4": set(),
     "sic-conductivity": {"build.atoms", "green_kubo_flux.samples"},
 }
