@@ -1,8 +1,8 @@
-"""Whether `esd_counting` is how far cells scatter from counting alone: simulated mixtures, GOF 1 and GOF 2, both engines.
+"""Whether `esd_counting` is how far cells scatter from counting: simulated mixtures, GOF 1 and GOF 2, both engines.
 
 For a GOF of 2 the counts are of wider lines than the model has, which it cannot follow: the misfit is the same in every
-draw, and only counting makes cells differ. `scatter_over_esd` is the standard deviation of the edges of salt and silicon over
-their mean `esd_counting`, both together; `interval` is where it lies with 95 % for what was found.
+draw, and only counting makes cells differ. `scatter_over_esd` is the standard deviation of the edges of salt and
+silicon over their mean `esd_counting`, both together; `interval` is where it lies with 95 % for what was found.
 
     SOPHRON_GSAS2_PYTHON=... python bench/rietveld_esd.py --seeds 40
 """
@@ -48,6 +48,7 @@ def scattered(engine: RietveldEngine, width: float, seeds: int) -> dict[str, obj
         ]
     edges = np.array([[fit.parameter(name).value for name in CELLS] for fit in fits])
     esd = np.array([[fit.parameter(name).esd_counting for name in CELLS] for fit in fits])
+    inflated = np.mean([fit.parameter(CELLS[0]).esd for fit in fits]) / esd[:, 0].mean()
     squares = float(np.sum(((edges - edges.mean(axis=0)) / esd.mean(axis=0)) ** 2))
     freedom = len(CELLS) * (seeds - 1)
     low, high = np.sqrt(squares / stats.chi2.ppf([0.975, 0.025], freedom)).round(3).tolist()
@@ -56,7 +57,7 @@ def scattered(engine: RietveldEngine, width: float, seeds: int) -> dict[str, obj
         "gof": round(float(np.mean([fit.gof for fit in fits])), 3),
         "scatter_over_esd": round(float(np.sqrt(squares / freedom)), 3),
         "interval": [low, high],
-        "esd_over_esd_counting": round(float(np.mean([fit.parameter(CELLS[0]).esd for fit in fits]) / esd[:, 0].mean()), 3),
+        "esd_over_esd_counting": round(float(inflated), 3),
         "esd_counting_angstrom": esd.mean(axis=0).tolist(),
     }
 

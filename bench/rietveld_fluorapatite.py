@@ -101,7 +101,7 @@ def trap(engine: RietveldEngine, setup: Setup, refinement: Refinement) -> dict[s
         {"group": group, "phase": None, "atom": None}
         for group in ("zero", *(group for rung in rietveld_recipes.LABORATORY for group in rung.groups))
     ]
-    request = {"free": free, "equal": [], "values": {}, "background": None, "cycles": 100}
+    request = {"free": free, "equal": [], "sums": [], "values": {}, "background": None, "cycles": 100}
     asked = {
         "pattern": engine_messages.pattern(setup.pattern),
         "state": to_json(refinement.current.state),

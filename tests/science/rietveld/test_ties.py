@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from crystals import CIF
 
 from sophron.interfaces.rietveld import Background, Freed, Instrument, Pattern, Phase, Request, Setup, Sum
 from sophron.records.errors import UserError
@@ -9,33 +10,14 @@ from sophron.science.rietveld.refinement import Refinement
 
 LIMIT_S = 300.0
 ANGLES = np.arange(20.0, 100.0, 0.02)
-SITES = """data_mixed
-_space_group_name_H-M_alt 'P m -3 m'
-_cell_length_a 3.9
-_cell_length_b 3.9
-_cell_length_c 3.9
-_cell_angle_alpha 90
-_cell_angle_beta 90
-_cell_angle_gamma 90
-loop_
-_atom_site_label
-_atom_site_type_symbol
-_atom_site_fract_x
-_atom_site_fract_y
-_atom_site_fract_z
-_atom_site_occupancy
-_atom_site_U_iso_or_equiv
-Sr1 Sr 0 0 0 {0} 0.008
-Ca1 Ca 0 0 0 {1} 0.008
-Ti1 Ti 0.5 0.5 0.5 1 0.005
-O1 O 0.5 0.5 0 1 0.009
-"""
+SITES = "Sr1 Sr 0 0 0 {0} 0.008\nCa1 Ca 0 0 0 {1} 0.008\nTi1 Ti 0.5 0.5 0.5 1 0.005\nO1 O 0.5 0.5 0 1 0.009"
 SHARED = (Sum(("occupancy/mixed/Sr1", "occupancy/mixed/Ca1"), 1.0),)
 EQUAL = (("u_iso/mixed/Sr1", "u_iso/mixed/Ca1"),)
 
 
 def setup(counts, strontium):
-    phase = Phase("mixed", SITES.format(strontium, round(1 - strontium, 3)))
+    atoms = SITES.format(strontium, round(1 - strontium, 3))
+    phase = Phase("mixed", CIF.format(name="mixed", group="P m -3 m", edge=3.9, atoms=atoms))
     instrument = Instrument((1.5406,), profile_w=0.004, profile_x=0.02)
     return Setup(Pattern("mixed", ANGLES, counts), (phase,), instrument, Background("chebyshev", 3, 100.0))
 
