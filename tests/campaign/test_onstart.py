@@ -2,7 +2,7 @@
 
 import pytest
 
-from sophron.campaign.snakefile.onstart import key_variables
+from sophron.campaign.snakefile.local_steps import key_variables
 from sophron.records.errors import UserError
 
 SHIPPED = {"ANTHROPIC_API_KEY", "OPENAI_API_KEY"}

@@ -85,7 +85,8 @@ def _tell():
         forked = any(
             word.endswith("fork_server") or word == "sophron.warm_workers.fork_server" for word in sys.orig_argv
         )
-        text = json.dumps({"pid": os.getpid(), "forked": forked, "process": process()})
+        about = {"pid": os.getpid(), "forked": forked, "started_as": sys.orig_argv, "process": process()}
+        text = json.dumps(about)
         Path(os.environ["TOY_TELLS"] + ".part").write_text(text)
         Path(os.environ["TOY_TELLS"] + ".part").rename(os.environ["TOY_TELLS"])
         time.sleep(float(os.environ.get("TOY_SLEEPS", "0")))

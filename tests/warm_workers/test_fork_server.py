@@ -1,5 +1,6 @@
 """Steps forked from the warm process of a local run: they are as others, and nothing of one reaches another."""
 
+import contextlib
 import json
 import os
 import resource
@@ -137,6 +138,84 @@ def test_a_forked_step_is_as_one_that_was_started(run):
     cold = run.run(SOPHRON_FORK_SERVER="off", **changed)
     assert (forked["forked"], cold["forked"]) == (True, False)
     assert forked["process"] == cold["process"]
+
+
+DRIVER = """
+import json, os, subprocess, sys
+from pathlib import Path
+from sophron.warm_workers import fork_server
+root, *step = sys.argv[1:]
+fork_server.start(Path(root), ["arithmetic_kind"])
+print(os.environ["SOPHRON_FORK_SERVER"], len(fork_server.SERVERS), flush=True)
+subprocess.run([sys.executable, "-P", "-m", "sophron", *step], cwd=root, check=True, stdin=subprocess.DEVNULL)
+print("ran", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextlib.contextmanager
+def driver(run, **variables):
+    """A driver that is started with a fork server beside it, and runs a step; the process, its server's socket."""
+    run.tells.unlink(missing_ok=True)
+    words = [sys.executable, "-c", DRIVER, str(run.campaign.root), *run.steps["a"]]
+    with fork_server.early(run.campaign.root, ["arithmetic_kind"], os.environ) as beside:
+        env = {**os.environ, "TOY_TELLS": str(run.tells), **beside.environment, **variables}
+        streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        process = subprocess.Popen(words, env=env, pass_fds=beside.descriptors, process_group=0, **streams)
+        beside.begin(process.pid)
+    path, own = process.stdout.readline().split()
+    yield process, Path(path), Path(json.loads(beside.environment[fork_server.EARLY])["path"]), int(own)
+    process.kill()
+    process.communicate()
+
+
+def test_a_driver_takes_the_server_that_was_started_with_it_which_ends_with_it(here):
+    with driver(here) as (process, path, early, own):
+        assert (path, own) == (early, 0)
+        assert process.stdout.readline() == "ran\n"
+        assert here.told()["forked"]
+    until(lambda: not path.parent.exists())
+
+
+def test_a_driver_of_another_language_starts_a_server_and_ends_the_other(here):
+    with driver(here, LC_ALL="C.UTF-8") as (process, path, early, own):
+        assert path != early
+        assert own == 1
+        assert process.stdout.readline() == "ran\n"
+        assert here.told()["forked"]
+        until(lambda: not early.parent.exists())
+
+
+def test_a_kill_of_the_drivers_group_reaches_the_server_that_was_started_with_it(here):
+    with driver(here) as (process, path, _, _):
+        process.stdout.readline()
+        os.killpg(process.pid, signal.SIGTERM)
+        until(lambda: not path.parent.exists())
+
+
+def test_code_that_changed_after_the_early_start_is_not_served(here, source):
+    with fork_server.early(here.campaign.root, ["arithmetic_kind"], os.environ) as beside:
+        text = source.read_text()
+        driver = subprocess.Popen(["sleep", "60"], pass_fds=beside.descriptors, process_group=0)
+        beside.begin(driver.pid)
+    about = json.loads(beside.environment[fork_server.EARLY])
+    source.write_text(text + "# another line\n")
+    source.write_text(text)  # signed again, but nobody knows which was imported
+    assert here.run(**{VARIABLE: about["path"]}, process_group=driver.pid)["forked"] is False
+    driver.kill()
+    driver.wait()
+    until(lambda: not Path(about["path"]).parent.exists())
+
+
+def test_a_server_that_was_started_for_another_driver_is_left_alone(here, monkeypatch):
+    with driver(here) as (process, path, _, _):
+        process.stdout.readline()
+        about = {"path": str(path), "descriptor": 0}
+        monkeypatch.setenv(fork_server.EARLY, json.dumps(about))
+        fork_server.decline()
+        assert fork_server.EARLY not in os.environ
+        os.fstat(0)
+        assert path.exists()
 
 
 def test_what_a_killed_server_left_is_removed_once_its_driver_is_dead(here, tmp_path, monkeypatch):

@@ -1,10 +1,13 @@
 """How `sophron run` ends: in every case in a sentence and an exit code, and without an agent that is not needed."""
 
+import contextlib
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 import toy
@@ -14,6 +17,7 @@ from sophron.campaign.approval import amendment_draft
 from sophron.campaign.execution import campaign_lock, environment_faults
 from sophron.records.errors import Refused
 from sophron.records.files import FileLock
+from sophron.warm_workers import fork_server
 
 
 @pytest.fixture
@@ -34,8 +38,26 @@ def drive(campaign, **settings):
     return ending, "\n".join(said)
 
 
+@contextlib.contextmanager
+def servers_begun(monkeypatch):
+    """Sockets of the fork servers that are started beside Snakemake."""
+    whole, paths = fork_server.early, []
+
+    @contextlib.contextmanager
+    def early(*details):
+        with whole(*details) as beside:
+            paths.append(json.loads(beside.environment[fork_server.EARLY])["path"])
+            yield beside
+
+    with monkeypatch.context() as watched:
+        watched.setattr(fork_server, "early", early)
+        yield paths
+
+
 def test_what_the_machine_lacks_is_said_without_an_agent_and_once_repaired_the_same_line_goes_on(campaign, monkeypatch):
     campaign.edit("{first: 1, terms: 4}", "{first: 1, terms: 4, wants: engine.txt}")
+    with (campaign.root / "Snakefile").open("a") as snakefile:
+        snakefile.write("\n\nfrom sophron.campaign.snakefile.onstart import begin\n\n\nonstart:\n    begin('.')\n")
     campaign.sign()
     ending, said = drive(campaign)
     assert ending is supervisor.Ending.REPAIR, said
@@ -44,7 +66,12 @@ def test_what_the_machine_lacks_is_said_without_an_agent_and_once_repaired_the_s
     assert campaign.events("agent_answered", "agent_asked", "drafted") == []
 
     (campaign.root / "engine.txt").touch()
-    assert drive(campaign)[0] is supervisor.Ending.DONE
+    monkeypatch.setenv("TOY_TELLS", str(campaign.root / "told"))
+    with servers_begun(monkeypatch) as begun_early:
+        assert drive(campaign, here=True)[0] is supervisor.Ending.DONE
+    told = json.loads((campaign.root / "told").read_text())
+    assert begun_early[0] in told["started_as"], "a step is forked from the process that started beside Snakemake"
+    assert not Path(begun_early[0]).exists()
 
     with monkeypatch.context() as idle:
         idle.setattr(supervisor, "snakemake", lambda *_: pytest.fail("Snakemake was started"))
@@ -163,6 +190,6 @@ def test_a_signal_ends_what_it_started_and_is_said(campaign, number):
     said = running.communicate(timeout=120)[0]
     assert running.returncode == 128 + number
     assert f"Stopped by {number.name}: what ran was ended." in said
-    assert not (snakemake_process.Path("/proc") / str(started["pid"])).exists()
+    assert not (Path("/proc") / str(started["pid"])).exists()
     with campaign_lock.driver_lock(campaign.root):
         pass

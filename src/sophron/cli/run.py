@@ -56,6 +56,7 @@ def run(args: argparse.Namespace) -> int:
     settings = supervisor.Settings(
         options=[*(["--profile", args.profile] if args.profile else cores), *args.options],
         tries=args.tries or (supervisor.LOCAL_TRIES if here else supervisor.REMOTE_TRIES),
+        here=here,
         stagewise=args.stagewise,
         processes=args.processes,
         environment={BACKEND_VARIABLE: override} if override else {},

@@ -26,9 +26,10 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 from sophron.records import approvals, entry_points, process_identity, secret_keys
 from sophron.records.errors import UserError
@@ -42,6 +43,8 @@ MARGIN_NS = 50_000_000
 WAITING = 128
 OF_ALL = ("jsonschema", "rfc8785")
 """Modules that a step of any verb imports late."""
+EARLY = "SOPHRON_FORK_SERVER_EARLY"
+"""What a driver is told of the fork server that was started with it."""
 PREFIX, OWNER_NAME = "sophron-steps-", "driver.json"
 SERVERS: list[subprocess.Popen[bytes]] = []
 """Those of this process."""
@@ -49,31 +52,134 @@ SERVERS: list[subprocess.Popen[bytes]] = []
 # Driver side.
 
 
-def start(root: Path, modules: Sequence[str]) -> None:
-    """Start the fork server of this driver, and tell its jobs where it is; without one, they start as ever.
+@dataclass(frozen=True)
+class Purpose:
+    """What a fork server is for: a campaign, what is imported beside the verbs' own, and what no fork can change."""
 
-    root: the campaign, whose gate is checked again after the imports. modules: imported beside those of the verbs.
+    root: str
+    modules: Sequence[str]
+    fixed: Mapping[str, str]
+
+    @classmethod
+    def of(cls, root: Path, modules: Sequence[str], environment: Mapping[str, str]) -> Self:
+        """Return that of a server in this environment."""
+        return cls(str(root), list(modules), _fixed(environment))
+
+
+def start(root: Path, modules: Sequence[str]) -> None:
+    """Start the fork server of this driver, if none was started with it, and tell its jobs where it is.
+
+    Without one, they start as ever. root: the campaign, whose gate is checked again after the imports. modules:
+    imported beside those of the verbs.
     """
     if os.environ.get(VARIABLE) == "off":
         return
     os.environ.pop(VARIABLE, None)
-    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as listener:
+    path = _started_with_us(Purpose.of(root, modules, os.environ))
+    with contextlib.suppress(OSError):
+        os.environ[VARIABLE] = str(path or _start(root, modules))
+
+
+def _start(root: Path, modules: Sequence[str]) -> Path:
+    with _listening() as (listener, path):
+        process = _spawn(listener, path, os.environ, Purpose.of(root, modules, os.environ))
+        SERVERS.append(process)
+        return path
+
+
+@contextlib.contextmanager
+def _listening() -> Iterator[tuple[socket.socket, Path]]:
+    """Listen in a folder of our own; a server that gets the socket goes on when we close it."""
+    with socket.socket(socket.AF_UNIX) as listener:
         _remove_left()
         path = Path(tempfile.mkdtemp(prefix=PREFIX), "socket")
-        path.with_name(OWNER_NAME).write_text(json.dumps(process_identity.identity()))
+        _note_owner(path, os.getpid())
         listener.bind(str(path))
         listener.listen(WAITING)
-        words = [str(listener.fileno()), str(path), str(time.time_ns() - MARGIN_NS), str(root), *modules]
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-m", __name__, *words],
-            stdin=subprocess.PIPE,  # closed when this process ends, however it ends
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            pass_fds=[listener.fileno()],
-            env={name: value for name, value in os.environ.items() if not secret_keys.is_secret(name, value)},
-        )
-        SERVERS.append(process)
-        os.environ[VARIABLE] = str(path)
+        yield listener, path
+
+
+def _note_owner(path: Path, driver: int) -> None:
+    path.with_name(OWNER_NAME).write_text(json.dumps(process_identity.identity(driver)))
+
+
+def _spawn(
+    listener: socket.socket,
+    path: Path,
+    environment: Mapping[str, str],
+    purpose: Purpose,
+    *,
+    stdin: int = subprocess.PIPE,
+    process_group: int | None = None,
+) -> subprocess.Popen[bytes]:
+    words = [str(listener.fileno()), str(path), str(time.time_ns() - MARGIN_NS), purpose.root, *purpose.modules]
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", __name__, *words],
+        stdin=stdin,  # closed when the driver ends, however it ends
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        process_group=process_group,
+        pass_fds=[listener.fileno()],
+        env={name: value for name, value in environment.items() if not secret_keys.is_secret(name, value)},
+    )
+
+
+@dataclass(frozen=True)
+class Early:
+    """A fork server for a driver that this process starts. environment, descriptors: what the driver is given.
+
+    The driver leads a process group, which the server joins: a kill of the group reaches both.
+    """
+
+    environment: Mapping[str, str]
+    descriptors: Sequence[int]
+    begin: Callable[[int], None]
+    """Starts the server, given the driver's process id, and leaves it to the driver."""
+
+
+@contextlib.contextmanager
+def early(root: Path, modules: Sequence[str], environment: Mapping[str, str]) -> Iterator[Early]:
+    """Let a fork server import while Snakemake starts, which takes as long. environment: as jobs will have it.
+
+    It serves only what it finds signed. If the driver does not want it, nothing is lost: it ends with the driver.
+    """
+    purpose = Purpose.of(root, modules, environment)
+    with contextlib.ExitStack() as held:
+        listener, path = held.enter_context(_listening())
+        theirs, ours = os.pipe()
+        for descriptor in (theirs, ours):
+            held.callback(os.close, descriptor)
+
+        def begin(driver: int) -> None:
+            with held, contextlib.suppress(OSError, subprocess.SubprocessError):
+                _note_owner(path, driver)
+                _spawn(listener, path, environment, purpose, stdin=theirs, process_group=driver)
+
+        about = {"path": str(path), "descriptor": ours} | asdict(purpose)
+        yield Early({EARLY: json.dumps(about)}, [ours], begin)
+
+
+def _started_with_us(purpose: Purpose | None) -> str | None:
+    """Path of the server that was started with this driver, if it is what a new one would be; else it is ended."""
+    about = json.loads(os.environ.pop(EARLY, "{}"))
+    path, descriptor = Path(about.pop("path", "none")), about.pop("descriptor", -1)
+    try:
+        owner = json.loads(path.with_name(OWNER_NAME).read_text())
+    except (OSError, ValueError):
+        return None
+    if owner != process_identity.identity():  # of a driver that started this one
+        return None
+    if purpose is not None and about == asdict(purpose):
+        os.set_inheritable(descriptor, False)  # noqa: FBT003 - held open until this driver ends, however it ends
+        return str(path)
+    os.close(descriptor)
+    return None
+
+
+def decline() -> None:
+    """End the server that was started with this driver: its jobs run elsewhere."""
+    os.environ.pop(VARIABLE, None)
+    _started_with_us(None)
 
 
 def _remove_left() -> None:

@@ -7,16 +7,18 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
 from sophron.interfaces import JsonObject
 from sophron.records import events
+from sophron.warm_workers.fork_server import Early
 
 PATIENCE_S = 15.0
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+NO_SERVER: AbstractContextManager[Early | None] = nullcontext()
 FINISHED = {"accepted", "agent_answered", "job_finished", "host_job_finished"}
 
 
@@ -50,22 +52,33 @@ class Ended:
         return [one for one in self.events if one["event"] == name]
 
 
-def run(root: Path, command: Sequence[str], environment: Mapping[str, str], *, directory: Path | None = None) -> Ended:
+def run(
+    root: Path,
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    directory: Path | None = None,
+    server: AbstractContextManager[Early | None] = NO_SERVER,
+) -> Ended:
     """Run one fresh `python -m` process for the campaign at `root`. It and its jobs end with this call.
 
-    directory: where it runs, if not in the campaign's folder.
+    directory: where it runs, if not in the campaign's folder; server: from which its steps are forked.
     """
     offset, begun = events.read(root)[1], time.monotonic()
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", *command],
-        cwd=directory or root,
-        env={**os.environ, **environment},
-        process_group=0,
-    )
-    try:
-        code = process.wait()
-    finally:
-        _end(process)
+    with server as early:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", *command],
+            cwd=directory or root,
+            env={**os.environ, **environment, **(early.environment if early else {})},
+            pass_fds=early.descriptors if early else (),
+            process_group=0,
+        )
+        try:
+            if early:
+                early.begin(process.pid)
+            code = process.wait()
+        finally:
+            _end(process)
     return Ended(code, time.monotonic() - begun, events.read(root, offset)[0])
 
 

@@ -22,6 +22,7 @@ from sophron.campaign.approval import amendment_draft, approval_journal, approve
 from sophron.campaign.approval.amendment_draft import Draft
 from sophron.campaign.execution import campaign_lock, completion, environment_faults
 from sophron.campaign.planning import plan, plan_documents
+from sophron.campaign.snakefile import local_steps
 from sophron.campaign.spec import resource_requests
 from sophron.campaign.spec.pitfalls import ProbeSpec
 from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
@@ -180,11 +181,13 @@ def _parted(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
 class Settings:
     """How to drive. options: for Snakemake, e.g. `--profile slurm`; tries: of the debug agent for a failed stage.
 
-    probe: runs the pitfall probes on what the amend agent drafts.
+    here: whether steps run on this machine, beside Snakemake. probe: runs the pitfall probes on what the amend agent
+    drafts.
     """
 
     options: Sequence[str]
     tries: int = LOCAL_TRIES
+    here: bool = False
     stagewise: bool = False
     processes: int = 200
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -197,7 +200,10 @@ def snakemake(root: Path, settings: Settings, targets: Sequence[str]) -> snakema
     called = ["snakemake", *settings.options]
     called += settings.host.command(root, targets) if settings.host else ["--", *targets]
     directory = settings.host.directory if settings.host else root
-    return snakemake_process.run(root, called, settings.environment, directory=directory)
+    server = snakemake_process.NO_SERVER
+    if settings.here:
+        server = local_steps.early(root, load(root / SPEC_NAME), {**os.environ, **settings.environment})
+    return snakemake_process.run(root, called, settings.environment, directory=directory, server=server)
 
 
 class Loop:

@@ -6,23 +6,19 @@ from pathlib import Path
 
 from sophron.campaign.approval import amendment_draft, approval_journal, known_signers
 from sophron.campaign.execution import campaign_lock
-from sophron.campaign.planning.campaign_agents import DEFAULT_BACKEND
 from sophron.campaign.planning.plan_documents import record_in_force
 from sophron.campaign.planning.resource_limits import check_jobs
+from sophron.campaign.snakefile import local_steps
 from sophron.campaign.snakefile.own_rules import around_shell_lines, one_sentence
 from sophron.campaign.snakefile.snakefile_api import workflow_of
 from sophron.campaign.spec.spec import SPEC_NAME, load
 from sophron.campaign.state.projector import project
 from sophron.records import approvals, core_hours, digests, entry_points, events, secret_keys
-from sophron.records.documents import load_yaml, validate
 from sophron.records.errors import Refused
-from sophron.records.files import FileLock, resource
-from sophron.warm_workers import fork_server
-from sophron.warm_workers.fork_client import VARIABLE
+from sophron.records.files import FileLock
 
 NEEDS = "sophron.needs"
 """What a campaign needs to start, functions of its folder that raise UserError."""
-MODELS = ("config", "models.yaml")
 _held: list[FileLock] = []
 
 
@@ -31,13 +27,15 @@ def begin(folder: str | Path) -> None:
     with one_sentence():
         root = Path(folder).absolute()
         take(root)
-        _protect_jobs(root)
+        spec, workflow = load(root / SPEC_NAME), workflow_of(root)
+        if workflow is not None:
+            os.environ.update(local_steps.job_variables(root, spec, Path(workflow.main_snakefile)))
         check_shell(root)
         check_requests(root)
         for name in entry_points.names(NEEDS):
             entry_points.load(NEEDS, name)(root)
-        secret_keys.withhold(key_variables(root))
-        _start_fork_server(root)
+        secret_keys.withhold(local_steps.key_variables(root))
+        local_steps.start(root, spec, workflow)
 
 
 def take(root: Path) -> None:
@@ -59,28 +57,6 @@ def take(root: Path) -> None:
     _held[-1].note(json.dumps(campaign_lock.me() | approvals.stamp(approval)))
     core_hours.settle(root)
     record_in_force(root)
-
-
-def _start_fork_server(root: Path) -> None:
-    """Let the steps of a local run be forked from a process that has imported what they do."""
-    workflow = workflow_of(root)
-    if workflow is None or workflow.executor_plugin.name != "local":
-        os.environ.pop(VARIABLE, None)  # of a driver that started this one
-        return
-    data = load(root / SPEC_NAME).data
-    agents = data.get("agents", {})
-    backends = {block.get("backend", DEFAULT_BACKEND) for block in (agents, *agents.get("by_name", {}).values())}
-    engines = entry_points.names("sophron.engines")
-    known = [("sophron.kinds", data["kind"]), *(("sophron.models", name) for name in sorted(backends))]
-    known += [("sophron.engines", name) for name in engines]
-    fork_server.start(root, [module for group, name in known if (module := entry_points.module(group, name))])
-
-
-def _protect_jobs(root: Path) -> None:
-    """Let no Python of a job import from the campaign's folder. A host's own scripts may do as they like."""
-    workflow = workflow_of(root)
-    if workflow is not None and Path(workflow.main_snakefile).parent == root and load(root / SPEC_NAME).host is None:
-        os.environ["PYTHONSAFEPATH"] = "1"
 
 
 def check_agents(approval: approvals.Approval) -> None:
@@ -108,15 +84,3 @@ def check_requests(root: Path) -> None:
     workflow = workflow_of(root)
     if workflow is not None:
         check_jobs(workflow.dag.needrun_jobs(), approvals.signed_gate(root).record)
-
-
-def key_variables(root: Path) -> list[str]:
-    """Return the names of the variables from which the models of a campaign take their keys."""
-    found = []
-    # A campaign's own file may hold single keys of an entry.
-    for path, pointer in ((resource(*MODELS), ""), (root.joinpath(*MODELS), "changes")):
-        if path.is_file():
-            document = load_yaml(path)
-            validate(document, "models", pointer)
-            found += [entry["key_env"] for entry in document.data["models"].values() if entry.get("key_env")]
-    return found
