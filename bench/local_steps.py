@@ -1,7 +1,10 @@
 """Toy steps of campaigns on this machine, each a new Python and each a fork of the driver's warm process, in turn.
 
 A campaign adds numbers; its steps compute nothing, so what is measured is Snakemake, Python's start, and what a step
-checks and writes. CPU seconds are those of all processes; wall seconds stand beside them, with the load.
+checks and writes. CPU seconds are those of all processes; wall seconds stand beside them, with the load. Snakemake runs
+with `profiles/local`, as a person's does: its default scheduler solves a linear program in a process of its own for
+each choice of jobs, which grows with their number. What is left of the driver is Snakemake's: for each job a checksum
+of its small inputs, the record of what it made, a thread that waits for the shell, and a timer.
 
     python bench/local_steps.py --rounds 4 --replicas 232
 """
@@ -19,6 +22,7 @@ from statistics import median
 from kills import campaign
 from record import record
 
+LOCAL = Path(__file__).parents[1] / "profiles" / "local"
 TOY = Path(__file__).parents[1] / "tests" / "toy"
 SPEC = Path(__file__).parents[1] / "tests" / "data" / "arithmetic" / "campaign.yaml"
 WAYS = {"cold": {"SOPHRON_FORK_SERVER": "off"}, "forked": {}}
@@ -29,7 +33,7 @@ def one_run(signed: Path, folder: Path, way: str) -> dict[str, float]:
     """Run a copy of the campaign whole; CPU and wall seconds, and the steps that its jobs were."""
     shutil.copytree(signed, folder)
     before, begun = os.times(), time.perf_counter()
-    run = ["snakemake", "--cores", "2", "--quiet", "all"]
+    run = ["snakemake", "--profile", str(LOCAL), "--cores", "2", "--quiet", "all"]
     subprocess.run(run, cwd=folder, env=os.environ | WAYS[way], check=True, capture_output=True)
     wall, after = time.perf_counter() - begun, os.times()
     cpu = after.children_user + after.children_system - before.children_user - before.children_system

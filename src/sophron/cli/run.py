@@ -20,6 +20,8 @@ exit codes:
   3 paused                          7 the machine wants a repair
   4 a draft waits for a signature   8 another process is at work; 128 + N: ended by signal N
 """
+AS_LOCAL = ("--scheduler=greedy", "--scheduler-subsample=200")
+"""As in `profiles/local`: Snakemake's default solves a linear program for each choice of jobs."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,9 +54,9 @@ def run(args: argparse.Namespace) -> int:
     root = args.campaign.absolute()
     override = step_wiring.allowed_override(args.agents)
     here = args.profile in (None, "local")
-    cores = [f"--cores={args.cores or os.cpu_count() or 1}"]
+    alone = [f"--cores={args.cores or os.cpu_count() or 1}", *AS_LOCAL]
     settings = supervisor.Settings(
-        options=[*(["--profile", args.profile] if args.profile else cores), *args.options],
+        options=[*(["--profile", args.profile] if args.profile else alone), *args.options],
         tries=args.tries or (supervisor.LOCAL_TRIES if here else supervisor.REMOTE_TRIES),
         here=here,
         stagewise=args.stagewise,
