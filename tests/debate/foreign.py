@@ -45,7 +45,8 @@ def cases():
     """Name -> (pipeline's name, what is run, the fault or None), sound ones first."""
     found = {name: (name, sound(name), None) for name in TABLE["pipelines"]}
     found |= {edit["name"]: (edit["pipeline"], planted(edit), None) for edit in TABLE["harmless"]}
-    return found | {edit["name"]: (edit["pipeline"], planted(edit), edit) for edit in TABLE["faults"]}
+    faults = [*TABLE["faults"], *TABLE["later"]]
+    return found | {edit["name"]: (edit["pipeline"], planted(edit), edit) for edit in faults}
 
 
 def metadata(name):
@@ -172,7 +173,9 @@ def table():
         name: judged(name, name, sound(name), None)
         for name in (path.stem for path in sorted((HERE / "corpus").glob("molecules*.txt")))
     }
-    faults = {name: row for name, row in rows.items() if row["stage"] and row["run"]}
+    ran = {name: row for name, row in rows.items() if row["stage"] and row["run"]}
+    later = {name: row for name, row in ran.items() if name in {edit["name"] for edit in TABLE["later"]}}
+    faults = {name: row for name, row in ran.items() if name not in later}
     fine = {name: row for name, row in rows.items() if not row["stage"]}
     last = {name: row["focus"].get("post", row["focus"]["pre"]) for name, row in rows.items()}
     totals = {
@@ -181,6 +184,9 @@ def table():
         "localised": sum(last[name] == row["stage"] for name, row in faults.items()),
         "localised_before_a_run": sum(row["focus"]["pre"] == row["stage"] for row in faults.values()),
         "not_localised": [name for name, row in faults.items() if last[name] != row["stage"]],
+        "later_faults": len(later),
+        "later_localised": sum(last[name] == row["stage"] for name, row in later.items()),
+        "later_not_localised": [name for name, row in later.items() if last[name] != row["stage"]],
         "sound": len(fine),
         "sound_run": sum(row["run"] for row in fine.values()),
         "sound_without_finding": sum(not last[name] and not row["focus"]["pre"] for name, row in fine.items()),

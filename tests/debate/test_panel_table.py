@@ -8,7 +8,7 @@ from . import foreign
 
 CASES = foreign.cases()
 TABLE = foreign.table()
-FAULTS = [name for name, (_, _, fault) in CASES.items() if fault]
+FAULTS = [edit["name"] for edit in foreign.TABLE["faults"]]
 MODELLESS_MINIMUM = 20
 
 

@@ -1,7 +1,7 @@
 """Rules of thumb, one module an agent: deterministic answers from the inputs alone, with no language model."""
 
 __all__ = [
-    "amend", "caveats", "checkpoint_management", "debug", "design", "example_specs", "experts", "explain",
-    "input_checks", "judges", "optimize", "pipeline_agents", "pipeline_facts", "plan", "refinement", "refinement_state",
-    "request_parsing", "resume",
+    "amend", "benchmark_findings", "caveats", "checkpoint_management", "debug", "design", "example_specs", "experts",
+    "explain", "input_checks", "judges", "optimize", "pipeline_agents", "pipeline_facts", "plan", "refinement",
+    "refinement_state", "request_parsing", "resume",
 ]  # fmt: skip
