@@ -194,6 +194,62 @@ def test_weak_patterns_take_the_weights_that_the_recipe_wants(refined, simulated
     assert report["fit"]["weights"] == "calculated"
 
 
+FIT = {"gof": 1.0, "rwp_engine": "x", "rwp_percent": 9.0, "r_expected_percent": 9.0, "limits_deg": [10.0, 90.0]}
+REPORT = {
+    "pattern": "p", "engine": "x", "engine_version": "1", "converged": True, "fit": FIT, "phases": [], "held": [],
+    "refined": {"groups": [], "count": 0},
+}  # fmt: skip
+
+
+class HandsBack:
+    """Stands for the tools: the first report hands state 4 back, in which an atom has left what is physical."""
+
+    def __init__(self):
+        self.uses, self.state, self.handed_back = [], 0, False
+
+    def answer(self, use):
+        name, more = use.tool.removeprefix("rietveld__"), {}
+        self.uses.append((name, use.arguments))
+        if name == "refine":
+            self.state += 1
+            more = {"state": self.state, "ended": "converged"}
+        elif name == "report" and not self.handed_back:
+            self.handed_back, self.state = True, 4
+            return {"ok": False, "hint": "look at state 4", "state": 4}
+        elif name == "report":
+            more = {"report": REPORT}
+        elif name == "diagnose" and self.state == 4:
+            more = {"findings": [{"code": "U_OUT_OF_RANGE", "message": "below 0", "parameter": "u_iso/salt/Na1"}]}
+        elif name == "project":
+            more = {"numbers": {"counts": 1e9}, "phases": [{"name": "salt", "role": "main"}]}
+        return {"ok": True, **more}
+
+
+def driven(climbing, tools):
+    """What a script ends with."""
+    wanted = next(climbing)
+    while True:
+        try:
+            wanted = climbing.send([ToolAnswer("1", (Text(json.dumps(tools.answer(use))),)) for use in wanted])
+        except StopIteration as end:
+            return end.value
+
+
+def test_a_state_that_is_handed_back_is_judged_as_any_other():
+    """What left what is physical there alone is held, and the model refined again before it is reported."""
+    tools = HandsBack()
+    rungs = [{"name": "scale", "groups": ["scale", "background"]}, {"name": "atoms", "groups": ["u_iso"]}]
+    climbing = script({"task": {}, "recipe": {"rungs": rungs, "recovery": RECIPE["recovery"]}})
+    report = driven(climbing, tools)
+    after = tools.uses[[name for name, _ in tools.uses].index("report") + 1 :]
+    assert [name for name, _ in after if name not in ("diagnose", "residuals")] == [
+        "roll_back", "release", "hold", "refine", "report",
+    ]  # fmt: skip
+    held = dict(after)["hold"]
+    assert (held["groups"], held["phase"], held["atom"]) == (["u_iso"], "salt", "Na1")
+    assert report["confidence"] == "low"
+
+
 def test_what_is_no_answer_of_a_tool_is_a_failed_one():
     refusal = result_of(ToolAnswer("1", (Text("there is no tool"),), is_error=True))
     assert refusal == ToolResult(ok=False, hint="there is no tool")

@@ -186,8 +186,10 @@ def script(inputs: UncheckedObject) -> Generator[Sequence[Use], Sequence[ToolAns
         yield from _rung(climb, rung)
     yield from _candidates(climb)
     result = yield from _reported(climb)
-    if not result.ok and result.state > climb.state:  # it was refined on, to a state that nobody looked at
+    while not result.ok and result.state > climb.state:  # it was refined on, to a state that nobody looked at
         climb.reached(result)
+        if climb.last and not climb.claimed:
+            yield from _sound(climb, *climb.last)
         result = yield from _reported(climb)
     if not result.ok:
         raise ValueError(f"no cycle came to a fit ({result.hint})")
@@ -235,9 +237,11 @@ def _rung(climb: Climb, rung: Rung) -> Turns[None]:
         (result,) = yield from used(("refine", {"label": f"{name} again"}))
     if result.ok:
         climb.reached(result)
+        climb.last = rung, origin
         yield from _weights(climb)
         yield from _sound(climb, rung, origin)
     else:
+        climb.last = None
         yield from _one_by_one(climb, name, groups, result.hint)
     if climb.recipe.plots and name in climb.recipe.plots.whole_after and climb.state:
         yield from _look()

@@ -168,6 +168,7 @@ class Climb:
     """How far a refinement has come. state: the last good one, 0 for none; tries: cures that are left.
 
     worst: windows where the model misses most, and the state that they are of; unexplained: why no phase is claimed.
+    last: the rung that freed something last, and the state before it.
     """
 
     recipe: Recipe
@@ -183,6 +184,7 @@ class Climb:
     troubles: list[str] = field(default_factory=list)
     unexplained: list[str] = field(default_factory=list)
     worst: tuple[int, Sequence[Window]] = (0, ())
+    last: tuple[Rung, int] | None = None
 
     def begin(self, project: ToolResult) -> None:
         """Take in what there is. ValueError if the tools do not say it."""
