@@ -45,7 +45,9 @@ def run(
     place = folder / "-".join([stage, *wildcards.values()])
     for name in ("work", "log"):
         (place / name).mkdir(parents=True)
-    before = {upstream[0].stage: list(upstream)} if upstream else {}
+    before: dict[str, list[UpstreamStep]] = {}
+    for one in upstream:
+        before.setdefault(one.stage, []).append(one)
     context = StepContext(
         stage, wildcards, definition, before, place / "work", place / "log", seed, runtime_min=24 * 60
     )

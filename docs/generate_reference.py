@@ -28,7 +28,17 @@ BOUNDS = (
 )
 STAGES = {
     "viscosity": ("build", "relax", "equilibrate", "produce", "green_kubo", "shear", "rouse", "cross_check"),
-    "conductivity": ("build", "equilibrate", "green_kubo_flux", "green_kubo", "mueller_plathe", "extrapolate"),
+    "conductivity": (
+        "build",
+        "equilibrate",
+        "green_kubo_flux",
+        "green_kubo",
+        "mueller_plathe",
+        "extrapolate",
+        "displace",
+        "forces",
+        "transport",
+    ),
     "chain_conformation": ("build", "equilibrate", "sample", "compare"),
     "rietveld": ("data", "refine", "series", "compare"),
     "agent_build": ("sample", "build"),

@@ -1,5 +1,6 @@
 # Thermal conductivity: replicas of a crystal or liquid are equilibrated, then measured by Green-Kubo (green_kubo_flux,
-# green_kubo) or by an imposed flux (mueller_plathe, extrapolate). A campaign has the stages of one method, or of both.
+# green_kubo) or by an imposed flux (mueller_plathe, extrapolate); or a crystal's phonons are computed (displace, forces,
+# transport). A campaign has the stages of one method, or of several.
 # Each stage is one rule; what it does is in sophron.science.conductivity.
 
 
@@ -25,29 +26,31 @@ rule build:
         " --digest {params.digest}"
 
 
-rule equilibrate:
-    input:
-        gate=ancient(CAMPAIGN.gate),
-        accepted=ancient("<results>/build/accepted.json"),
-        outcome="<results>/build/{replica}/outcome.json",
-        system="<results>/build/{replica}/system.data",
-    output:
-        system="<results>/equilibrate/{replica}/system.data",
-        outcome="<results>/equilibrate/{replica}/outcome.json",
-    log:
-        "<logs>/equilibrate/{replica}.log",
-    retries: CAMPAIGN.retries("equilibrate")
-    conda:
-        "../../envs/md.yaml"
-    threads: CAMPAIGN.cores("equilibrate")
-    resources:
-        **CAMPAIGN.resources("equilibrate"),
-    params:
-        digest=CAMPAIGN.definition_digest("equilibrate"),
-    shell:
-        "sophron stage equilibrate --gate {input.gate} --wildcard replica={wildcards.replica} --outcome {output.outcome}"
-        " --log {log} --cores {threads} --memory-mb {resources.mem_mb} --runtime-min {resources.runtime}"
-        " --digest {params.digest}"
+if CAMPAIGN.has("equilibrate"):
+
+    rule equilibrate:
+        input:
+            gate=ancient(CAMPAIGN.gate),
+            accepted=ancient("<results>/build/accepted.json"),
+            outcome="<results>/build/{replica}/outcome.json",
+            system="<results>/build/{replica}/system.data",
+        output:
+            system="<results>/equilibrate/{replica}/system.data",
+            outcome="<results>/equilibrate/{replica}/outcome.json",
+        log:
+            "<logs>/equilibrate/{replica}.log",
+        retries: CAMPAIGN.retries("equilibrate")
+        conda:
+            "../../envs/md.yaml"
+        threads: CAMPAIGN.cores("equilibrate")
+        resources:
+            **CAMPAIGN.resources("equilibrate"),
+        params:
+            digest=CAMPAIGN.definition_digest("equilibrate"),
+        shell:
+            "sophron stage equilibrate --gate {input.gate} --wildcard replica={wildcards.replica} --outcome {output.outcome}"
+            " --log {log} --cores {threads} --memory-mb {resources.mem_mb} --runtime-min {resources.runtime}"
+            " --digest {params.digest}"
 
 
 if CAMPAIGN.has("green_kubo_flux"):
@@ -165,5 +168,95 @@ if CAMPAIGN.has("extrapolate"):
             digest=CAMPAIGN.definition_digest("extrapolate"),
         shell:
             "sophron stage extrapolate --gate {input.gate} --outcome {output.outcome}"
+            " --log {log} --cores {threads} --memory-mb {resources.mem_mb} --runtime-min {resources.runtime}"
+            " --digest {params.digest}"
+
+
+if CAMPAIGN.has("displace"):
+
+    rule displace:
+        input:
+            gate=ancient(CAMPAIGN.gate),
+            accepted=ancient("<results>/build/accepted.json"),
+            outcomes=CAMPAIGN.outcomes("build"),
+            systems=CAMPAIGN.files("build", "system"),
+        output:
+            displacements="<results>/displace/displacements.npz",
+            outcome="<results>/displace/outcome.json",
+        log:
+            "<logs>/displace/displace.log",
+        retries: CAMPAIGN.retries("displace")
+        conda:
+            "../../envs/phonons.yaml"
+        threads: CAMPAIGN.cores("displace")
+        resources:
+            **CAMPAIGN.resources("displace"),
+        params:
+            digest=CAMPAIGN.definition_digest("displace"),
+        shell:
+            "sophron stage displace --gate {input.gate} --outcome {output.outcome}"
+            " --log {log} --cores {threads} --memory-mb {resources.mem_mb} --runtime-min {resources.runtime}"
+            " --digest {params.digest}"
+
+
+if CAMPAIGN.has("forces"):
+
+    rule forces:
+        input:
+            gate=ancient(CAMPAIGN.gate),
+            accepted=ancient("<results>/displace/accepted.json"),
+            outcome="<results>/displace/outcome.json",
+            displacements="<results>/displace/displacements.npz",
+        output:
+            forces="<results>/forces/{batch}/forces.npz",
+            outcome="<results>/forces/{batch}/outcome.json",
+        log:
+            "<logs>/forces/{batch}.log",
+        wildcard_constraints:
+            batch=r"\d+",
+        retries: CAMPAIGN.retries("forces")
+        conda:
+            "../../envs/phonons.yaml"
+        threads: CAMPAIGN.cores("forces")
+        resources:
+            **CAMPAIGN.resources("forces"),
+        params:
+            digest=CAMPAIGN.definition_digest("forces"),
+        shell:
+            "sophron stage forces --gate {input.gate} --wildcard batch={wildcards.batch} --outcome {output.outcome}"
+            " --log {log} --cores {threads} --memory-mb {resources.mem_mb} --runtime-min {resources.runtime}"
+            " --digest {params.digest}"
+
+
+if CAMPAIGN.has("transport"):
+
+    rule transport:
+        input:
+            gate=ancient(CAMPAIGN.gate),
+            accepted=ancient("<results>/displace/accepted.json"),
+            computed=ancient("<results>/forces/accepted.json"),
+            outcome="<results>/displace/outcome.json",
+            outcomes=CAMPAIGN.outcomes("forces"),
+            displacements="<results>/displace/displacements.npz",
+            forces=CAMPAIGN.files("forces", "forces"),
+        output:
+            lengths_plot=report(
+                "<results>/transport/lengths.svg",
+                category="transport",
+                caption="../report/phonon_walls.rst",
+            ),
+            outcome="<results>/transport/outcome.json",
+        log:
+            "<logs>/transport/transport.log",
+        retries: CAMPAIGN.retries("transport")
+        conda:
+            "../../envs/phonons.yaml"
+        threads: CAMPAIGN.cores("transport")
+        resources:
+            **CAMPAIGN.resources("transport"),
+        params:
+            digest=CAMPAIGN.definition_digest("transport"),
+        shell:
+            "sophron stage transport --gate {input.gate} --outcome {output.outcome}"
             " --log {log} --cores {threads} --memory-mb {resources.mem_mb} --runtime-min {resources.runtime}"
             " --digest {params.digest}"

@@ -30,8 +30,9 @@ def objects(part):
             yield from objects(value)
 
 
-def test_build_and_equilibrate_are_what_both_methods_start_from():
-    assert [stage.name for stage in KIND.stages if not stage.optional] == ["build", "equilibrate"]
+def test_every_method_starts_from_build_and_molecular_dynamics_from_equilibrate():
+    assert [stage.name for stage in KIND.stages if not stage.optional] == ["build"]
+    assert KIND.stage("displace").depends_on == KIND.stage("equilibrate").depends_on == ("build",)
     assert KIND.stage("green_kubo_flux").depends_on == KIND.stage("mueller_plathe").depends_on == ("equilibrate",)
 
 
@@ -40,6 +41,10 @@ def test_ranges_follow_the_method():
     assert KIND.ranges({"green_kubo": {"replicas": 3}}) == {"replica": ["0", "1", "2"]}
     imposed = {"mueller_plathe": {"copies": [2, 4, 8]}, "extrapolate": {"replicas": 2}}
     assert KIND.ranges(imposed) == {"replica": ["0", "1"], "copies": ["2", "4", "8"]}
+
+
+def test_batches_of_forces_are_counted():
+    assert KIND.ranges({"forces": {"batches": 3}}) == {"replica": ["0"], "batch": ["0", "1", "2"]}
 
 
 def test_two_methods_want_the_same_replicas():

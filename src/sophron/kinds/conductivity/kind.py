@@ -1,8 +1,9 @@
-"""The conductivity kind: thermal conductivity of a crystal or liquid, by Green-Kubo or by an imposed flux.
+"""The conductivity kind: thermal conductivity by Green-Kubo, by an imposed flux, or of a crystal by its phonons.
 
-Both families of stages are optional and start from the same equilibrated boxes, so that a campaign may change from
-one to the other by an amendment that leaves build and equilibrate alone. Read by every verb at start-up, so it
-imports nothing heavy; what runs a stage is named, not imported.
+All families of stages are optional. The first two start from the same equilibrated boxes, so that a campaign may change
+from one to the other by an amendment that leaves build and equilibrate alone; lattice dynamics (displace, forces,
+transport) starts from the perfect crystal of build. Read by every verb at start-up, so it imports nothing heavy; what
+runs a stage is named, not imported.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _GATHERING = ("green_kubo", "extrapolate")
 
 
 def ranges(definitions: Mapping[str, Definition]) -> dict[str, Sequence[str]]:
-    """Return the values of the wildcards: `replica` counts from 0, `copies` lists `mueller_plathe.copies`.
+    """Return the values of the wildcards: `replica` and `batch` count from 0, `copies` lists `mueller_plathe.copies`.
 
     Raise UserError if Green-Kubo and extrapolation are both there and want different numbers of replicas.
     """
@@ -32,6 +33,8 @@ def ranges(definitions: Mapping[str, Definition]) -> dict[str, Sequence[str]]:
     values: dict[str, Sequence[str]] = {"replica": [str(one) for one in range(max(counts.values(), default=1))]}
     if "mueller_plathe" in definitions:
         values["copies"] = [str(copies) for copies in definitions["mueller_plathe"]["copies"]]
+    if "forces" in definitions:
+        values["batch"] = [str(one) for one in range(definitions["forces"]["batches"])]
     return values
 
 
@@ -52,11 +55,11 @@ _analysis = partial(_stage, rederivable=True)
 
 KIND = Kind(
     name="conductivity",
-    about="Thermal conductivity of a crystal or liquid by molecular dynamics (LAMMPS): Green-Kubo or an imposed flux",
+    about="Thermal conductivity of a crystal or liquid with LAMMPS: Green-Kubo, an imposed flux, or phonons",
     rules="conductivity.smk",
     stages=(
         _analysis("build", wildcards=_REPLICA, outputs=_SYSTEM),
-        _lammps("equilibrate", "build", wildcards=_REPLICA, outputs=_SYSTEM),
+        _lammps("equilibrate", "build", wildcards=_REPLICA, outputs=_SYSTEM, optional=True),
         _lammps("green_kubo_flux", "equilibrate", wildcards=_REPLICA, outputs={"flux": "flux.npz"}, optional=True),
         _analysis(
             "green_kubo",
@@ -72,6 +75,9 @@ KIND = Kind(
             optional=True,
         ),
         _analysis("extrapolate", "mueller_plathe", outputs={"lengths_plot": "lengths.svg"}, optional=True),
+        _analysis("displace", "build", outputs={"displacements": "displacements.npz"}, optional=True),
+        _lammps("forces", "displace", wildcards=("batch",), outputs={"forces": "forces.npz"}, optional=True),
+        _analysis("transport", "displace", "forces", outputs={"lengths_plot": "lengths.svg"}, optional=True),
     ),
     ranges=ranges,
     question=question,

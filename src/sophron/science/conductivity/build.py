@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sophron.interfaces.kind import EngineFailure, EnvironmentFailure, StepContext, StepResult
+from sophron.interfaces.kind import EngineFailure, EnvironmentFailure, StepContext, StepResult, UpstreamStep
 from sophron.records.digests import file_digest
 from sophron.records.files import write_text
-from sophron.records.typed_json import to_json
+from sophron.records.typed_json import from_json, to_json
 from sophron.science.lammps import stage_run
 from sophron.science.lammps.executable import Lammps, find, potential
 from sophron.science.lammps.render import FileName, Word
@@ -165,6 +165,11 @@ class SystemData:
         return UNITS[self.model.units]
 
 
+def system_of(step: UpstreamStep) -> SystemData:
+    """Return what a finished step says of its system."""
+    return from_json(SystemData, step.result)
+
+
 Start = stage_run.Start[SystemData]
 
 
@@ -174,7 +179,15 @@ def begin(ctx: StepContext, stage: str, lammps: Lammps) -> Start:
     EnvironmentFailure if the potential file is not the one that build found.
     """
     step, system = stage_run.begin(ctx, stage, SystemData)
-    model = system.model
+    values = {**interaction_values(ctx, lammps, system.model), "data": FileName(stage_run.START)}
+    return Start(step, system, values)
+
+
+def interaction_values(ctx: StepContext, lammps: Lammps, model: Interactions) -> dict[str, object]:
+    """Return what `_system.in.j2` needs of a model; its potential file lies in the work folder then.
+
+    EnvironmentFailure if the potential file is not the one that build found.
+    """
     if model.potential is not None:
         found = potential(lammps, model.potential)
         if file_digest(found) != model.potential_sha256:
@@ -182,19 +195,17 @@ def begin(ctx: StepContext, stage: str, lammps: Lammps) -> Start:
                 f"{found} is not the potential that build found; use one LAMMPS for the whole campaign"
             )
         shutil.copyfile(found, ctx.workdir / model.potential)
-    values = {
+    return {
         "units": Word(model.units),
         "pair_style": Word(model.pair_style),
         "elements": [Word(element) for element in model.elements],
         "potential": FileName(model.potential) if model.potential else None,
         "cutoff": model.cutoff,
-        "skin": system.units.skin,
-        "boltzmann": system.units.boltzmann,
-        "data": FileName(stage_run.START),
+        "skin": UNITS[model.units].skin,
+        "boltzmann": UNITS[model.units].boltzmann,
         "copies": 1,
         "restart": None,
     }
-    return Start(step, system, values)
 
 
 def series_file(name: str) -> FileName:
