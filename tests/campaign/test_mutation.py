@@ -34,6 +34,7 @@ BY_CONSTRUCTION = {
     "rietveld-fluorapatite-gsas2": set(),
     "rietveld-pbso4": set(),
     "sic-conductivity": {"build.atoms", "green_kubo_flux.samples"},
+    "sic-phonons": {"build.atoms", "displace.atoms"},
 }
 
 

@@ -87,6 +87,14 @@ def test_the_cell_is_that_of_build(silicon):
     assert read_masses(silicon.steps["build"][0].files["system"]) == (28.0855, 28.0855)
 
 
+def test_single_atoms_and_pairs_are_displaced(silicon):
+    with np.load(silicon.steps["displace"][0].files["displacements"]) as planned:
+        distance = {order: np.sqrt((planned[order] ** 2).sum(axis=-1)) for order in planned.files}
+    assert set((distance["second"] > 1e-6).sum(axis=1)) == {1}
+    assert set((distance["third"] > 1e-6).sum(axis=1)) == {1, 2}
+    assert distance["second"].max() == pytest.approx(0.03)
+
+
 def test_forces_add_up_to_nothing_and_vanish_at_rest(silicon):
     for step in silicon.steps["forces"]:
         assert step.result["residual_force"] < 1e-9
@@ -159,7 +167,7 @@ def test_transport_gives_a_tensor_of_a_cubic_crystal(silicon, tmp_path):
     assert [row["mesh"] for row in result["meshes"]] == [3, 5, 7]
     for row in result["meshes"]:
         assert row["classical_isotopes"] < row["classical"]
-        assert row["solved"] >= row["classical"]
+        assert row["solved"] == pytest.approx(row["classical"], rel=0.25)  # nearly all scattering resists in silicon
     short, long = result["lengths"]
     assert short["conductivity"] < long["conductivity"] < result["meshes"][-1]["classical"]
     assert result["free_path_10"] < result["free_path_50"] < result["free_path_90"]

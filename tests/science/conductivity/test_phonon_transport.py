@@ -45,7 +45,7 @@ def test_the_capacity_has_both_limits():
     frequency = np.array([0.0, 5.0, 30.0])
     np.testing.assert_allclose(mode_capacity(frequency, 1e6), METAL.boltzmann, rtol=1e-6)
     cold = mode_capacity(frequency, 5.0)
-    assert cold[0] == pytest.approx(METAL.boltzmann)
+    assert cold[0] == pytest.approx(METAL.boltzmann, rel=1e-4)
     assert cold[1:].max() < 1e-15
     # Einstein's function at x = 1
     einstein = np.exp(1.0) / (np.exp(1.0) - 1) ** 2

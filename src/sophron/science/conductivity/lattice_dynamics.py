@@ -77,9 +77,18 @@ def perfect(made: Phono3py, cell: Cell) -> dict[str, Crystal]:
 
 
 def displacements(made: Phono3py) -> dict[str, NDArray[np.float64]]:
-    """Return the displacements of both orders, angstrom, (supercells, atoms, 3)."""
-    orders = {"third": made.displacements, "second": made.phonon_displacements}
-    return {order: np.asarray(found, np.float64) for order, found in orders.items()}
+    """Return the displacements of both orders, angstrom, (supercells, atoms, 3): of one atom, or of a pair.
+
+    From whole supercells, for phono3py's own array leaves the first atom of a pair out.
+    """
+    moved = {
+        "third": (made.supercell, made.supercells_with_displacements),
+        "second": (made.phonon_supercell, made.phonon_supercells_with_displacements),
+    }
+    return {
+        order: np.array([one.positions - rest.positions for one in found], np.float64)
+        for order, (rest, found) in moved.items()
+    }
 
 
 def set_forces(made: Phono3py, forces: dict[str, NDArray[np.float64]]) -> None:
@@ -99,7 +108,7 @@ def modes(made: Phono3py, mesh: int, temperature: float, *, classical: bool) -> 
     """
     factor = HOT if classical else 1.0
     found = _run(made, mesh, temperature * factor, solve=False)
-    frequency = np.asarray(found.frequencies[found.grid_points], np.float64)
+    frequency = np.asarray(found.frequencies, np.float64)
     velocity = np.asarray(found.group_velocities, np.float64)
     return Modes(
         volume=float(made.primitive.volume),
