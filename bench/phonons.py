@@ -19,7 +19,7 @@ from record import record
 SIC = {"species": [{"element": "Si", "mass": 28.0855}, {"element": "C", "mass": 12.0107}], "potential": "SiC.tersoff"}
 SILICON = {"species": [{"element": "Si", "mass": 28.0855}] * 2, "potential": "Si.tersoff"}
 COMMON = {"units": "metal", "cells": [2, 2, 2], "pair_style": "tersoff"}
-CRYSTALS = {"sic": (SIC, 4.36), "silicon": (SILICON, 5.432)}
+CRYSTALS = {"sic": (SIC, 4.3212), "silicon": (SILICON, 5.4312)}
 TRANSPORT = {
     "temperature": 300.0,
     "statistics": "classical",
@@ -44,7 +44,9 @@ def main() -> int:
     """Measure and record."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--crystal", choices=CRYSTALS, default="sic")
-    parser.add_argument("--constant", type=float, help="edge of the unit cell in angstrom; that of the campaign")
+    parser.add_argument(
+        "--constant", type=float, help="edge of the unit cell in angstrom; without it that of the potential at rest"
+    )
     parser.add_argument("--cells", type=int, default=2)
     parser.add_argument("--harmonic-cells", type=int, default=3)
     parser.add_argument("--meshes", type=int, nargs="+", default=[11, 15, 19, 23])

@@ -47,7 +47,7 @@ def run(ctx: StepContext) -> StepResult:
     made = available(cell, supercells)
     found = displacements(made)
     path = ctx.workdir / "displacements.npz"
-    np.savez(path, **found)
+    np.savez(path, third=found["third"], second=found["second"])
     (third, second), (atoms_third, atoms_second) = (
         [int(found[order].shape[axis]) for order in ORDERS] for axis in (0, 1)
     )
