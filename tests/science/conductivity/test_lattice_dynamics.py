@@ -120,13 +120,13 @@ def test_batches_together_are_what_one_batch_is(silicon, tmp_path):
 
 @pytest.mark.parametrize(("temperature", "least", "most"), [(3000.0, 0.0, 3e-3), (100.0, 0.1, 10.0)])
 def test_quantum_is_classical_when_hot_and_not_when_cold(crystal, temperature, least, most):
-    both = [modes(crystal, MESH, temperature, classical=classical) for classical in (False, True)]
-    quantum, classical = (mean(conductivity(found, isotopes=False)) for found in both)
+    both = modes(crystal, MESH, temperature)
+    quantum, classical = (mean(conductivity(both[name], isotopes=False)) for name in ("quantum", "classical"))
     assert least <= abs(np.log(quantum / classical)) < most
 
 
 def test_the_classical_conductivity_goes_as_the_inverse_temperature_without_isotopes_only(crystal):
-    at = {temperature: modes(crystal, MESH, temperature, classical=True) for temperature in (300.0, 600.0)}
+    at = {temperature: modes(crystal, MESH, temperature)["classical"] for temperature in (300.0, 600.0)}
     pure = [mean(conductivity(found, isotopes=False)) for found in at.values()]
     assert pure[0] == pytest.approx(2 * pure[1], rel=1e-3)
     mixed = [mean(conductivity(found, isotopes=True)) for found in at.values()]
@@ -138,7 +138,8 @@ def test_the_classical_conductivity_goes_as_the_inverse_temperature_without_isot
 @pytest.mark.parametrize("classical", [True, False])
 def test_rates_that_phono3py_adds_up_are_those_added_here(crystal, classical, isotopes, length):
     # Here each rate is scaled by itself; phono3py gets isotopes and walls scaled up to its high temperature.
-    here = conductivity(modes(crystal, MESH, 300.0, classical=classical), isotopes=isotopes, length=length)
+    found = modes(crystal, MESH, 300.0)["classical" if classical else "quantum"]
+    here = conductivity(found, isotopes=isotopes, length=length)
     asked = {"classical": classical, "isotopes": isotopes, "length": length}
     there = solved(crystal, MESH, 300.0, relaxation_time=True, **asked)
     np.testing.assert_allclose(here, there, rtol=2e-3, atol=1e-6 * mean(here))
@@ -152,7 +153,7 @@ def test_the_classical_limit_does_not_depend_on_how_hot_it_is_taken(crystal, mon
 
 
 def test_isotopes_without_variance_scatter_nothing(crystal):
-    found = modes(crystal, MESH, 300.0, classical=True)
+    found = modes(crystal, MESH, 300.0)["classical"]
     pure = replace(found, isotope=0 * found.isotope)
     np.testing.assert_allclose(conductivity(pure, isotopes=True), conductivity(found, isotopes=False))
     # Silicon: 92.23 % 28, 4.67 % 29, 3.10 % 30.

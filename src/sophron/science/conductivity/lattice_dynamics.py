@@ -100,26 +100,30 @@ def set_forces(made: Phono3py, forces: dict[str, NDArray[np.float64]]) -> None:
     made.symmetrize_fc2()
 
 
-def modes(made: Phono3py, mesh: int, temperature: float, *, classical: bool) -> Modes:
-    """Return the phonons on a mesh with their rates at `temperature` (K); isotopes are those of nature.
+def modes(made: Phono3py, mesh: int, temperature: float) -> dict[str, Modes]:
+    """Return the phonons on a mesh with their rates at `temperature` (K), by statistics: `classical` and `quantum`.
 
-    Classical rates are those at `HOT` times the temperature over `HOT`, for a rate of three phonons is linear in
-    occupations. That of isotopes has no occupation in it, so it is taken as it is.
+    Isotopes are those of nature. Classical rates are those at `HOT` times the temperature over `HOT`, for a rate of
+    three phonons is linear in occupations. That of isotopes has no occupation in it, so it is taken as it is. One run
+    gives both, as what phonons do to each other is computed once for all temperatures.
     """
-    factor = HOT if classical else 1.0
-    found = _run(made, mesh, temperature * factor, solve=False)
+    factors = {"quantum": 1.0, "classical": HOT}
+    found = _run(made, mesh, [temperature * factor for factor in factors.values()], solve=False)
     frequency = np.asarray(found.frequencies, np.float64)
     velocity = np.asarray(found.group_velocities, np.float64)
-    return Modes(
-        volume=float(made.primitive.volume),
-        points=mesh**3,
-        frequency=frequency,
-        speed=np.sqrt((velocity**2).sum(axis=-1)),
-        velocities=np.asarray(found.gv_by_gv, np.float64),
-        capacity=mode_capacity(frequency, temperature * factor),
-        anharmonic=4 * np.pi * np.asarray(found.gamma[0, 0], np.float64) / factor,
-        isotope=4 * np.pi * np.asarray(found.gamma_isotope[0], np.float64),
-    )
+    return {
+        name: Modes(
+            volume=float(made.primitive.volume),
+            points=mesh**3,
+            frequency=frequency,
+            speed=np.sqrt((velocity**2).sum(axis=-1)),
+            velocities=np.asarray(found.gv_by_gv, np.float64),
+            capacity=mode_capacity(frequency, temperature * factor),
+            anharmonic=4 * np.pi * np.asarray(found.gamma[0, place], np.float64) / factor,
+            isotope=4 * np.pi * np.asarray(found.gamma_isotope[0], np.float64),
+        )
+        for place, (name, factor) in enumerate(factors.items())
+    }
 
 
 def solved(
@@ -140,7 +144,7 @@ def solved(
     factor = HOT if classical else 1.0
     walls = None if length is None else length * 1e-4 / factor  # micrometres
     variances = factor * mass_variances(made) if isotopes else np.zeros(len(made.primitive))
-    found = _run(made, mesh, temperature * factor, solve=not relaxation_time, variances=variances, walls=walls)
+    found = _run(made, mesh, [temperature * factor], solve=not relaxation_time, variances=variances, walls=walls)
     return factor * np.asarray(found.kappa, np.float64).reshape(PAIRS)
 
 
@@ -154,7 +158,7 @@ def mass_variances(made: Phono3py) -> NDArray[np.float64]:
 def _run(
     made: Phono3py,
     mesh: int,
-    temperature: float,
+    temperatures: Sequence[float],
     *,
     solve: bool,
     variances: Sequence[float] | NDArray[np.float64] | None = None,
@@ -164,6 +168,6 @@ def _run(
     made.mesh_numbers = [mesh] * 3
     made.init_phph_interaction()
     made.run_thermal_conductivity(
-        is_LBTE=solve, temperatures=[temperature], is_isotope=True, mass_variances=variances, boundary_mfp=walls
+        is_LBTE=solve, temperatures=temperatures, is_isotope=True, mass_variances=variances, boundary_mfp=walls
     )
     return made.thermal_conductivity

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from sophron.science.conductivity.phonon_transport import Modes
 
-STATISTICS = ("classical", "quantum")
 ENDS = ("solved", "classical", "quantum", "classical_isotopes", "quantum_isotopes")
 """What is extrapolated: the answer; in the relaxation-time approximation both statistics, without and with isotopes."""
 SHARES = {"free_path_10": 0.1, "free_path_50": 0.5, "free_path_90": 0.9}
@@ -41,7 +40,7 @@ def run(ctx: StepContext) -> StepResult:
     temperature, statistics = definition["temperature"], definition["statistics"]
     isotopes, rows = definition["isotopes"] == "natural", []
     for mesh in definition["meshes"]:
-        both = {name: modes(made, mesh, temperature, classical=name == "classical") for name in STATISTICS}
+        both = modes(made, mesh, temperature)
         tensor = solved(made, mesh, temperature, classical=statistics == "classical", isotopes=isotopes)
         rows.append({"mesh": mesh, "solved": mean(tensor), **_relaxation_time(both)})
     found = both[statistics]
