@@ -50,6 +50,7 @@ def test_that_of_a_folder_is_read():
         ("ubuntu:24.04", "3.12"),
         ("ubuntu", "3.12"),
         ("debian:bookworm-slim", "3.11"),
+        ("debian:13.0-slim", "3.13"),
         ("ghcr.io/laude-institute/t-bench/ubuntu-24-04:20250624", "3.12"),
         ("ghcr.io/laude-institute/t-bench/python-3-13:20250620", "3.13"),
         ("ghcr.io/astral-sh/uv:python3.12-bookworm-slim", "3.12"),

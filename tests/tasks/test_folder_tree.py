@@ -38,8 +38,10 @@ def test_equal_trees_give_equal_bytes(tree, tmp_path):
 
 
 def test_what_was_packed_comes_back(tree, tmp_path):
+    (tree / "app" / "a.txt").chmod(0o600)
     folder_tree.pack(tree, tmp_path / "tree.tar")
     folder_tree.unpack(tmp_path / "tree.tar", tmp_path / "again", 1000)
+    assert (tmp_path / "again" / "app" / "a.txt").stat().st_mode & 0o777 == 0o600
     assert folder_tree.digests(tmp_path / "again") == folder_tree.digests(tree)
     assert os.access(tmp_path / "again" / "app" / "run.sh", os.X_OK)
 

@@ -63,6 +63,13 @@ def test_the_tree_is_what_the_dockerfile_says(place):
     ]
 
 
+def test_openssl_makes_a_certificate(place):
+    if shutil.which("openssl") is None or not environment.SYSTEM_FILES[0].is_file():
+        pytest.skip("no openssl here")
+    line = "openssl req -x509 -nodes -newkey rsa:2048 -subj /CN=a -keyout k.pem -out c.pem && echo made"
+    assert place.work(line).splitlines().count("made") == 1
+
+
 def test_the_oracle_passes_and_says_which_programs_were_stubs(place):
     verification.solve(place.task, place.box, place.scratch, place.sandbox, 60)
     found = place.verified()

@@ -349,6 +349,7 @@ def python_of(image: str) -> str:
         version = f"{bench[2]}.{bench[3]}"
         return version if bench[1] == "python" else SYSTEM_PYTHON.get(f"ubuntu:{version}", "")
     name = image.removeprefix("docker.io/").removeprefix("library/").removesuffix("-slim")
+    name = re.sub(r"(debian:\d+)\.\d+", r"\1", name)  # a point release
     return SYSTEM_PYTHON.get(name, SYSTEM_PYTHON["ubuntu:latest"] if name == "ubuntu" else "")
 
 

@@ -23,6 +23,8 @@ HOME, LOGS = "root", "logs"
 DEFAULT_MEMORY_MB, MOST_PROCESSES, DISK_MB = 2000, 256, 10_000
 COMMAND_S = 600.0
 """Seconds of a command that an expectation runs, if the task says nothing else."""
+SYSTEM_FILES = (Path("/etc/ssl/openssl.cnf"),)
+"""What programs of /usr look up and every container has: openssl makes no certificate without it."""
 TAIL = 4000
 """Characters that are kept of what a program wrote."""
 
@@ -74,13 +76,14 @@ class Box:
         own = [self.tree / name for name in (*self.tops, LOGS)]
         places = {f"/{top.name}": top for top in own if top.is_dir() and not top.is_symlink()}
         first = [str(self.stubs)] if self.stubs else []
+        system = [path for path in SYSTEM_FILES if path.is_file()]
         # The task's own folders come last: what an agent leaves there must not stand in for a program of a test.
         path = ":".join([*first, str(self.python.prefix / "bin"), "/usr/bin:/bin", *_own_path(self.recipe)])
         plain = {"HOME": f"/{HOME}", "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONNOUSERSITE": "1"}
         plain["PIP_NO_INDEX"] = "1"  # an installation of what is there succeeds, another fails at once
         return Grant(
             self.tree,
-            read_only=[*self.python.folders, *self.read_only.values(), *([self.stubs] if self.stubs else [])],
+            read_only=[*self.python.folders, *self.read_only.values(), *([self.stubs] if self.stubs else []), *system],
             env={**plain, **self.recipe.env, **self.env, "PATH": path},
             network=self.network,
             memory_mb=self.memory_mb,

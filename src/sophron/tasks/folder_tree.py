@@ -84,7 +84,7 @@ def pack(folder: Path, archive: Path) -> None:
                 about.type, about.mode = tarfile.DIRTYPE, 0o755
                 packed.addfile(about)
             elif stat.S_ISREG(kind):
-                about.size, about.mode = path.stat().st_size, 0o755 if kind & 0o100 else 0o644
+                about.size, about.mode = path.stat().st_size, stat.S_IMODE(kind) & 0o777  # tests look at modes too
                 with path.open("rb") as stream:
                     packed.addfile(about, stream)
 
