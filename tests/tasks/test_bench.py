@@ -10,7 +10,7 @@ from sophron import cli
 from sophron.records.errors import UserError
 from sophron.records.files import FileLock
 from sophron.sandbox.bubblewrap import Bubblewrap
-from sophron.tasks import bench
+from sophron.tasks import bench, python_environment
 
 FOLDER = Path(__file__).parents[1] / "data" / "tasks" / "column-mean"
 
@@ -34,6 +34,27 @@ def test_tasks_of_a_collection_have_names_of_their_own(collection):
 def test_a_folder_without_tasks_is_refused(tmp_path):
     with pytest.raises(UserError, match=r"holds no task; name a folder with task.toml, or one above such folders"):
         bench.job_of(tmp_path, ["nop"])
+
+
+def test_a_list_says_what_can_run_and_why_the_rest_cannot(collection, monkeypatch, capsys):
+    monkeypatch.setattr(
+        python_environment, "interpreter", lambda version: Path("python") if version == "3.11" else None
+    )
+    for name, text in (
+        ("newer", "FROM python:3.99\n"),
+        ("more", "FROM python:3.11\nRUN apt-get install no-such-one\n"),
+    ):
+        other = shutil.copytree(FOLDER, collection / name)
+        (other / "environment" / "Dockerfile").write_text(text)
+    assert cli.main(["task", "list", str(collection)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].endswith("the task wants a GPU, which is not offered to tasks; run it elsewhere")
+    assert lines[1:] == [
+        "easy__mean: can run here",
+        "more: wants the Debian packages no-such-one",
+        "newer: wants Python 3.99, which is not on this machine",
+        "1 of 4 can run here",
+    ]
 
 
 def row(**changes):

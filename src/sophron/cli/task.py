@@ -16,6 +16,7 @@ examples:
   sophron task check tasks/column-mean     what its folder asks for, and what cannot be rebuilt here
   sophron task check tasks/gauss-fit       which sentences of its expectation programs check, and which are UNVERIFIED
   sophron task run tasks/column-mean       its own solution works, its tests judge, both in the sandbox
+  sophron task list tasks                  which tasks below tasks/ can run here, and why the others cannot
   sophron task judge tasks/gauss-fit my-work
                                            a folder of work, whoever did it, by the programs of the task
   sophron task bench tasks --agent oracle --agent nop --cores 4
@@ -31,6 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     check = actions.add_parser("check", help="read a task and say what programs will check; nothing runs")
     check.add_argument("task", type=Path, help="folder of a task, or its Markdown file")
+    listed = actions.add_parser("list", help="say of each task of a collection whether it can run here; nothing runs")
+    listed.add_argument("collection", type=Path, metavar="FOLDER", help="folder above tasks")
     _add_job(actions.add_parser("run", help="run one task: rebuild, work, verify"), "folder of a task")
     _add_job(actions.add_parser("bench", help="run all tasks of a collection, and write a table"), "folder above tasks")
     judge = actions.add_parser("judge", help="judge a folder of work that somebody did, by the programs of a task")
@@ -87,6 +90,8 @@ def run(args: argparse.Namespace) -> int:
     """Do one action; UserError, a sentence, if a task is refused."""
     if args.action == "check":
         return _check(args.task)
+    if args.action == "list":
+        return _list(args.collection)
     if args.action == "judge":
         return _judge(args)
     if args.action in ("run", "bench"):
@@ -100,6 +105,17 @@ def _check(path: Path) -> int:
     if path.is_file() or (path / scifi_markdown.TOP).is_file():
         return _print_markdown(scifi_markdown.read(path))
     return _print_folder(harbor_folder.read(path))
+
+
+def _list(collection: Path) -> int:
+    from sophron.records.sanitize import one_line
+    from sophron.tasks import bench
+
+    reasons = {name: bench.why_not(folder) for name, folder in bench.folders_of(collection).items()}
+    for name, reason in reasons.items():
+        print(f"{name}: {one_line(reason, 200) or 'can run here'}")
+    print(f"{sum(not reason for reason in reasons.values())} of {len(reasons)} can run here")
+    return 0
 
 
 def _judge(args: argparse.Namespace) -> int:

@@ -17,7 +17,7 @@ from typing import Any
 from sophron.records.errors import UserError, shown
 from sophron.records.files import FileLock, LockHeldError, load_json, resource, write_json, write_text
 from sophron.records.typed_json import load, to_json
-from sophron.tasks import harbor_folder
+from sophron.tasks import attempts, environment, harbor_folder, python_environment
 from sophron.tasks.attempts import ENVIRONMENT_RECORD, RESULT, Agent, RebuiltEnvironment, task_digest
 from sophron.tasks.harbor_folder import SETTINGS
 
@@ -80,6 +80,22 @@ def _task(folder: Path) -> JobTask:
     except UserError as refusal:
         return JobTask(str(folder.absolute()), refused=str(refusal))
     return JobTask(str(folder.absolute()), task_digest(task), cpus=max(math.ceil(task.cpus or 1), 1))
+
+
+def why_not(folder: Path) -> str:
+    """Return why a task cannot run on this machine, a sentence; empty if nothing is known against it.
+
+    Whether pip finds its requirements is seen only when its environment is rebuilt.
+    """
+    try:
+        recipe = attempts.read_recipe(harbor_folder.read(folder))
+    except UserError as refusal:
+        return str(refusal)
+    if missing := environment.missing_packages(recipe):
+        return f"wants the Debian packages {', '.join(missing)}"
+    if python_environment.interpreter(recipe.python) is None:
+        return f"wants Python {recipe.python}, which is not on this machine"
+    return ""
 
 
 def run(job: Job, place: Path, cores: int) -> None:

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -38,6 +39,7 @@ class Resolved:
     packages: tuple[str, ...]
 
 
+@cache
 def interpreter(version: str) -> Path | None:
     """Return a Python of a version such as `3.12` on this machine; None if there is none."""
     on_path = shutil.which(f"python{version}")
