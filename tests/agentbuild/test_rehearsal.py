@@ -1,7 +1,10 @@
 """A rehearsal: judge, meta-optimizer and agent by rules of thumb; who may not be asked, and where it does not begin."""
 
 import json
+import os
 import shutil
+import subprocess
+from pathlib import Path
 
 import pytest
 import refinements
@@ -129,13 +132,14 @@ def tried(made, tmp_path, monkeypatch):
     for variable, value in toy.settings(tmp_path).items():
         monkeypatch.setenv(variable, value)
 
-    def run(name, case, recipe):
+    def run(name, case, recipe, change=lambda _: None):
         small, root = tmp_path / f"{name}-contract", tmp_path / f"{name}-build"
         shutil.copytree(made.folder, small)
         data = yaml.safe_load((small / "curriculum.yaml").read_text())
         one = {"cases": {case: data["cases"][case]}, "tiers": [{"name": "only", "cases": [case]}], "held_out": []}
         (small / "curriculum.yaml").write_text(yaml.safe_dump(data | one))
         (small / "blank" / "recipe.yaml").write_text(recipe)
+        change(small)
         assert cli.main(["build", "rehearse", str(small), str(root), "--iterations", "1"]) < 2
         card, answer = (
             json.loads((root / "results" / "build" / part / "1" / case / file).read_text())
@@ -176,3 +180,31 @@ def test_the_mixture_needs_its_second_phase(tried):
     without = CONSTRAINED.replace("candidates:", "# candidates:")
     alone, _ = tried("one", "mixture-30min", without)
     assert {"D1", "D3"} <= set(missed(alone))
+
+
+def on_gsas2(folder):
+    """Put the case fluorapatite of a contract on GSAS-II: engine, band of its Rwp, and the grant of the agent."""
+    python = Path(os.environ["SOPHRON_GSAS2_PYTHON"])
+    home = subprocess.run(
+        [python, "-c", "import sys; print(sys.base_prefix)"], capture_output=True, text=True, check=True
+    )
+    grants = {
+        "mounts": sorted({str(python.parents[1]), home.stdout.strip()}),
+        "variables": {"SOPHRON_GSAS2_PYTHON": str(python)},
+    }
+    for name, old, new in (
+        ("curriculum.yaml", "engine: rietx", "engine: gsas2"),
+        ("references/fluorapatite.yaml", "{rietx: [5.0, 10.5]}", "{gsas2: [5.0, 10.5]}"),
+        ("models.yaml", "agent: {backend: heuristic}", f"agent: {{backend: heuristic, grants: {json.dumps(grants)}}}"),
+    ):
+        text = (folder / name).read_text()
+        assert old in text
+        (folder / name).write_text(text.replace(old, new))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("SOPHRON_GSAS2_PYTHON" not in os.environ, reason="SOPHRON_GSAS2_PYTHON names no GSAS-II")
+def test_a_contract_may_put_its_cases_on_gsas2(tried):
+    card, report = tried("gsas2", "fluorapatite", GOOD, on_gsas2)
+    assert missed(card) == []
+    assert (report["engine"], report["fit"]["rwp_engine"]) == ("gsas2", "gsas2")

@@ -88,7 +88,11 @@ def _spec(root, files):
         "depends_on": ["data", "refine"],
         "definition": {"lead": "warm", "source": None, "patterns": others, "sequential": False},
         "criteria": [
-            {"id": "rows", "expression": "patterns >= 1", "statement": "Every pattern of the step has a row."}
+            {
+                "id": "fits_stand",
+                "expression": "stand + without_fit == patterns",
+                "statement": "What came to a fit stands.",
+            }
         ],
         "mechanical": copy.deepcopy(spec["stages"]["refine"]["mechanical"]),
     }
