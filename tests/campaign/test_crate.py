@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from base64 import b64encode
 from types import SimpleNamespace
 from urllib.parse import unquote
 
@@ -9,10 +10,12 @@ import finished_campaign
 import pytest
 from rocrate.rocrate import ROCrate
 
-from sophron.campaign.report import crate
+from sophron.campaign.planning import host_plan
+from sophron.campaign.planning.host_step import HostStep
+from sophron.campaign.report import crate, crate_host
 from sophron.campaign.report.crate_graph import Graph
 from sophron.campaign.report.report import Answer
-from sophron.campaign.spec.spec import load
+from sophron.campaign.spec.spec import HostWorkflow, load
 from sophron.records.digests import file_digest
 
 
@@ -126,3 +129,45 @@ def test_the_answer_is_a_number_with_its_unit(folder, tmp_path):
     (tmp_path / "ro-crate-metadata.json").write_text(json.dumps(made.document(measured, "None.")))
     found = ROCrate(tmp_path).root_dataset["variableMeasured"]
     assert (found.type, found["value"], found["unitText"]) == ("PropertyValue", 12.4, "W/(m K)")
+
+
+def test_the_files_of_a_host_workflow_are_in_it_with_what_each_rule_read_and_made(tmp_path):
+    root = tmp_path / "campaign"
+    for name in ("Snakefile", "scripts/x.py", "data/a.txt", "out/a.txt", "out/parts/1.txt", "out/done/1.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    steps = (
+        HostStep("count", "c", "j", {"s": "a"}, ("data/a.txt",), ("out/a.txt", "out/gone.txt")),
+        HostStep("split", "c", "j", {}, ("out/a.txt",), ("out/parts",)),
+    )
+    script = f"file {crate_host.WORKFLOW}/scripts/x.py"
+    rules = {"count": {"shell": "cat", script: "d"}, "split": {"shell": "split"}}
+    plan = host_plan.HostPlan(steps, rules, {"data/a.txt": "d"}, {}, unplanned={"part": "d"})
+    host_plan.store(root, plan)
+    record = tmp_path / ".snakemake/metadata" / b64encode(b"out/done/1.txt").decode()
+    record.parent.mkdir(parents=True)
+    record.write_text(json.dumps({"rule": "part", "input": ["out/parts/1.txt"]}))
+    spec = SimpleNamespace(host=HostWorkflow("../Snakefile", directory=".."))
+    chain = [SimpleNamespace(record=SimpleNamespace(host=plan.digest))]
+    made = Graph(root / "results")
+    crate_host.add_host(made, SimpleNamespace(root=root, spec=spec, chain=chain, snakemake_versions=["9.1"]))
+    (root / "results").mkdir()
+    (root / "results/ro-crate-metadata.json").write_text(json.dumps(made.document({}, "None.")))
+    read = ROCrate(root / "results")
+
+    def named(entities) -> set[str]:
+        entities = entities if isinstance(entities, list) else [entities]
+        return {one.id.removeprefix(f"{tmp_path.as_uri()}/") for one in entities}
+
+    files = {"Snakefile", "scripts/x.py", "data/a.txt", "out/a.txt", "out/parts/1.txt", "out/done/1.txt"}
+    assert named(read.root_dataset["hasPart"]) == files
+    used = {rule: named(read.dereference(f"#rule-{rule}")["object"]) for rule in ("count", "split", "part")}
+    assert used == {
+        "count": {"Snakefile", "scripts/x.py", "data/a.txt"},
+        "split": {"Snakefile", "out/a.txt"},
+        "part": {"Snakefile", "out/parts/1.txt"},
+    }
+    results = {rule: named(read.dereference(f"#rule-{rule}")["result"]) for rule in used}
+    assert results == {"count": {"out/a.txt"}, "split": {"out/parts/1.txt"}, "part": {"out/done/1.txt"}}
+    entity = read.dereference((tmp_path / "out/a.txt").as_uri())
+    assert entity["sha256"] == file_digest(tmp_path / "out/a.txt")

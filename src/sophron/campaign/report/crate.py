@@ -13,6 +13,7 @@ from sophron.campaign.execution import outcome_store
 from sophron.campaign.execution.outcome_store import Finished
 from sophron.campaign.execution.tries import Try, tries_of
 from sophron.campaign.rendering.formatting import number, with_error
+from sophron.campaign.report import crate_host
 from sophron.campaign.report.crate_graph import Graph, ref, single
 from sophron.campaign.report.report import Report, StageReport
 from sophron.campaign.spec.spec import SPEC_NAME
@@ -42,6 +43,7 @@ def metadata(report: Report, folder: Path, page: Path) -> Mapping[str, object]:
             tries = stage.tries.get(step.step) or tries_of(report.root, step.step)
             _step(graph, f"stage {stage.name}", step, tries, _Used(spec_file, ids))
         _verdict(graph, stage, ids)
+    crate_host.add_host(graph, report)
     outcomes = [ref(identifier) for identifier in ids.values()]
     html = graph.file(page, f"Report of {report.spec.campaign}", file_digest(page))
     sophron = graph.tool("sophron", __version__)

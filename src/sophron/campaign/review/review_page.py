@@ -6,6 +6,7 @@ from sophron.campaign.planning.campaign_agents import AT_THE_CAP
 from sophron.campaign.planning.plan import PlannedStep
 from sophron.campaign.rendering import html, stage_graph_svg
 from sophron.campaign.rendering.formatting import hours, short
+from sophron.campaign.review import host_rules
 from sophron.campaign.review.review import Review, StagePlan
 from sophron.campaign.spec import criteria_review
 from sophron.records.sanitize import hides
@@ -30,6 +31,7 @@ def render(review: Review) -> str:
             "picture": html.picture(stage_graph_svg.svg(_nodes(review), f"Stages of {spec.campaign}")),
             "findings": sorted(review.findings, key=lambda one: STATUS_ORDER.index(one[1].status)),
             "listed": _listed(review),
+            "host": host_rules.of_review(review),
             "at_the_cap": AT_THE_CAP,
             "listing": f"approvals/plans/{plan.listing_hash}.steps",
         },

@@ -1,24 +1,18 @@
 """The review for the terminal."""
 
-import json
 import textwrap
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sophron.campaign.planning import host_templates
 from sophron.campaign.planning.campaign_agents import AT_THE_CAP
-from sophron.campaign.planning.host_plan import HostPlan
-from sophron.campaign.planning.plan import host_workdir
 from sophron.campaign.rendering.formatting import amount, flat, hours, of_a_model, plain, short
+from sophron.campaign.review import host_rules
 from sophron.campaign.review.review import Limit, Review, StagePlan
 from sophron.campaign.spec import criteria_review
 from sophron.records.sanitize import hides, lines, one_line
 from sophron.records.terminal import next_line
 
 WIDTH = 100
-DIGEST = 12
-"""Characters shown of a digest."""
 LONGEST_LIST = 12
 BOLD, RED, GREEN, YELLOW = "1", "1;31", "32", "33"
 NO_BREAK = "\u00a0"
@@ -137,58 +131,24 @@ def _kept(stage: StagePlan, version: int) -> str:
 
 def _host(review: Review, paint: Paint) -> Iterator[str]:
     """The rules of a host workflow: their jobs, and what each of them consists of."""
-    plan = review.proposal.plan.host
-    if plan is None:
+    host = host_rules.of_review(review)
+    if host is None:
         return
-    yield (
-        paint("Workflow", BOLD)
-        + f"  {len(plan.steps)} jobs of {len(plan.rules)} rules, {len(plan.sources)} source files"
-    )
-    counts = Counter(step.rule for step in plan.steps)
-    for rule, parts in plan.rules.items():
-        yield f"  {one_line(rule)}  {counts[rule]}"
-        for name, value in parts.items():
-            shown = value if isinstance(value, str) else json.dumps(value)
-            yield from _wrapped(f"{name}: {shown[:DIGEST] if _is_digest(value) else shown}", "    ", "  ")
-        yield from _ceilings_of_host(plan.ceilings.get(rule, {}))
-        for name in plan.unseen.get(rule, ()):
-            yield paint(f"    not signed: {one_line(name)}", YELLOW)
-    yield from _unplanned(review, plan, paint)
-    for name in plan.unseen.get("", ()):
-        yield paint(f"  not signed: {one_line(name)}", YELLOW)
-    for name in plan.opaque:
-        yield paint(f"  values of {one_line(name)} have no plain form: what is in them is not signed", YELLOW)
-    yield from _wrapped(
-        "Not seen by the gate: programs that shell lines and scripts call, and files that neither a rule nor "
-        f"workflow.also names. The plan was made with Python {plan.python}, and runs with it."
-    )
-
-
-def _ceilings_of_host(ceilings: Mapping[str, int]) -> Iterator[str]:
-    """What the first try of a job may reserve; what is not there has no ceiling."""
-    open_ended = [key for key in ("cores", "memory_mb", "runtime_min") if key not in ceilings]
-    shown = [f"{key} {ceilings[key]}" for key in sorted(ceilings)] + [f"{key} as it asks" for key in open_ended]
-    yield from _wrapped(f"a first try at most: {', '.join(shown)}", "    ", "  ")
-
-
-def _unplanned(review: Review, plan: HostPlan, paint: Paint) -> Iterator[str]:
-    """Rules without a job in the plan: bounded, or with the template that would bound them."""
-    host = review.spec.host
-    signed = host.templates if host else {}
-    workdir = host_workdir(review.proposal.root, host) if host else review.proposal.root
-    offered = host_templates.proposed(plan, workdir, signed)
-    for rule in plan.unplanned:
-        bound = f"at most {signed[rule].at_most} jobs" if rule in signed else "refused if one comes"
-        yield from _wrapped(f"{rule}: no job in the plan; {bound}")
-    if offered:
+    yield paint("Workflow", BOLD) + f"  {host.jobs} jobs of {len(host.rules)} rules, {host.sources} source files"
+    for rule in host.rules:
+        yield f"  {one_line(rule.name)}  {rule.jobs}"
+        for words in (*rule.parts, rule.ceilings):
+            yield from _wrapped(words, "    ", "  ")
+        yield from (paint(f"    {one_line(words)}", YELLOW) for words in rule.unsigned)
+    for words in host.unplanned:
+        yield from _wrapped(words)
+    if host.templates:
         yield paint(
             "  To let them run behind a checkpoint, bound them under workflow.templates in campaign.yaml:", YELLOW
         )
-        yield from (f"    {one_line(host_templates.as_yaml(*item))}" for item in offered.items())
-
-
-def _is_digest(value: object) -> bool:
-    return isinstance(value, str) and len(value) == 64 and value.isalnum()
+        yield from (f"    {one_line(line)}" for line in host.templates)
+    yield from (paint(f"  {one_line(words)}", YELLOW) for words in host.unsigned)
+    yield from _wrapped(host.remark)
 
 
 def _plan(review: Review, paint: Paint) -> Iterator[str]:
