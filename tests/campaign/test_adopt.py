@@ -110,3 +110,12 @@ def test_what_cannot_be_adopted_is_one_sentence_and_leaves_nothing(here, capsys,
     code, told = adopted(capsys)
     assert (code, told.count("\n"), said in told) == (2, 1, True), told
     assert not Path("campaign").exists()
+
+
+def test_a_folder_whose_name_is_too_short_is_adopted_too(tmp_path, monkeypatch, capsys):
+    folder = tmp_path / "x"
+    folder.mkdir()
+    (folder / "Snakefile").write_text(WORKFLOW)
+    monkeypatch.chdir(folder)
+    assert adopted(capsys)[0] == 0
+    assert spec.load(folder / "campaign" / "campaign.yaml").campaign == "workflow-x"

@@ -11,6 +11,7 @@ from sophron.campaign.planning import campaign_agents
 from sophron.campaign.review import review
 from sophron.campaign.spec import resource_requests, spec
 from sophron.cli import main
+from sophron.records import OVERLAYS_NAME
 from sophron.records.errors import UserError
 
 
@@ -194,7 +195,7 @@ def test_a_signed_change_of_a_mechanical_key_ends_its_older_overlays(campaign):
     assert runs(campaign, "a", "memory_mb") == 300
     campaign.amend("stages.c.mechanical.threads=1")
     assert runs(campaign, "c", "threads") == 1  # a withdrawn value does not bring the overlay back
-    log = (campaign.root / resource_requests.OVERLAYS_NAME).read_text().splitlines()
+    log = (campaign.root / OVERLAYS_NAME).read_text().splitlines()
     assert len(log) == 6  # nothing is taken out of it
     resource_requests.add_overlay(campaign.root, "c", "threads", 2, by="debug agent", reason="slow again")
     assert runs(campaign, "c", "threads") == 2

@@ -4,7 +4,7 @@ import pytest
 from state_events import AMENDMENT, HOST, SPEC, built, end, job_error, log, project, stage, start, still_clock, tell
 
 from sophron.campaign.state import projector
-from sophron.campaign.state.reducer import plain
+from sophron.campaign.state.campaign_state import plain
 
 
 @pytest.fixture(autouse=True)

@@ -5,13 +5,12 @@ from pathlib import Path
 import pytest
 
 from sophron.campaign.spec.resource_requests import (
-    OVERLAYS_NAME,
     Mechanical,
     check_mechanical,
     overlaid,
     reservation_lines,
 )
-from sophron.records import documents
+from sophron.records import OVERLAYS_NAME, documents
 from sophron.records.errors import UserError
 
 BLOCK = {

@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from sophron.campaign.state import time_left
-from sophron.campaign.state.reducer import fresh, fresh_stage
+from sophron.campaign.state.campaign_state import fresh, fresh_stage
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 CEILINGS = {"produce": {"runtime_min": 10}, "build": {"runtime_min": 2}}

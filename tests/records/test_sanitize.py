@@ -10,7 +10,7 @@ from sophron.agents.rule_based import input_checks
 from sophron.agents.tools import literature_web
 from sophron.campaign.planning import plan_documents
 from sophron.campaign.rendering import formatting, html
-from sophron.campaign.state import reducer
+from sophron.campaign.state import campaign_state
 from sophron.records import errors, sanitize
 from sophron.science.lammps import input_checker
 
@@ -89,7 +89,7 @@ ONE_LINE = {
     "one_line": sanitize.one_line,
     "escape": sanitize.escape,
     "sentence of an error": errors.shown,
-    "line of progress.log": reducer.plain,
+    "line of progress.log": campaign_state.plain,
     "quote of a rule-based answer": input_checks.quoted,
     "JSON value": formatting.plain,
     "HTML": html._cleaned,

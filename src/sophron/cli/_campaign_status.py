@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from sophron.agents.gateway import ledger
 from sophron.campaign.state import projector as states
 from sophron.campaign.state import time_left
-from sophron.campaign.state.reducer import Record, cut_short, fresh, plain, suspicious_sentence
+from sophron.campaign.state.campaign_state import Record, cut_short, fresh, plain
+from sophron.campaign.state.reducer import suspicious_sentence
 from sophron.records import SPEC_NAME, approvals, events, process_identity, typed_json
 from sophron.records.digests import file_digest
 from sophron.records.errors import UserError
@@ -220,11 +221,11 @@ def _stale(root: Path, current: "spec.Spec") -> dict[str, int]:
         paths = (
             outcome_store.published(root, step_name(stage.name, wildcards)) for wildcards in current.steps(stage.name)
         )
-        foreign = sum(
+        superseded = sum(
             typed_json.load(path, outcome_store.Outcome).definition_digest != digest for path in paths if path
         )
-        if foreign:
-            stale[stage.name] = foreign
+        if superseded:
+            stale[stage.name] = superseded
     return stale
 
 

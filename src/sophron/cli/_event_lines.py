@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sophron.campaign.rendering import formatting
 from sophron.campaign.state import projector as states
-from sophron.campaign.state.reducer import plain
+from sophron.campaign.state.campaign_state import plain
 from sophron.records import events, sanitize
 from sophron.records.events import Event
 from sophron.records.terminal import next_line

@@ -8,6 +8,8 @@ __all__ = [
 
 SPEC_NAME = "campaign.yaml"
 """The spec of a campaign: the file by which a folder is known to be one."""
+OVERLAYS_NAME = "mechanical.yaml"
+"""Mechanical values that were chosen since, beside the spec: absent if none was."""
 LEDGER = "records/ledger.jsonl"
 """What model calls cost: the ledger of a campaign, absent if it never asked a model."""
 WHOLE_CHECK = "SOPHRON_WHOLE_CHECK"

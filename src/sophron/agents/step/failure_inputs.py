@@ -15,11 +15,10 @@ from sophron.campaign.execution.verdict import Verdict
 from sophron.campaign.planning.plan import SERVICE_CORE_HOURS
 from sophron.campaign.spec import resource_requests
 from sophron.campaign.spec.pitfalls import catalogue, findings
-from sophron.campaign.spec.resource_requests import OVERLAYS_NAME
 from sophron.campaign.spec.spec import Spec
 from sophron.interfaces import JsonObject
 from sophron.interfaces.kind import Wildcards, engine_s
-from sophron.records import core_hours, documents
+from sophron.records import OVERLAYS_NAME, core_hours, documents
 from sophron.records.digests import digest, step_name
 from sophron.records.errors import UserError
 from sophron.records.typed_json import from_json, to_json

@@ -6,6 +6,7 @@ more than the check.
 
 import os
 import sys
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sophron.campaign.host_workflow import guard
 from sophron.campaign.host_workflow.host_gate import HostGate
 from sophron.campaign.snakefile.own_rules import one_sentence
-from sophron.records import SPEC_NAME, approvals, strict_yaml
+from sophron.records import OVERLAYS_NAME, SPEC_NAME, approvals, strict_yaml
 from sophron.records.digests import file_digest
 from sophron.records.errors import UserError
 
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from sophron.campaign.snakefile.snakefile_api import RuleView
 
 ALLOWED = "--allowed-rules"
-OVERLAYS = "mechanical.yaml"
-"""As of `resource_requests`, which imports much."""
 OF_IMPORT = 2
 """Level of Snakemake's pathvars up to which they were given for this module; above come Snakefiles and defaults."""
 
@@ -50,21 +49,14 @@ def _open_whole(place: str, workflow: Any, *, first: bool) -> "RuleView":
     campaign = open_campaign(place, workflow)
     if not first:
         return campaign
-    held: dict[str, list[str]] = {}
     results = _results(campaign.folder, workflow)
-    for stage in campaign.host_stages:
-        for rule in campaign.spec.definition(stage).get("holds", ()):
-            held.setdefault(rule, []).append(f"{results}/{stage}/accepted.json")
-    host = campaign.spec.host
     chosen = {
         rule: resource_requests.chosen_amounts(campaign.root, stage, campaign.spec.mechanical_block(stage))
         for stage in campaign.host_stages
         for rule in campaign.spec.stage(stage).host_rules
     }
-    limit = campaign.spec.data.get("limits", {}).get("core_hours")
-    last, also = [f"{results}/report.html"], host.also if host else ()
-    gate = HostGate(campaign.root, held, last, also, chosen=chosen, limit=limit)
-    guard.attach(workflow, gate, rules=host is not None)
+    gate = _gate(campaign.root, campaign.spec.data, results, [f"{results}/report.html"], chosen=chosen)
+    guard.attach(workflow, gate, rules=campaign.spec.host is not None)
     return campaign
 
 
@@ -77,16 +69,21 @@ def _gate_of_job(place: str, workflow: Any) -> HostGate | None:
     if not rules or not approvals.gate_path(root).is_file():
         return None
     approval = approvals.in_force(root)
-    if file_digest(root / SPEC_NAME) != approval.record.spec_file or (root / OVERLAYS).exists():
+    if file_digest(root / SPEC_NAME) != approval.record.spec_file or (root / OVERLAYS_NAME).exists():
         return None
     spec, _ = strict_yaml.parse((root / SPEC_NAME).read_bytes(), SPEC_NAME)
+    gate = _gate(root, spec, _results(Path(place), workflow), approval=approval)
+    return gate if gate.are_apart(rules) else None
+
+
+def _gate(root: Path, spec: Mapping[str, Any], results: str, last: Sequence[str] = (), **known: Any) -> HostGate:
+    """Return the gate of a spec as campaign.yaml has it. results: folder; last, known: as of `HostGate`."""
     held: dict[str, list[str]] = {}
     for stage, block in spec["stages"].items():
         for rule in block["definition"].get("holds", ()):
-            held.setdefault(rule, []).append(f"{_results(Path(place), workflow)}/{stage}/accepted.json")
+            held.setdefault(rule, []).append(f"{results}/{stage}/accepted.json")
     limit, also = spec.get("limits", {}).get("core_hours"), spec.get("workflow", {}).get("also", ())
-    gate = HostGate(root, held, (), also, limit=limit, approval=approval)
-    return gate if gate.are_apart(rules) else None
+    return HostGate(root, held, last, also, limit=limit, **known)
 
 
 def _allowed(workflow: Any) -> list[str]:

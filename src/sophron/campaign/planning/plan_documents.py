@@ -14,7 +14,7 @@ from typing import Any
 from sophron.campaign.planning.plan import Plan, make
 from sophron.campaign.spec.spec import SPEC_NAME, Spec, load
 from sophron.campaign.state import projector
-from sophron.campaign.state.reducer import plain
+from sophron.campaign.state.campaign_state import plain
 from sophron.records import approvals, events, files, templates
 from sophron.records.files import resource
 

@@ -19,6 +19,7 @@ from sophron.records.files import read_text, resource, write_text
 from sophron.records.nearest_campaign import SNAKEFILES
 
 FOLDER = "campaign"
+KIND = "workflow"
 LINES = """
 import sophron
 module sophron_gate:
@@ -92,7 +93,7 @@ def _write_campaign(here: Path, path: Path, called: Path, arguments: Sequence[st
     folder = here / FOLDER
     runs_in = plan.workdir(folder, called)
     about = {
-        "campaign": campaign_id(here),
+        "campaign": campaign_id(here, KIND),
         "snakefile": os.path.relpath(called, folder),
         "directory": "" if runs_in == here else os.path.relpath(here, folder),
         "arguments": json.dumps(list(arguments)),

@@ -21,6 +21,7 @@ from sophron.records.files import resource, write_text
 TEMPLATES = ("campaign", "templates", "new")
 DRAFT_NAME = "drafted.campaign.yaml"
 LARGEST_SEED = 2**31 - 1
+SHORTEST_ID = 2
 
 
 def create(kind_name: str, folder: Path) -> None:
@@ -128,9 +129,14 @@ def furnish(folder: Path) -> None:
         shutil.copytree(resource("profiles", "default"), folder / "profiles" / "default")
 
 
-def campaign_id(folder: Path) -> str:
-    """Return the identifier for a campaign in `folder`: its name in lower case, other characters as hyphens."""
+def campaign_id(folder: Path, prefix: str = "") -> str:
+    """Return the identifier for a campaign in `folder`: its name in lower case, other characters as hyphens.
+
+    prefix: goes before a name that is too short. UserError if the name gives none.
+    """
     name = re.sub(r"[^a-z0-9]+", "-", folder.absolute().name.lower()).strip("-")
-    if not 2 <= len(name) <= 63:
+    if prefix and len(name) < SHORTEST_ID:
+        name = f"{prefix}-{name}".strip("-")
+    if not SHORTEST_ID <= len(name) <= 63:
         raise UserError(f"{folder}: its name gives no campaign id; use 2 to 63 letters, digits and hyphens")
     return name

@@ -13,12 +13,10 @@ from typing import Any, Self
 
 from sophron.campaign.spec import engines
 from sophron.interfaces.kind import engine_s
-from sophron.records import documents
+from sophron.records import OVERLAYS_NAME, documents
 from sophron.records.errors import UserError
 from sophron.records.files import FileLock
 from sophron.records.typed_json import from_json, left_out, to_json
-
-OVERLAYS_NAME = "mechanical.yaml"
 
 
 @dataclass(frozen=True)

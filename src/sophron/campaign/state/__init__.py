@@ -1,3 +1,3 @@
 """The state of a campaign: events reduced to workflow-state.json, progress.log, and init.sh."""
 
-__all__ = ["host_jobs", "projector", "reducer", "time_left"]
+__all__ = ["campaign_state", "host_jobs", "projector", "reducer", "time_left"]

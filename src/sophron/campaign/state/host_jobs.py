@@ -6,9 +6,8 @@ a rule behind a checkpoint), names of finished ones, sorted; of running ones sin
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
-from typing import Any
 
-Record = dict[str, Any]
+from sophron.campaign.state.campaign_state import Record
 
 
 def plan(state: Record, counts: Mapping[str, int]) -> None:

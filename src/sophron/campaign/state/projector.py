@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from sophron.campaign.state import reducer
-from sophron.campaign.state.reducer import Record, fresh, plain
+from sophron.campaign.state.campaign_state import Record, fresh, plain
 from sophron.records import events, files, templates
 from sophron.records.files import FileLock, resource
 

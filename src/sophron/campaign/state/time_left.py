@@ -5,7 +5,7 @@ from datetime import datetime
 from statistics import median
 from typing import Any, NamedTuple
 
-from sophron.campaign.state.reducer import Record, own
+from sophron.campaign.state.campaign_state import Record, own
 
 
 class Estimate(NamedTuple):
