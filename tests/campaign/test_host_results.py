@@ -4,6 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
+import host_edits
 import pytest
 import toy
 import warm_snakemake
@@ -15,6 +16,7 @@ from sophron.campaign.planning import plan
 from sophron.campaign.scaffold import adopt
 from sophron.campaign.spec import mutation
 from sophron.campaign.spec.spec import load
+from sophron.records.digests import file_digest
 from sophron.records.errors import UserError
 
 SNAKEFILE = """\
@@ -89,6 +91,7 @@ def host(tmp_path, monkeypatch, adopted) -> toy.Campaign:
     monkeypatch.chdir(folder)
     for variable, value in toy.settings(tmp_path).items():
         monkeypatch.setenv(variable, value)
+    host_edits.plan_warm(monkeypatch)
     made = toy.Campaign(folder / "campaign", toy.make_key(tmp_path / "key"))
     text = made.spec.read_text()
     made.spec.write_text(text[: text.index("  outputs:\n")].replace("UNVERIFIED", "verified") + STAGES)
@@ -137,6 +140,12 @@ def test_rows_are_judged_between_the_rules_and_an_amendment_of_how_repeats_none_
     shutil.copy2("kept.tsv", "out/a.tsv")
     crate = ROCrate(host.root / "results")
     assert {"measured/outcome.json", "measured/tables.json"} <= {one.id for one in crate.get_entities()}
+    here = {Path(name).absolute().as_uri() for name in ("Snakefile", "out/a.tsv", "out/gathered.txt", "out/final.txt")}
+    assert here <= {one.id for one in crate.root_dataset["hasPart"]}
+    made = crate.dereference("#rule-gather")
+    assert {Path(one.id).name for one in made["object"]} == {"Snakefile", "a.tsv", "b.tsv"}
+    assert made["result"].id == Path("out/gathered.txt").absolute().as_uri()
+    assert made["result"]["sha256"] == file_digest(Path("out/gathered.txt"))
     amend(host, "row.qc > 30", "row.qc > 34")
     assert "exit 0" in run()
     assert ran() == []
@@ -273,6 +282,7 @@ def mixed(tmp_path, monkeypatch) -> toy.Campaign:
     monkeypatch.chdir(folder)
     for variable, value in toy.settings(tmp_path).items():
         monkeypatch.setenv(variable, value)
+    host_edits.plan_warm(monkeypatch)
     Path("Snakefile").write_text(MIXED)
     made = toy.Campaign(folder / "campaign", toy.make_key(tmp_path / "key"))
     text = (toy.DATA / "arithmetic/campaign.yaml").read_text()

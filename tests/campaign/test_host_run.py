@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import host_edits
 import pytest
 import toy
 
@@ -50,16 +51,25 @@ onerror:
 """
 
 
-@pytest.fixture
-def host(tmp_path, monkeypatch) -> toy.Campaign:
-    """A signed workflow whose first rule fails for want of memory, with a signed choice of more."""
-    folder = tmp_path / "hungry"
+@pytest.fixture(scope="module")
+def adopted(tmp_path_factory) -> Path:
+    """The workflow with its campaign, as `sophron adopt` leaves it."""
+    folder = tmp_path_factory.mktemp("adopted") / "hungry"
     folder.mkdir()
     (folder / "Snakefile").write_text(WORKFLOW)
+    adopt.adopt(folder, None, [], write=True, outer=False)
+    return folder
+
+
+@pytest.fixture
+def host(tmp_path, monkeypatch, adopted) -> toy.Campaign:
+    """A signed workflow whose first rule fails for want of memory, with a signed choice of more."""
+    folder = tmp_path / "hungry"
+    shutil.copytree(adopted, folder, ignore=shutil.ignore_patterns(".snakemake"))
     monkeypatch.chdir(folder)
     for variable, value in toy.settings(tmp_path).items():
         monkeypatch.setenv(variable, value)
-    adopt.adopt(folder, None, [], write=True, outer=False)
+    host_edits.plan_warm(monkeypatch)
     made = toy.Campaign(folder / "campaign", toy.make_key(tmp_path / "key"))
     made.edit("UNVERIFIED", "verified")
     made.edit("choices: {}", "choices: {memory_mb: [2000]}")
@@ -140,6 +150,30 @@ def test_after_a_kill_the_jobs_are_lost_until_the_same_line_goes_on(host, capsys
     assert subprocess.run(line, check=False).returncode == 0
     (again,) = [one["again"] for one in events.read(host.root)[0] if one["event"] == "host_planned" and one["again"]]
     assert again == {"done": ["done-a", "done-b"], "hungry": ["hungry-a", "hungry-b"]}
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on_where_it_was_and_repeats_nothing(host):
+    replace("mem_mb=500", "mem_mb=2000")
+    host.sign()
+    Path("hold").touch()
+    words = ["run", "--cores", "2", "--snakefile", "Snakefile"]
+    supervisor = subprocess.Popen([shutil.which("sophron"), *words])
+    deadline = time.monotonic() + 120
+    while jobs(host).get("done", {}).get("running") != 2 and time.monotonic() < deadline:
+        time.sleep(0.2)
+    supervisor.kill()
+    os.killpg(project(host.root)["run"]["pid"], signal.SIGKILL)  # Snakemake has a group of its own, with its jobs
+    supervisor.wait()
+    made = {path: path.stat().st_mtime_ns for path in Path("out").glob("*.raw")}
+    assert len(made) == 2
+    Path("hold").unlink()
+    assert cli.main(words) == 0
+    assert {path: path.stat().st_mtime_ns for path in made} == made
+    done = {"done": 2, "running": 0, "failed": 0}
+    assert jobs(host) == {"done": done, "hungry": done}
+    begun = [one["step"] for one in host.events("host_job_started")]
+    assert sorted(begun) == ["done-a", "done-a", "done-b", "done-b", "hungry-a", "hungry-b"]
 
 
 def test_core_hours_that_are_used_up_stop_the_driver(host, capfd):

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import host_edits
+import html_page
 import pytest
 import toy
 import warm_snakemake
@@ -14,10 +15,13 @@ import warm_snakemake
 from sophron import cli
 from sophron.campaign.approval import amendment_draft, approval_journal, invalidation
 from sophron.campaign.planning import host_plan
+from sophron.campaign.review import review, review_page, review_text
 from sophron.campaign.scaffold import adopt
 from sophron.records.errors import UserError
 
 HOST = toy.DATA / "host_workflow"
+BEHIND = ["out/agg.txt", "out/nb.txt", "out/sets.txt"]
+"""Outputs that no judged stage stands before; one of them is made behind the checkpoint."""
 STAGE = """\
   counts:
     depends_on: []
@@ -33,15 +37,23 @@ STAGE = """\
 """
 
 
-@pytest.fixture
-def host(tmp_path, monkeypatch) -> toy.Campaign:
-    """A workflow in a folder of its own with a campaign beside it, not yet signed."""
-    folder = tmp_path / "words"
+@pytest.fixture(scope="module")
+def adopted(tmp_path_factory) -> Path:
+    """The workflow with its campaign, as `sophron adopt` leaves it."""
+    folder = tmp_path_factory.mktemp("adopted") / "words"
     shutil.copytree(HOST, folder)
+    adopt.adopt(folder, None, [], write=True, outer=False)
+    return folder
+
+
+@pytest.fixture
+def cold(tmp_path, monkeypatch, adopted) -> toy.Campaign:
+    """A workflow in a folder of its own with a campaign beside it, not yet signed; planned as a person's would be."""
+    folder = tmp_path / "words"
+    shutil.copytree(adopted, folder, ignore=shutil.ignore_patterns(".snakemake"))
     monkeypatch.chdir(folder)
     for variable, value in toy.settings(tmp_path).items():
         monkeypatch.setenv(variable, value)
-    adopt.adopt(folder, None, [], write=True, outer=False)
     made = toy.Campaign(folder / "campaign", toy.make_key(tmp_path / "key"))
     text = made.spec.read_text()
     head = text[: text.index("  outputs:\n")].replace("UNVERIFIED", "verified")
@@ -49,6 +61,13 @@ def host(tmp_path, monkeypatch) -> toy.Campaign:
         head.replace("templates: {}", 'templates: {part: {wildcards: {i: "[0-9]"}, at_most: 2}}') + STAGE
     )
     return made
+
+
+@pytest.fixture
+def host(cold, monkeypatch) -> toy.Campaign:
+    """The same, planned once and by a warm Snakemake."""
+    host_edits.plan_warm(monkeypatch)
+    return cold
 
 
 def run(*arguments: str) -> str:
@@ -149,30 +168,31 @@ def test_a_change_of_what_a_job_does_is_another_step_and_no_other_change_is(host
     assert not wrong
 
 
-def test_nothing_unsigned_runs_and_a_signed_workflow_runs_judged(host):
+def test_nothing_unsigned_runs_and_a_signed_workflow_runs_judged(cold):
     assert "not approved yet" in run()
     assert "exit 0" in run("-n")
     assert not Path("out").exists()
-    host.sign()
+    cold.sign()
     assert "exit 0" in run()
-    verdict = json.loads((host.root / "results/counts/verdict.json").read_text())
+    verdict = json.loads((cold.root / "results/counts/verdict.json").read_text())
     assert verdict["criteria"][0]["steps"][0]["comparisons"] == [{"left": 9.0, "right": 2, "text": "smallest > 2"}]
-    assert (host.root / "results/report.html").is_file()
-    for change, said in (
+    assert (cold.root / "results/report.html").is_file()
+    for change, target, said in (
         (
             config("hidden: h", "hidden: i"),
+            "all",
             "the rule scripted is not the signed one (changed: config.hidden)",
         ),
-        (config("hidden: i", "hidden: h"), "exit 0"),
-        (lambda: Path("data/a.txt").write_text("other\n"), "data/a.txt: is not the file that was signed"),
+        (config("hidden: i", "hidden: h"), "out/a.count", "exit 0"),
+        (lambda: Path("data/a.txt").write_text("other\n"), "all", "data/a.txt: is not the file that was signed"),
     ):
         change()
-        assert said in run("--forcerun", "count")
+        assert said in run("--forcerun", "count", "--", target)
 
 
 def test_an_amendment_moves_what_the_edit_makes_invalid_and_nothing_else(host):
     host.sign()
-    assert "exit 0" in run()
+    assert "exit 0" in run(*BEHIND)
     before = {path: path.stat().st_mtime_ns for path in Path("out").rglob("*") if path.is_file()}
     rules("cat {input}", "sort {input}")()
     with pytest.raises(UserError, match="rule agg: shell: not as signed; draft the change"):
@@ -182,14 +202,30 @@ def test_an_amendment_moves_what_the_edit_makes_invalid_and_nothing_else(host):
     host.sign()
     assert {path for path in before if not path.exists()} == {Path("out/agg.txt")}
     assert len(list((host.root / "invalidated/v1").rglob("agg.txt"))) == 1
-    assert "exit 0" in run()
+    assert "exit 0" in run(*BEHIND)
     after = {path: path.stat().st_mtime_ns for path in before}
     assert {path for path in before if before[path] != after[path]} <= {Path("out/agg.txt"), Path("out/sets.txt")}
 
 
+def test_a_review_shows_each_rule_of_the_workflow_and_what_is_not_signed(host):
+    rules("echo {params.s}", "echo $WHO {params.s}")()
+    looked = review.collect(host.root, None, lambda _: [])
+    words, page = review_text.render(looked), html_page.Page(review_page.render(looked)).words
+    for said in (
+        "2 source files",
+        "a first try at most: cores 2",
+        "shell: {GREP} {config[pattern]}",
+        "not signed: $WHO",
+    ):
+        assert said in " ".join(words.split())
+        assert said in page
+    assert "part: no job in the plan; at most 2 jobs" in page
+
+
 def test_a_job_process_that_is_started_by_hand_is_refused_too(host):
     host.sign()
-    assert "exit 0" in run()
+    Path("out").mkdir()
+    Path("out/a.scripted").write_text("made before\n")
     rules("text.upper()", "text.lower()")()
     job = [
         "--target-jobs",
@@ -279,7 +315,6 @@ def test_a_workflow_is_gated_from_outside_with_its_target_its_workdir_and_its_sc
 
 
 def test_outputs_are_moved_once_though_the_move_is_cut_off(host, monkeypatch):
-    host_edits.plan_warm(monkeypatch)
     host.sign()
     made = host_plan.in_force(host.root).outputs(["count", "split", "sets"])
     for path in map(Path, made):
@@ -307,8 +342,7 @@ def test_outputs_are_moved_once_though_the_move_is_cut_off(host, monkeypatch):
     assert {Path(one["file"]).name for one in manifest["files"]} == {"a.count", "b.count", "1.txt"}
 
 
-def test_outputs_of_a_removed_sample_are_moved_though_its_data_stay(host, monkeypatch):
-    host_edits.plan_warm(monkeypatch)
+def test_outputs_of_a_removed_sample_are_moved_though_its_data_stay(host):
     host.sign()
     kept, gone = (
         [

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import host_edits
 import pytest
 import toy
 import warm_snakemake
@@ -124,7 +125,8 @@ def test_an_odd_workflow_runs_signed_with_its_hooks_and_sees_nothing_of_the_gate
     assert Path("out/x.txt").is_file()
 
 
-def test_one_campaign_gates_a_workflow(odd):
+def test_one_campaign_gates_a_workflow(odd, monkeypatch):
+    host_edits.plan_warm(monkeypatch)
     with Path("Snakefile").open("a") as stream:
         stream.write(
             adopt.LINES.format(folder="other").replace("sophron_gate", "again").replace("sophron_*", "again_*")
@@ -135,7 +137,8 @@ def test_one_campaign_gates_a_workflow(odd):
         odd.sign()
 
 
-def test_a_host_that_another_workflow_imports_is_signed_there(odd, tmp_path):
+def test_a_host_that_another_workflow_imports_is_signed_there(odd, monkeypatch):
+    host_edits.plan_warm(monkeypatch)
     odd.sign()
     outer = Path("Outer.smk")
     outer.write_text('module inner:\n    snakefile:\n        "Snakefile"\n\n\nuse rule * from inner as inner_*\n')
