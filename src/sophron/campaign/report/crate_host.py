@@ -18,7 +18,7 @@ WORKFLOW = "<workflow>"
 """Stands for the folder of the host's Snakefile, in names of files that a rule consists of."""
 OF_FILE = "file "
 """Begins the name of such a part."""
-LARGEST = 1 << 24
+LARGEST = 1 << 20
 """Bytes of a file above which the crate gives its size alone: a report does not read a workflow's data whole."""
 
 
