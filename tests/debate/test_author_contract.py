@@ -4,6 +4,7 @@ import importlib
 import inspect
 import re
 
+import numpy as np
 import pytest
 import yaml
 
@@ -14,7 +15,10 @@ from sophron.debate.pipelines.static_check.import_policy import LIBRARIES, impor
 from sophron.debate.trials import stage_sandbox
 from sophron.records.errors import UserError
 from sophron.records.files import read_text, resource
+from sophron.science.estimators.restraints import STANDARD_VOLUME, rt
+from sophron.science.host_guest.protocols.lj_dimer import WALL
 from sophron.science.host_guest.sampling import observables
+from sophron.science.host_guest.systems import systems
 
 from . import dimers
 
@@ -38,6 +42,16 @@ def test_both_schemas_are_told_whole(name):
     text = read_text(resource("schemas", "debate") / f"{name}.schema.yaml")
     assert all(text.strip() in told for told in TOLD.values())
     assert yaml.safe_load(text)["type"] == "object"
+
+
+def test_the_bound_state_that_is_told_is_that_of_the_references(tmp_path):
+    told = f"beyond bound_within_a, a wall of {WALL.k:g} (r - bound_within_a)^2 kcal/mol"
+    assert all(told in " ".join(text.split()) for text in TOLD.values())
+    settings = {"sigma_a": 3.4, "temperature_k": 300.0, "epsilon_kcal_per_mol": {"x": 0.0}}
+    r = np.linspace(0.0, 12.0, 100_001)
+    reached = 4 * np.pi * np.trapezoid(r**2 * np.exp(-WALL.k * np.maximum(r - WALL.start, 0) ** 2 / rt(300.0)), r)
+    found = systems.find("dimers").references(settings, tmp_path)["x"]
+    assert found == pytest.approx(-rt(300.0) * np.log(reached / STANDARD_VOLUME), abs=1e-3)
 
 
 def test_keys_that_the_prompt_names_are_keys():

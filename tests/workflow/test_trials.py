@@ -124,6 +124,10 @@ def test_a_whole_loop_of_trials(dimers):
     answer = exact_reference.binding(LennardJones(1.0, 3.4), lj_dimer.WALL, 298.15)
     assert result["predicted"]["between"] == pytest.approx(answer, abs=0.5)
     assert len(list(folder.glob("pre_*/0/*/answer.json"))) == 6
+    last = json.loads((folder / "reputation.json").read_text())["trajectory"][-1]
+    assert {each["observation"] for each in last.values()} == {
+        "consistent"
+    }  # they voted before the run, and were right
     _check_nobody_was_told(dimers.root, answer)
     _check_reported(dimers.root)
     assert "Nothing to be done" in dimers.complete().stdout
