@@ -63,7 +63,7 @@ test-slow: $(VENV)/.installed-dev ## Run the tests that take minutes each: whole
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal -m 'slow and not queues' $(PYTEST_ARGS)
 
 test-queues: $(VENV)/.installed-hpc ## Run the tests of executors and queues, on a private Slurm (as root; Debian: slurm-wlm munge openssh-server)
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) -m 'queues or not queues' tests/cross_backend tests/warm_workers \
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal -m 'queues or not queues' tests/cross_backend tests/warm_workers \
 		tests/queues tests/snakemake_executor_plugin_* $(PYTEST_ARGS)
 
 lint: $(VENV)/.installed-dev ## Check style, types, layers, rules and spelling

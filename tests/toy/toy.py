@@ -19,9 +19,10 @@ from sophron.campaign.execution import campaign_lock
 from sophron.campaign.planning import plan
 from sophron.campaign.snakefile import dry_run
 from sophron.campaign.spec import spec
-from sophron.records import digests, events
+from sophron.records import digests, entry_points, events
 from sophron.records.digests import SHELL_FIELD
 from sophron.records.typed_json import to_json
+from sophron.warm_workers import fork_server
 
 HERE = Path(__file__).parent
 DATA = HERE.parent / "data"
@@ -100,8 +101,9 @@ class Campaign:
         return warm_snakemake.run(["-s", snakefile, *BASICS, *arguments], self.root)
 
     def complete(self, *arguments: str) -> subprocess.CompletedProcess:
-        """Run Snakemake here; it must end well."""
-        done = self.snakemake(*arguments)
+        """Run Snakemake here; it must end well. Its steps are forks of one process, as in a user's local run."""
+        with _forked_steps(self.root):
+            done = self.snakemake(*arguments)
         assert done.returncode == 0, done.stdout
         return done
 
@@ -126,6 +128,21 @@ class Campaign:
         """Stage -> pass or fail."""
         paths = (self.root / "results").glob("*/verdict.json")
         return {path.parent.name: json.loads(path.read_text())["verdict"] for path in paths}
+
+
+@contextlib.contextmanager
+def _forked_steps(root: Path):
+    """Start the fork server that a driver's `onstart` would start; most Snakefiles of tests have no `onstart`."""
+    begun = len(fork_server.SERVERS)
+    fork_server.start(root, [entry_points.module("sophron.kinds", spec.load(root / "campaign.yaml").data["kind"])])
+    try:
+        yield
+    finally:
+        for server in fork_server.SERVERS[begun:]:
+            os.environ.pop(fork_server.VARIABLE)
+            server.stdin.close()
+            server.wait()
+        del fork_server.SERVERS[begun:]
 
 
 def _words(step: plan.PlannedStep) -> list[str]:
