@@ -392,6 +392,17 @@ def test_what_an_amendment_makes_invalid_is_closed_over_all_that_builds_on_it(ne
     assert signed.stale(host_plan.HostPlan(tuple(new), {}, {"s": ""}, {}), ran) == stale
 
 
+def test_no_file_is_asked_of_a_stage_that_a_rule_without_a_job_could_make_too():
+    paired = host_plan.HostStep("paired", "1", "1", {}, outputs=("trimmed/a_R1.fq", "trimmed/a.json"))
+    other = host_plan.HostStep("other", "1", "1", {}, outputs=("trimmed/b.json",))
+    plan = host_plan.HostPlan(
+        (paired, other), {}, {}, {}, patterns={"single": ("trimmed/{s}.fq.gz", "trimmed/{s}.json")}
+    )
+    assert plan.requests(["paired"]) == ["trimmed/a_R1.fq"]
+    assert plan.requests(["other", "paired"]) == ["trimmed/a_R1.fq", "trimmed/b.json"]
+    assert plan.outputs(["paired"]) == ["trimmed/a.json", "trimmed/a_R1.fq"]
+
+
 def test_more_that_a_rule_asks_for_is_a_change_to_sign_which_moves_nothing():
     steps = (step("a", "1", "s", "x"),)
     signed = host_plan.HostPlan(steps, {"a": {}}, {}, {"a": {"memory_mb": 100, "runtime_min": 5, "cores": 1}})

@@ -77,3 +77,8 @@ def test_what_a_name_holds_stays_text():
 
 def test_nothing_is_drawn_of_nothing():
     assert stage_graph_svg.svg([], "nothing") == ""
+
+
+def test_a_picture_of_one_or_two_stages_is_not_blown_up():
+    assert 'class="graph small"' in stage_graph_svg.svg([Node("a")], "stages")
+    assert 'class="graph"' in stage_graph_svg.svg([Node("a"), Node("b", ["a"]), Node("c", ["b"])], "stages")

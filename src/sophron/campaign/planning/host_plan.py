@@ -99,6 +99,20 @@ class HostPlan:
         """Return the files that these rules make, sorted."""
         return sorted({path for step in self.steps if step.rule in rules for path in step.outputs})
 
+    def requests(self, rules: Sequence[str]) -> list[str]:
+        """Return files that are asked of these rules so that all their jobs run, sorted.
+
+        These are their outputs, but for those that a rule without a job could make as well: Snakemake would not choose.
+        """
+        from snakemake.io import regex_from_filepattern
+
+        others = [re.compile(regex_from_filepattern(one)) for every in self.patterns.values() for one in every]
+        found: set[str] = set()
+        for step in [one for one in self.steps if one.rule in rules]:
+            sure = [path for path in step.outputs if not any(one.match(path) for one in others)]
+            found.update(sure or step.outputs)
+        return sorted(found)
+
     def changes(self, new: "HostPlan") -> list[str]:
         """Return one line for each rule, source file and set of steps that is another one, and each raised ceiling."""
         lines = []

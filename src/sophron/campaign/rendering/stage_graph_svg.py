@@ -15,6 +15,8 @@ WIDTH, HEIGHT = 150, 74
 GAP_X, GAP_Y = 40, 22
 MARGIN = 6
 LONGEST = 19
+WIDE = 3
+"""Columns from which on a picture takes the width of the page."""
 SWEEPS = 4
 NAMESPACE = "http://www.w3.org/2000/svg"
 
@@ -53,7 +55,7 @@ def svg(nodes: Sequence[Node], title: str) -> str:
     size = f'viewBox="0 0 {width} {height:g}" width="{width}" height="{height:g}"'
     labels = 'role="img" aria-labelledby="graph-title" aria-describedby="graph-text"'
     parts = [
-        f'<svg class="graph" {labels} {size} xmlns="{NAMESPACE}">',
+        f'<svg class="{"graph small" if columns < WIDE else "graph"}" {labels} {size} xmlns="{NAMESPACE}">',
         f'<title id="graph-title">{escape(one_line(title))}</title>',
         f'<desc id="graph-text">{escape(described)}</desc>',
         *(_edge(way) for way in ways),

@@ -83,7 +83,7 @@ class RuleView:
         return [path for name in self.spec.stage(stage).depends_on for path in self.outcomes(name)]
 
     def host_files(self, stage: str) -> Callable[[Any], list[str]]:
-        """Input function: files of the host that a stage reads, as in the plan in force; none before an approval.
+        """Input function: files of the host that a stage waits for, as in the plan in force; none before an approval.
 
         None while a plan is made, or an amendment would plan again what only the signed plan still lists. A function,
         since no process of a host's job has any use for the plan.
@@ -91,7 +91,7 @@ class RuleView:
 
         def made(_: Any) -> list[str]:
             plan = None if _is_planned_anew(self.root) else host_plan.in_force(self.root)
-            return plan.outputs(self.spec.stage(stage).host_rules) if plan else []
+            return plan.requests(self.spec.stage(stage).host_rules) if plan else []
 
         return made
 
