@@ -141,6 +141,15 @@ class Walk:
         assert not jobs(said), said
         return said[said.index("sophron: ") + len("sophron: ") :].splitlines()[0].replace(str(self.live), ".")
 
+    def edited(self) -> str:
+        """Call Snakemake after an edit; its refusal, or that nothing ran: it tracks no script that shell lines call."""
+        unseen = self.about.get("unseen", False)
+        if not unseen:
+            return self.refused()
+        said = self.typed(*self.call())
+        assert not jobs(said), said
+        return "Snakemake sees no edit, so nothing ran"
+
     def sign(self) -> None:
         """Review and sign."""
         if self.warm:
@@ -233,7 +242,7 @@ class Walk:
         """Edit the workflow, sign, run, and compare with a clean run of the edited workflow without a gate."""
         edit = self.about["edit"]
         self.change([edit])
-        self.held["edited_refused"] = self.refused()
+        self.held["edited_refused"] = self.edited()
         self.held["drafted"] = self.amend()
         if "again" not in self.about:
             return
