@@ -23,9 +23,10 @@ def test_the_page_has_the_rows_that_were_recorded():
     assert shown == [line(row) for row in ROWS.values()]
 
 
-def test_eight_workflows_went_the_whole_way():
+def test_eight_workflows_went_the_whole_way_and_one_of_them_through_slurm():
     whole = [row for row in ROWS.values() if "planned" not in row]
     assert all(row["holds"] for row in ROWS.values())
     assert len(whole) >= 8
+    assert "slurm" in [row["executor"] for row in whole]
     every = {one for row in whole for one in row["has"]}
     assert every >= {"script", "notebook", "wrapper", "checkpoint", "module", "R", "report:"}
