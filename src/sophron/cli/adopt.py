@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-HELP = "put a gate on a Snakemake workflow of your own: a campaign beside it, four lines at the end of its Snakefile"
+HELP = "put a gate on a Snakemake workflow of your own: a campaign beside it, five lines at the end of its Snakefile"
 EXAMPLES = """\
 examples:
   sophron adopt                        writes campaign/campaign.yaml and shows the lines for the end of the Snakefile
