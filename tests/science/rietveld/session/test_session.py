@@ -190,8 +190,23 @@ def test_variances_of_calculated_counts_do_not_pull_the_background_down(engine, 
     assert abs(calculated.calculated.sum() / total - 1) < 0.3 * abs(observed.calculated.sum() / total - 1)
 
 
+def test_what_was_rolled_back_is_not_called_never_released(hand):
+    hand.well("refine")
+    hand.well("release", groups=["displacement"])
+    hand.well("refine")
+    hand.well("roll_back", state=1)
+    hand.well("tie", names=["u_iso/salt/Na", "u_iso/salt/Cl"])
+    assert ["u_iso/salt/Na", "u_iso/salt/Cl"] in hand.well("project").details["ties"]
+    hand.well("roll_back", state=1)
+    held = {one["group"]: one["reason"] for one in hand.report()["held"]}
+    assert held["displacement"] == "free in state 2, not in this one"
+    assert held["zero"] == "never released"
+
+
 def test_one_peak_of_the_pattern(hand):
-    found = hand.well("fit_peak", low_deg=31.2, high_deg=32.2).numbers
+    said = hand.well("fit_peak", low_deg=31.2, high_deg=32.2)
+    assert said.hint == "one peak on a line"
+    found = said.numbers
     assert found["position_deg"] == pytest.approx(31.70, abs=0.03)
     assert found["significance"] > 20
     assert hand("fit_peak", low_deg=31.70, high_deg=31.75).hint.endswith("widen it")

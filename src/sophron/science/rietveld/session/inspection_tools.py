@@ -25,12 +25,18 @@ if TYPE_CHECKING:
 WINDOW_DEG = 2.0
 WORST = 5
 MOST_CORRELATIONS = 10
+LEAST_SIGNIFICANCE = 5.0
 
 
 def fit_peak(session: Session, low_deg: float, high_deg: float) -> Answer:
     """Fit one peak (pseudo-Voigt on a line) in a window of the pattern: position, width, area, significance."""
     found = fit_pseudo_voigt(session.sample.pattern, low_deg, high_deg)
-    return Answer("a significance below 5 is no peak", numbers={key: rounded(one) for key, one in found.items()})
+    hint = (
+        f"a significance below {LEAST_SIGNIFICANCE:g} is no peak"
+        if found["significance"] < LEAST_SIGNIFICANCE
+        else "one peak on a line"
+    )
+    return Answer(hint, numbers={key: rounded(one) for key, one in found.items()})
 
 
 def residuals(session: Session) -> Answer:

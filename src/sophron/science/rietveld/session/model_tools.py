@@ -41,7 +41,10 @@ def project(session: Session) -> Answer:
         "phases": [{"name": one.phase.name, "role": one.role} for one in session.sample.phases],
         "instrument": asdict(session.sample.instrument),
         "deviations": "of raw counts" if pattern.sigma is None else "in the file",
-        "ties": [*map(list, session.sample.equal), *(asdict(one) for one in session.sample.sums)],
+        "ties": [
+            *map(list, dict.fromkeys((*session.sample.equal, *session.equal))),
+            *(asdict(one) for one in session.sample.sums),
+        ],
         "parameters": _values(session),
         "proposed_limits_deg": None if session.sample.limits_deg is None else list(session.sample.limits_deg),
         "in_model": list(session.phases),

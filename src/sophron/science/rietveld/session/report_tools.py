@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from sophron.interfaces.rietveld import Fit, Parameter
+from sophron.interfaces.rietveld import Fit, Group, Parameter
 from sophron.records.errors import UserError
 from sophron.records.typed_json import from_json, to_json
 from sophron.science.rietveld.session import model_files
@@ -122,7 +122,13 @@ def _held(session: Session, state: Reached) -> list[HeldGroup]:
     ]
     named = {one.group for one in said}
     others = sorted(session.engine.capabilities().groups - free - named)
-    return [*said, *(HeldGroup(group, None, "never released") for group in others)]
+    return [*said, *(HeldGroup(group, None, _why_held(session, group)) for group in others)]
+
+
+def _why_held(session: Session, group: Group) -> str:
+    """Why a group is held of which the agent said nothing: cycles that were rolled back may have had it free."""
+    freed = [str(one.number) for one in session.states if any(each.group == group for each in one.free)]
+    return f"free in state {', '.join(freed)}, not in this one" if freed else "never released"
 
 
 def _plots(session: Session) -> list[Reading]:
