@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import host_edits
+import psutil
 import pytest
 import toy
 
@@ -162,9 +163,11 @@ def test_a_killed_run_goes_on_where_it_was_and_repeats_nothing(host):
     deadline = time.monotonic() + 120
     while jobs(host).get("done", {}).get("running") != 2 and time.monotonic() < deadline:
         time.sleep(0.2)
+    snakemake = psutil.Process(project(host.root)["run"]["pid"])
     supervisor.kill()
-    os.killpg(project(host.root)["run"]["pid"], signal.SIGKILL)  # Snakemake has a group of its own, with its jobs
+    os.killpg(snakemake.pid, signal.SIGKILL)  # it has a group of its own, with its jobs
     supervisor.wait()
+    psutil.wait_procs([snakemake], timeout=10)  # until it ends it holds the campaign's lock
     made = {path: path.stat().st_mtime_ns for path in Path("out").glob("*.raw")}
     assert len(made) == 2
     Path("hold").unlink()
