@@ -7,15 +7,18 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Self
 
-from sophron.agents.tools import files, literature, literature_web
+from sophron.agents.tools import files, literature, literature_web, skills
 from sophron.agents.tools.literature_web import Web
 from sophron.agents.tools.mcp_client import Connection, McpError, Server
 from sophron.agents.tools.safe_open import OutsideError, Places
+from sophron.agents.tools.skills import SkillShelf
 from sophron.campaign.scaffold import kind_catalogue
+from sophron.campaign.skills.skill_folder import Skill
 from sophron.interfaces import JsonObject
 from sophron.interfaces.model_backend import Image, Text, Tool, ToolAnswer, ToolCall
 from sophron.interfaces.sandbox import Ended, Grant, SandboxBackend
@@ -140,14 +143,20 @@ class ToolPlace:
 
 @dataclass(frozen=True)
 class RegisteredTool:
-    """A tool that a layer above brings. run: its arguments and place -> what it says; OutsideError is its refusal."""
+    """A tool that a layer above brings. run: its arguments and place -> what it says; OutsideError is its refusal.
+
+    finish: called once the conversation has ended, however it did; it leaves what the agent's definition `keeps`.
+    """
 
     tool: Tool
     run: Callable[[JsonObject, ToolPlace], str]
+    finish: Callable[[ToolPlace], None] | None = None
 
 
 _LIMITS = ("cpu_s", "memory_mb", "file_mb", "wall_s", "processes", "disk_mb")
-WITHOUT_PROGRAMS = frozenset({*(tool.name for tool in files.TOOLS), literature.TOOL.name, KIND_TOOL.name})
+WITHOUT_PROGRAMS = frozenset(
+    {*(tool.name for tool in files.TOOLS), literature.TOOL.name, KIND_TOOL.name, skills.TOOL.name}
+)
 """Tools that need no sandbox."""
 BUILT_IN = (*(tool.name for tool in files.TOOLS), "run_command", literature.TOOL.name, KIND_TOOL.name)
 
@@ -158,7 +167,8 @@ class Toolbox:
     scratch: the step's writable folder, made by the caller. inputs: role -> file or folder, read-only. names: of
     BUILT_IN, of `REGISTRY`, or `<server>__<tool>` and `<server>__*` for an MCP server in `servers`. grant: limits,
     environment, network, mounts and devices of commands and servers (its work folder is replaced by scratch); a limit
-    it leaves open is the default one of `grants`. web: searches of a signed step whose grants allow them; without it
+    it leaves open is the default one of `grants`. skills: what `read_skill` gives, with files in `skill_folder`, which
+    commands see read-only. web: searches of a signed step whose grants allow them; without it
     there are none.
     Use it in a `with`: servers start on entering and end on leaving.
     Raises UserError for an unknown name, a missing root, and (on entering) a server that does not come up.
@@ -174,21 +184,27 @@ class Toolbox:
         grant: Grant | None = None,
         servers: Mapping[str, Server] | None = None,
         web: Web | None = None,
+        skills: Sequence[Skill] = (),
+        skill_folder: Path | None = None,
     ) -> None:
         self._places = Places(scratch, inputs)
         self._sandbox = sandbox
         self._grant = _fill_limits(grant or Grant(scratch), scratch, list(inputs.values()))
+        if skill_folder is not None:
+            self._grant = _with_skills(self._grant, skill_folder)
+        self._shelf = SkillShelf(skills, names) if skills else None
         self._servers = servers or {}
         self._web = web
         self._stack = ExitStack()
         self._tools: dict[str, tuple[Tool, Function]] = {}
+        self._finishing: list[Callable[[], None]] = []
         built_in = self._built_in()
         place = ToolPlace(scratch, inputs, sandbox)
         for name in names:
             if name in built_in:
                 self._tools[name] = built_in[name]
             elif "__" not in name and name in entry_points.names(REGISTRY):
-                self._tools[name] = _registered(entry_points.load(REGISTRY, name), place)
+                self._register(entry_points.load(REGISTRY, name), place)
             elif name == literature_web.TOOL.name:
                 raise UserError(f"{name} is for signed steps of a campaign, and this is none; take it out of `tools`")
             elif name.partition("__")[0] not in self._servers:
@@ -210,6 +226,16 @@ class Toolbox:
     def tools(self) -> list[Tool]:
         """The tools as a model sees them, in the order of `names`."""
         return [tool for tool, _ in self._tools.values()]
+
+    def finish(self) -> None:
+        """Let tools leave what belongs to the answer; the conversation has ended."""
+        for function in self._finishing:
+            function()
+
+    def _register(self, found: RegisteredTool, place: ToolPlace) -> None:
+        self._tools[found.tool.name] = _registered(found, place)
+        if found.finish is not None:
+            self._finishing.append(partial(found.finish, place))
 
     def call(self, call: ToolCall) -> ToolAnswer:
         """Do what the model asks. Its mistakes come back as `is_error` with one sentence, and never raise.
@@ -239,6 +265,8 @@ class Toolbox:
         tools_by_name["run_command"] = (command_tool(self._grant), self._run)
         tools_by_name[literature.TOOL.name] = (literature.TOOL, _of_text(literature.answer))
         tools_by_name[KIND_TOOL.name] = (KIND_TOOL, _of_text(look_up_kind))
+        if self._shelf is not None:
+            tools_by_name[skills.TOOL.name] = (skills.TOOL, _of_text(self._shelf.read_skill))
         if self._web is not None:
             tools_by_name[literature_web.TOOL.name] = (literature_web.TOOL, _of_text(self._web.search))
         return tools_by_name
@@ -267,6 +295,11 @@ def _fill_limits(grant: Grant, scratch: Path, inputs: list[Path]) -> Grant:
         env={**home, **grant.env},
         **{key: getattr(modest, key) for key in _LIMITS if getattr(grant, key) is None},
     )
+
+
+def _with_skills(grant: Grant, folder: Path) -> Grant:
+    """Show programs the files of skills, under a name that is the same in each step."""
+    return replace(grant, read_only=[*grant.read_only, folder], places={**grant.places, skills.PLACE: folder})
 
 
 def _registered(found: RegisteredTool, place: ToolPlace) -> tuple[Tool, Function]:
