@@ -2,5 +2,5 @@
 
 __all__ = [
     "chain_conformation", "conductivity", "estimators", "figures", "host_guest", "lammps", "local_data", "probes",
-    "rietveld", "viscosity",
+    "rietveld", "sequence_bo", "viscosity",
 ]  # fmt: skip

@@ -2,5 +2,5 @@
 
 __all__ = [
     "box", "conditions", "diffraction", "estimates", "fragments", "free_energy", "heat_flux", "heat_flux_cluster",
-    "imposed_flux", "integration", "model", "relaxation", "replicas", "spec_access", "units",
+    "imposed_flux", "integration", "model", "relaxation", "replicas", "sequences", "spec_access", "units",
 ]  # fmt: skip

@@ -9,6 +9,8 @@ WCA_CUTOFF = 2 ** (1 / 6)
 
 BUILD = "stages.build.definition"
 MODEL = f"{BUILD}.model"
+SEQUENCES = "stages.warm_up.definition.model"
+"""Interaction of chains whose sequence is searched for."""
 
 # Kremer-Grest melt at density 0.85 and temperature 1: bead friction in mass/tau from Rouse modes, and mean squared
 # end-to-end distance a bond in sigma squared (Kremer and Grest 1990, 10.1063/1.458541; Auhl et al. 2003,
@@ -136,6 +138,12 @@ def shortest_period_tau(spec: Spec) -> float:
 
     Both from the curvature of the potential and the reduced mass 1/2. Raises MissingValueError.
     """
+    if value(spec, SEQUENCES) is not None:
+        bond = _fene_stiffness(needed(spec, f"{SEQUENCES}.bond_k"), needed(spec, f"{SEQUENCES}.bond_r0"))
+        strongest = max(needed(spec, f"{SEQUENCES}.epsilon_{kind}") for kind in "ab") or 1.0
+        warm = needed(spec, f"{SEQUENCES}.temperature")
+        pair = strongest * _pair_curvature(_closest(2 * warm / strongest))
+        return 2 * math.pi / math.sqrt(2 * max(bond, pair))
     stiffness = _pair_curvature(_closest(2 * temperature(spec)))
     if value(spec, f"{MODEL}.bonds.style") == "fene":
         stiffness = max(stiffness, _fene_stiffness(needed(spec, f"{MODEL}.bonds.k"), needed(spec, f"{MODEL}.bonds.r0")))

@@ -2,6 +2,7 @@
 
 from sophron.interfaces.probe import Finding
 from sophron.science.probes import estimates
+from sophron.science.probes.estimates import SEQUENCES
 from sophron.science.probes.spec_access import (
     MissingValueError,
     Parameters,
@@ -16,22 +17,23 @@ from sophron.science.probes.spec_access import (
 )
 
 _INTEGRATED = ("relax", "equilibrate", "produce", "shear", "green_kubo_flux", "mueller_plathe")
+_BLOCKS = (*(f"stages.{stage}.definition" for stage in _INTEGRATED), SEQUENCES)
 _SAMPLED = ("produce", "green_kubo_flux")
 _CHANGES = ("velocity", "displace_atoms", "set", "change_box", "minimize", "delete_atoms", "create_atoms")
 
 
 def time_step(spec: Spec, parameters: Parameters) -> Finding:
     """Check that every stage resolves the period of the stiffest motion by parameters.steps_per_period time steps."""
-    steps = {stage: number(spec, f"stages.{stage}.definition.timestep") for stage in _INTEGRATED}
-    known = {stage: step for stage, step in steps.items() if step is not None}
+    steps = {block: number(spec, f"{block}.timestep") for block in _BLOCKS}
+    known = {block: step for block, step in steps.items() if step is not None}
     if not known:
         return MissingValueError("stages.produce.definition.timestep").finding
     try:
         period = estimates.shortest_period(spec)
     except MissingValueError as missing:
         return missing.finding
-    stage, longest = max(known.items(), key=lambda entry: entry[1])
-    text = f"stages.{stage}.definition.timestep is {longest:g}, the stiffest motion has a period of {period:.3g}"
+    block, longest = max(known.items(), key=lambda entry: entry[1])
+    text = f"{block}.timestep is {longest:g}, the stiffest motion has a period of {period:.3g}"
     return hit(text) if longest * wanted(parameters, "steps_per_period") > period else clear(text)
 
 
@@ -72,13 +74,13 @@ def coupling(spec: Spec, parameters: Parameters) -> Finding:
     A faster one decides the velocities itself: what it then holds is no trajectory of the liquid.
     """
     known = []
-    for stage in _INTEGRATED:
-        times = [number(spec, f"stages.{stage}.definition.{key}") for key in ("damping", "timestep")]
-        known += [(times[0] / times[1], stage)] if times[0] is not None and times[1] else []
+    for block in _BLOCKS:
+        times = [number(spec, f"{block}.{key}") for key in ("damping", "timestep")]
+        known += [(times[0] / times[1], block)] if times[0] is not None and times[1] else []
     if not known:
         return MissingValueError("stages.equilibrate.definition.damping").finding
-    steps, stage = min(known)
-    text = f"stages.{stage}.definition.damping is {steps:.3g} time steps"
+    steps, block = min(known)
+    text = f"{block}.damping is {steps:.3g} time steps"
     return hit(f"{text}, under {parameters['steps']:g}") if steps < wanted(parameters, "steps") else clear(text)
 
 
