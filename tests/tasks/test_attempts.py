@@ -82,7 +82,24 @@ def test_each_use_has_what_its_scripts_would_install(trial):
         script.write("uvx -w pytest==8.4.1 pytest\n")
     trial.rebuild()
     own = ["numpy==2.1.2", "scipy"]
-    assert trial.wanted == [("3.11", own), ("3.11", [*own, "eigenpy==3"]), ("3.11", [*own, "pytest==8.4.1"])]
+    alone = [("3.11", own), ("3.11", [*own, "eigenpy==3"]), ("3.11", [*own, "pytest==8.4.1"])]
+    assert trial.wanted == [*alone, ("3.11", [*own, "eigenpy==3", "pytest==8.4.1"])]  # as in one container
+    settings = trial.folder / "task.toml"
+    settings.write_text(settings.read_text().replace("[verifier]", '[verifier]\nenvironment_mode = "separate"'))
+    trial.wanted.clear()
+    trial.rebuild()
+    assert trial.wanted == alone
+
+
+def test_packages_that_a_solution_lacks_are_named_when_it_does_not_pass(trial):
+    (trial.folder / "solution" / "solve.sh").write_text(
+        "apt-get update && apt-get install -y -q no-such-one=1.2 bash\n"
+    )
+    trial.rebuild()
+    trial.work()
+    assert trial.judge()["fault"] == "its solution wants the Debian packages no-such-one, which are not on this machine"
+    trial.work("nop")
+    assert trial.judge()["fault"] == ""
 
 
 def test_another_python_is_taken_by_choice_alone_and_recorded(trial):

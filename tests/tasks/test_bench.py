@@ -50,7 +50,7 @@ def test_a_list_says_what_can_run_and_why_the_rest_cannot(collection, monkeypatc
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].endswith("the task wants a GPU, which is not offered to tasks; run it elsewhere")
     assert lines[1:] == [
-        "easy__mean: can run here",
+        "easy/mean: can run here",
         "more: wants the Debian packages no-such-one",
         "newer: wants Python 3.99, which is not on this machine",
         "1 of 4 can run here",

@@ -1,10 +1,15 @@
 """Sentences of expectations: which checks they come to, and which stay UNVERIFIED because a clause is of no known form."""
 
+import re
+
+import numpy as np
 import pytest
 
+from sophron.records.digests import file_digest
 from sophron.records.typed_json import to_json
 from sophron.tasks import expectation_checks, expectations
 from sophron.tasks.expectation_checks import Work
+from sophron.tasks.tool_history import RecordedCall
 
 
 def checks(text):
@@ -56,6 +61,8 @@ def checks(text):
             [{"check": "prints", "text": "PASSED: All", "command": "python3 a.py"}],
         ),
         ("Running `make test` succeeds", [{"check": "succeeds", "command": "make test"}]),
+        ("fit.json passes `tests/fit.py`", [{"check": "succeeds", "command": "python3 /tests/fit.py fit.json 2>&1"}]),
+        ("The work passes the test `tests/all.py`", [{"check": "succeeds", "command": "python3 /tests/all.py 2>&1"}]),
         ("Only `a.py` and b.py are modified", [{"check": "unchanged", "names": ["a.py", "b.py"]}]),
         ("data.csv is not modified", [{"check": "unchanged", "file": "data.csv"}]),
         ("result.json is valid JSON", [{"check": "json", "file": "result.json"}]),
@@ -71,9 +78,14 @@ def test_a_sentence_comes_to_its_checks(text, wanted):
         ("The result is correct", "The result is correct"),
         ("fit.png exists and looks good", "looks good"),
         ("mean in [1, 2]", "mean in [1, 2]: of which file?"),
-        ("a.json exists with a sensible mean", "a.json exists with a sensible mean"),
+        ("a.json exists with a sensible mean", "a sensible mean"),
         ("accuracy > 0.9 in a.json of the second run", "accuracy > 0.9 in a.json of the second run"),
-        ("error.log does not exist", "error.log does not exist"),
+        ("error.log does not hold errors", "error.log does not hold errors"),
+        ("notes.md exists with a summary. It is short.", "a summary"),
+        ("accuracy above 90% in metrics.json", "accuracy above 90% in metrics.json"),
+        ("report.md contains a summary", "report.md contains a summary"),
+        ("`make` succeeds with a.txt", "`make` succeeds with a.txt"),
+        ("Nothing else is changed", "Nothing else is changed: of which file?"),
         ("Both modes print PASSED", "Both modes print PASSED"),
         ("a.json:", "a.json:"),
         ("../secret.txt exists", "../secret.txt exists"),
@@ -138,7 +150,7 @@ def test_commands(met):
         return 3, "nothing"
 
     assert met('`make a` prints "done"', run=run).faults == ('make a ended with 3 and did not print "done"',)
-    assert met("`make b` succeeds", run=run).faults == ("make b ended with 3",)
+    assert met("`make b` succeeds", run=run).faults == ("make b ended with 3 (nothing)",)
     assert ran == ["make a", "make b"]
 
 
@@ -173,3 +185,113 @@ def test_what_no_program_checks_is_neither_met_nor_unmet(met):
     finding = met("The result is beautiful")
     assert finding.met is None
     assert finding.faults == ("UNVERIFIED: no program checks The result is beautiful",)
+
+
+@pytest.mark.parametrize(
+    ("text", "faults"),
+    [
+        ("b.txt does not exist", ()),
+        ("a.json must not exist", ("a.json: is there",)),
+        ("a.json is not empty", ()),
+        ('status == "ok" in a.json', ()),
+        ('status is "bad" in a.json', ('a.json: status is ok, not "bad"',)),
+        ("done is true in a.json", ()),
+        ("n is true in a.json", ("a.json: n is 1, not true",)),
+        ("chi2/ndf < 2 in a.json", ()),
+        ("n = 1.1 ± 0.1 in a.json", ()),
+        ("a.json has 1 line", ()),
+        ("a.json has at least 2 lines", ("a.json: the number of its lines is 1, out of bounds",)),
+        ("`out/` contains at least 2 txt files", ("out/*.txt: the number of files is 1, out of bounds",)),
+        ("`out/*.txt` exists, > 1 B", ()),
+        ("`out/*.csv` exists", ("out/*.csv: is not there",)),
+        ('out/a.txt contains exactly "one two"', ()),
+        ("out/a.txt is identical to given.txt", ("out/a.txt: is not identical to given.txt",)),
+        ("x.npy has shape (2, 3)", ()),
+        ("x.npy has shape (3, 2)", ("x.npy: its array has another shape, (2, 3)",)),
+        ("y.npz exists with arrays a, b", ("y.npz: has no key b",)),
+        ("y.npz has arrays a (2, 3)", ()),
+    ],
+)
+def test_checks_of_values_folders_and_arrays(met, text, faults):
+    (met.folder / "out").mkdir()
+    (met.folder / "out" / "a.txt").write_text("one two\n")
+    (met.folder / "a.json").write_text('{"status": "ok", "done": true, "n": 1, "chi2/ndf": 1.5}')
+    np.save(met.folder / "x.npy", np.zeros((2, 3)))
+    np.savez(met.folder / "y.npz", a=np.zeros((2, 3)))
+    assert met(text, {"given.txt": "0" * 64}).faults == faults
+
+
+def test_an_array_that_would_run_code_is_not_loaded(met):
+    np.save(met.folder / "x.npy", np.array([print], dtype=object), allow_pickle=True)
+    assert met("x.npy has shape (1)").met
+    (met.folder / "x.npy").write_bytes(b"no array")
+    assert met("x.npy has shape (1)").faults == ("x.npy: is not a file of NumPy",)
+
+
+@pytest.mark.parametrize(
+    ("line", "failed", "wanted"),
+    [
+        ("sbatch run.sh", False, True),
+        ("cd work && A=1 timeout 60 sbatch run.sh --array 3", False, True),
+        ("sbatch run.sh; true", False, True),
+        ("sbatch run.sh", True, False),
+        ("echo sbatch run.sh", False, False),
+        ("# sbatch run.sh", False, False),
+        ("true || sbatch run.sh", False, False),
+        ("false && sbatch run.sh; true", False, False),
+        ("sbatch other.sh", False, False),
+    ],
+)
+def test_a_command_that_was_to_be_run(met, line, failed, wanted):
+    expectation = expectations.bind("`sbatch run.sh` was run", 1)
+    calls = [RecordedCall("run_command", {"line": line}, failed=failed)]
+    found = expectation_checks.find(expectation, Work(met.folder, {}, lambda _: (0, ""), calls))
+    assert found.met is wanted
+    assert met("`sbatch run.sh` was run").faults == ("sbatch run.sh: nothing was recorded of what was run",)
+
+
+def test_a_test_file_has_to_be_the_one_that_was_given(met):
+    ran = []
+
+    def run(line):
+        ran.append(line)
+        return 0, "2 passed in 0.1s"
+
+    (met.folder / "test_a.py").write_text("assert True")
+    given = {"test_a.py": file_digest(met.folder / "test_a.py"), "check.sh": "0" * 64}
+    assert met("test_a.py passes", given, run).met
+    assert ran == ["python3 -m pytest -q -p no:cacheprovider test_a.py"]
+    (met.folder / "test_a.py").write_text("")
+    (met.folder / "check.sh").write_text("exit 0")
+    assert met("test_a.py passes", given, run).faults == ("test_a.py: was changed",)
+    assert met("check.sh passes", given, run).faults == ("check.sh: was changed",)
+    assert met("check.sh passes", {}, run).met
+    assert met("test_a.py passes", {}, lambda _: (0, "")).faults == ("test_a.py: does not pass, it ended with 0",)
+
+
+def test_what_may_change_in_a_folder(met):
+    (met.folder / "sim").mkdir()
+    (met.folder / "sim" / "a.v").write_text("changed")
+    before = {"sim/a.v": "0" * 64, "b.txt": "0" * 64}
+    assert met("Only sim/a.v modified under sim/ (if needed)", before).met
+    assert met("Only a.v is modified under sim/", before).met
+    assert met("Only sim/a.v is modified", before).faults == ("b.txt was changed",)
+    assert met("sim/a.v exists; no other sim/ files modified", before).met
+    assert met("No file other than b.txt is modified", before).faults == ("sim/a.v was changed",)
+
+
+def test_sizes_of_images(met):
+    image = pytest.importorskip("PIL.Image")
+    image.new("RGB", (64, 48)).save(met.folder / "a.png")
+    assert met("a.png is at least 64x48 pixels").met
+    assert met("a.png is at least 65 x 48 pixels").faults == ("a.png: has 64 x 48 pixels",)
+
+
+def test_what_is_proposed_binds():
+    values = {"KEY": "mean", "LOW": "1", "HIGH": "2", "COMMAND": "make", "TEXT": "x", "A, B": "a, b"}
+    for form in {*expectations._PROPOSALS.values(), expectations.proposal("something")}:
+        text = re.sub(r"\bFILE\b(?!\.)", "a.txt", re.sub(r" \(.*\)", "", form).replace("FILE.", "a."))
+        for word, value in values.items():
+            text = text.replace(word, value)
+        assert expectations.bind(text, 1).checks, text
+    assert expectations.proposal("fit.png looks good") == "fit.png is a valid PNG and is larger than 5 KB"

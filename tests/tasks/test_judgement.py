@@ -9,7 +9,7 @@ import pytest
 
 from sophron import cli
 from sophron.sandbox.bubblewrap import Bubblewrap
-from sophron.tasks import python_environment
+from sophron.tasks import judgement, python_environment, scifi_markdown
 from sophron.tasks.environment import Python
 from sophron.tasks.python_environment import Resolved
 
@@ -98,3 +98,26 @@ def test_work_that_is_not_there_is_named(judge, tmp_path, task):
     code, said = judge(DATA / task, tmp_path / "none")
     assert code == 2
     assert said == [f"sophron task: {tmp_path}/none: there is no such folder; name the one that holds the work"]
+
+
+def test_test_programs_of_the_task_see_the_work_and_are_not_among_its_files(judge, work, tmp_path):
+    (folder := tmp_path / "sum").mkdir()
+    (folder / "tests").mkdir()
+    (folder / "tests" / "right.py").write_text(
+        "import sys\nassert open(sys.argv[1]).read() == open('/tests/key').read(), 'no'\n"
+    )
+    (folder / "tests" / "key").write_text("42")
+    (folder / "top.md").write_text("## Todo\n\nAdd.\n\n## Expect\n\n- sum.txt passes `tests/right.py`\n")
+    (work / "sum.txt").write_text("42")
+    assert judge(folder)[0] == 0
+    assert judgement.given_files(scifi_markdown.read(folder)) == {}
+    (work / "sum.txt").write_text("41")
+    (work / "tests").mkdir()
+    (work / "tests" / "key").write_text("41")
+    code, said = judge(folder)
+    assert (code, said[2]) == (1, "python3 /tests/right.py sum.txt 2>&1 ended with 1 (AssertionError: no)")
+    (folder / "tests" / "right.py").unlink()
+    assert judge(folder) == (
+        2,
+        [f"sophron task: {folder}/top.md:7: tests/right.py is not beside top.md; add it, or name another test"],
+    )

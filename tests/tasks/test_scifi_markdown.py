@@ -111,3 +111,43 @@ def test_a_sub_task_without_its_group_is_not_lost(tmp_path):
     for name in ("top", "a.b"):
         (tmp_path / f"{name}.md").write_text(PLAIN)
     assert [one.name for one in scifi_markdown.read(tmp_path).subtasks] == ["a.b"]
+
+
+def nested(folder, **depends):
+    for name, needs in depends.items():
+        place = folder / name.replace("_", "/")
+        place.mkdir(exist_ok=True, parents=True)
+        (place / "top.md").write_text(f"---\nDependsOn: {needs}\n---\n{PLAIN}" if needs else PLAIN)
+    (folder / "top.md").write_text(PLAIN)
+
+
+def test_folders_with_a_top_file_are_sub_tasks_in_the_order_of_their_dependencies(tmp_path):
+    nested(tmp_path, evaluate="train, setup", setup="", train="setup", train_fit="")
+    task = scifi_markdown.read(tmp_path)
+    assert [one.name for one in task.subtasks] == ["setup", "train", "evaluate"]
+    assert task.subtasks[2].depends_on == ("train", "setup")
+    assert [one.name for one in task.subtasks[1].subtasks] == ["fit"]
+
+
+@pytest.mark.parametrize(
+    ("depends", "said"),
+    [
+        ({"a": "b"}, "a/top.md: DependsOn: b is not a sub-task beside it"),
+        ({"a": "b", "b": "a"}, "DependsOn goes in a ring"),
+        ({"_".join("abcdefghi"): ""}, "is a task more than 8 folders below the first"),
+    ],
+)
+def test_dependencies_that_cannot_be_kept_are_refused(tmp_path, depends, said):
+    if len(depends) == 1 and "_" in next(iter(depends)):
+        for number in range(1, 9):
+            depends["_".join("abcdefghi"[:number])] = ""
+    nested(tmp_path, **depends)
+    with pytest.raises(UserError) as caught:
+        scifi_markdown.read(tmp_path)
+    assert said in str(caught.value)
+
+
+def test_a_key_outside_the_fences_is_warned_of(read):
+    task = read("# Fit\nTimeout: 5\n\n" + PLAIN)
+    assert task.timeout_s is None
+    assert "top.md:2: Timeout does not stand between two lines ---" in task.warnings[0]

@@ -1,4 +1,4 @@
-"""`sophron task`: look at tasks that programs are to judge, and run them with their own solution or with nobody."""
+"""`sophron task`: look at tasks that programs are to judge, and run them: by a model, their own solution, or nobody."""
 
 import argparse
 from collections.abc import Iterator
@@ -13,45 +13,69 @@ if TYPE_CHECKING:
 HELP = "tasks that programs judge: a Harbor folder, or Markdown with Context, To-do and Expectation"
 EXAMPLES = """\
 examples:
+  sophron task new peak-fit                a folder with top.md, a task to edit (--harbor: one of Harbor)
   sophron task check tasks/column-mean     what its folder asks for, and what cannot be rebuilt here
   sophron task check tasks/gauss-fit       which sentences of its expectation programs check, and which are UNVERIFIED
   sophron task run tasks/column-mean       its own solution works, its tests judge, both in the sandbox
+  sophron task list                        the tasks that come with Sophron; check and judge take their names
+  sophron task run tasks/gauss-fit --agent anthropic
+                                           a model works, in a campaign that the first call makes to be signed
   sophron task list tasks                  which tasks below tasks/ can run here, and why the others cannot
   sophron task judge tasks/gauss-fit my-work
                                            a folder of work, whoever did it, by the programs of the task
   sophron task bench tasks --agent oracle --agent nop --cores 4
                                            every task below tasks/, with its solution and with nobody: a table
 
-exit codes: 0 it can run here, or passed; 1 something is UNVERIFIED, missing or not passed; 2 it is refused
+exit codes: 0 it can run here, or passed; 1 something is UNVERIFIED, missing or not passed; 2 it is refused;
+4 its campaign waits for a signature
 """
 AGENTS = ("oracle", "nop")
+"""Who needs no model; any other agent is a backend of models."""
+WAITS = 4
+"""The exit code of `sophron run` too, if a signature is waited for."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    new = actions.add_parser("new", help="write a task to begin with: in Markdown, or as a folder of Harbor")
+    new.add_argument("folder", type=Path, metavar="NAME", help="a new folder")
+    new.add_argument("--harbor", action="store_true", help="write a folder of Harbor in place of Markdown")
     check = actions.add_parser("check", help="read a task and say what programs will check; nothing runs")
-    check.add_argument("task", type=Path, help="folder of a task, or its Markdown file")
+    check.add_argument("task", type=_task, help="folder of a task, its Markdown file, or the name of a shipped one")
     listed = actions.add_parser("list", help="say of each task of a collection whether it can run here; nothing runs")
-    listed.add_argument("collection", type=Path, metavar="FOLDER", help="folder above tasks")
+    listed.add_argument(
+        "collection", type=Path, metavar="FOLDER", nargs="?", help="folder above tasks (the shipped ones)"
+    )
     _add_job(actions.add_parser("run", help="run one task: rebuild, work, verify"), "folder of a task")
     _add_job(actions.add_parser("bench", help="run all tasks of a collection, and write a table"), "folder above tasks")
     judge = actions.add_parser("judge", help="judge a folder of work that somebody did, by the programs of a task")
-    judge.add_argument("task", type=Path, help="folder of a task, or its Markdown file")
+    judge.add_argument("task", type=_task, help="folder of a task, its Markdown file, or the name of a shipped one")
     judge.add_argument("work", type=Path, help="what stands at the working directory of the task when it is done")
     _add_place(judge)
     _add_steps(actions)
 
 
 def _add_job(parser: argparse.ArgumentParser, about: str) -> None:
-    parser.add_argument("collection", type=Path, metavar="FOLDER", help=about)
+    parser.add_argument("collection", type=_task, metavar="FOLDER", help=f"{about}, or the name of a shipped one")
     parser.add_argument(
         "--agent",
         action="append",
-        choices=AGENTS,
-        help="who works: the task's own solution (oracle, the default), or nobody (nop); may be repeated",
+        help="who works: the task's own solution (oracle, the default), nobody (nop), or a model: its backend, such as "
+        "anthropic; may be repeated",
     )
-    parser.add_argument("--n-attempts", type=_positive, default=1, metavar="N", help="attempts of each agent (1)")
+    parser.add_argument("--model", metavar="HANDLE", help="model of that backend (default: the first of its rank)")
+    parser.add_argument("--n-attempts", type=_positive, default=1, metavar="N", help="independent attempts of each (1)")
+    parser.add_argument(
+        "--rounds",
+        type=_positive,
+        default=3,
+        metavar="N",
+        help="rounds of a model's attempt, each told what failed (3)",
+    )
+    parser.add_argument(
+        "--reviewer", action="store_true", help="let the reviewer judge sentences that no program checks"
+    )
     parser.add_argument("--cores", type=_positive, default=1, help="cores for all together (1)")
     _add_place(parser)
 
@@ -79,6 +103,12 @@ def _add_steps(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     actions.add_parser("table").add_argument("job", type=Path)
 
 
+def _task(text: str) -> Path:
+    from sophron.tasks import collection
+
+    return collection.find(Path(text))
+
+
 def _positive(text: str) -> int:
     number = int(text)
     if number < 1:
@@ -88,6 +118,8 @@ def _positive(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Do one action; UserError, a sentence, if a task is refused."""
+    if args.action == "new":
+        return _new(args.folder, harbor=args.harbor)
     if args.action == "check":
         return _check(args.task)
     if args.action == "list":
@@ -99,6 +131,13 @@ def run(args: argparse.Namespace) -> int:
     return _run_step(args)
 
 
+def _new(folder: Path, *, harbor: bool) -> int:
+    from sophron.tasks import task_templates
+
+    print(f"{task_templates.write(folder, harbor=harbor)}: edit it, then: sophron task check {folder}")
+    return 0
+
+
 def _check(path: Path) -> int:
     from sophron.tasks import harbor_folder, scifi_markdown
 
@@ -107,11 +146,12 @@ def _check(path: Path) -> int:
     return _print_folder(harbor_folder.read(path))
 
 
-def _list(collection: Path) -> int:
+def _list(folder: Path | None) -> int:
     from sophron.records.sanitize import one_line
-    from sophron.tasks import bench
+    from sophron.tasks import collection
 
-    reasons = {name: bench.why_not(folder) for name, folder in bench.folders_of(collection).items()}
+    tasks = collection.tasks_of(folder or collection.shipped())
+    reasons = {name: collection.why_not(path) for name, path in tasks.items()}
     for name, reason in reasons.items():
         print(f"{name}: {one_line(reason, 200) or 'can run here'}")
     print(f"{sum(not reason for reason in reasons.values())} of {len(reasons)} can run here")
@@ -144,6 +184,8 @@ def _print_judgements(found: "list[Judgement]") -> int:
             print(f"  {words[sentence.met]:<10} {one_line(sentence.text, 100)}")
             for fault in sentence.faults if sentence.met is False else ():
                 print(f"             {one_line(fault, 200)}")
+        for sign in judged.fabrications:
+            print(f"  fabricated? {one_line(str(sign), 200)}")
         if judged.left_out:
             print(f"  left out   {one_line(', '.join(judged.left_out), 200)}")
     return int(not all(judged.met for judged in found))
@@ -155,7 +197,18 @@ def _run_job(args: argparse.Namespace) -> int:
     from sophron.records.files import load_json, read_text
     from sophron.tasks import bench
 
-    job = bench.job_of(args.collection, args.agent or ["oracle"], args.n_attempts, args.python)
+    agents = args.agent or ["oracle"]
+    models = [agent for agent in agents if agent not in AGENTS]
+    if len(models) > 1:
+        raise UserError(
+            f"--agent {models[1]}: a campaign has one model that works; make another with its own --jobs-dir"
+        )
+    if models:
+        codes = [_run_model(args, models[0])]
+        agents = [agent for agent in agents if agent in AGENTS]
+        if not agents or codes != [0]:
+            return codes[0]
+    job = bench.job_of(args.collection, agents, args.n_attempts, args.python)
     if args.action == "run" and (len(job.tasks) > 1 or not job.readable):
         first = next(iter(job.tasks.values()))
         raise UserError(first.refused or f"{args.collection}: holds several tasks; run them with: sophron task bench")
@@ -167,6 +220,34 @@ def _run_job(args: argparse.Namespace) -> int:
     for sentence in (said := bench.unsound(rows)):
         print(sentence)
     return int(bool(said) or not any(row["attempts"] for row in rows))
+
+
+def _run_model(args: argparse.Namespace, backend: str) -> int:
+    """Make the campaign in which a model works at tasks, or go on with it once it is signed; print its table."""
+    from sophron.agents.supervisor import snakemake_process
+    from sophron.campaign.spec.spec import SPEC_NAME, load
+    from sophron.kinds.task import task_campaign, task_table
+    from sophron.records import approvals
+    from sophron.records.errors import Refused
+    from sophron.tasks import bench
+
+    who = task_campaign.worker(backend, args.model)
+    root = args.jobs_dir.absolute() / f"{args.collection.resolve().stem}-{backend}"
+    if not (root / SPEC_NAME).is_file():
+        wanted = task_campaign.Wanted(who, args.rounds, args.n_attempts, args.reviewer)
+        for name, why in task_campaign.prepare(args.collection, root, wanted).items():
+            print(f"{name}: {why}")
+    try:
+        approvals.valid_approval(root)
+    except Refused as waiting:
+        print(f"{waiting}\nLook at it and sign it, then type this line again:")
+        print(f"  sophron review {root}\n  sophron approve {root} --key ~/.ssh/id_ed25519")
+        return WAITS
+    with snakemake_process.signals_raised():
+        ended = snakemake_process.run(root, [*task_campaign.COMMAND, "--cores", str(args.cores)], {})
+    print(task_table.write(root, load(root / SPEC_NAME), task_campaign.refusals(args.collection)), end="")
+    print(f"{root / bench.TABLE}")
+    return int(ended.code != 0)
 
 
 def _run_step(args: argparse.Namespace) -> int:
@@ -228,13 +309,17 @@ def _print_list(title: str, lines: "list[str] | tuple[str, ...]") -> None:
 
 def _print_markdown(task: "MarkdownTask", indent: str = "") -> int:
     from sophron.records.sanitize import one_line
+    from sophron.tasks.expectations import proposal
 
     unverified = len(task.unverified)
     print(f"{indent}{task.name}: {len(task.expectations)} sentences, {unverified} UNVERIFIED")
     for sentence in task.expectations:
-        how = ", ".join(check.check for check in sentence.checks)
         print(f"{indent}  line {sentence.line:<4} {one_line(sentence.text, 100)}")
-        print(f"{indent}            {how or 'UNVERIFIED: ' + one_line(sentence.why, 80)}")
+        if sentence.checks:
+            print(f"{indent}            checked by: {', '.join(check.check for check in sentence.checks)}")
+        else:
+            print(f"{indent}            UNVERIFIED: {one_line(sentence.why, 100)}")
+            print(f"{indent}            a form that binds: {one_line(proposal(sentence.why), 100)}")
     for warning in task.warnings:
         print(f"{indent}  {one_line(warning, 300)}")
     below = [_print_markdown(one, f"{indent}  ") for one in task.subtasks]

@@ -34,7 +34,8 @@ Agent = Literal["oracle", "nop", "given"]
 GIVEN: Agent = "given"
 """Whoever did the work of a folder that is handed in; `oracle` and `nop`, the task's own solution and nobody, are
 Harbor's names."""
-WORK, TESTS, ORACLE = "work", "tests", "oracle"
+WORK, TESTS, ORACLE, ORACLE_TESTS = "work", "tests", "oracle", "oracle_tests"
+"""What an environment is for. In one container, tests would find what the solution installed before them."""
 ENVIRONMENT_RECORD, TREE, WORK_RECORD, ARCHIVE, RESULT = (
     "environment.json", "tree", "work.json", "work.tar", "result.json"
 )  # fmt: skip
@@ -120,12 +121,10 @@ def read_recipe(task: HarborTask) -> Recipe:
 
 def _needs(task: HarborTask) -> dict[str, Sequence[str]]:
     """Requirements beside those of the Dockerfile: what scripts would let pip or uv install while they run."""
-    solution = task.folder / SOLUTION_SCRIPT
-    return {
-        WORK: (),
-        ORACLE: grading_stubs.requirements(read_text(solution)) if task.has_solution else (),
-        TESTS: grading_stubs.requirements(read_text(task.folder / TEST_SCRIPT)),
-    }
+    solution = grading_stubs.requirements(read_text(task.folder / SOLUTION_SCRIPT)) if task.has_solution else ()
+    tests = grading_stubs.requirements(read_text(task.folder / TEST_SCRIPT))
+    shared = {ORACLE_TESTS: (*solution, *tests)} if solution and not task.separate else {}
+    return {WORK: (), ORACLE: solution, TESTS: tests, **shared}
 
 
 def _requirements(task: HarborTask, recipe: Recipe, scratch: Path) -> list[str]:
@@ -237,17 +236,29 @@ def judge(folder: Path, place: Path, attempt: Path, sandbox: SandboxBackend) -> 
         folder_tree.unpack(attempt / ARCHIVE, scratch / WORK, MOST_WORK_BYTES)
         if changed := sorted(_differing(worked.files, folder_tree.digests(scratch / WORK))):
             raise UserError(f"{attempt / ARCHIVE}: {changed[0]} is not what was frozen; let the attempt run again")
-        box = _box(task, read_recipe(task), made.prefixes[TESTS], scratch / "none")
+        use = ORACLE_TESTS if worked.agent == ORACLE and ORACLE_TESTS in made.prefixes else TESTS
+        box = _box(task, read_recipe(task), made.prefixes[use], scratch / "none")
         verified = verification.verify(
             task, box, scratch / WORK, scratch / "verify", sandbox, fresh=place / TREE
         )  # fmt: skip
         folder_tree.freeze(verification.log_folder(scratch / "verify"), attempt / verification.VERIFIER)
         shutil.copyfile(scratch / "verify" / verification.TEST_LOG, attempt / verification.TEST_LOG)
         result |= verification.as_result(verified)
+        if worked.agent == ORACLE and not verified.passed:
+            result["fault"] = verified.reward.fault or _missing_of_solution(task)
         result["work_wall_time_s"], result["work_stubs"] = worked.wall_time_s, list(worked.stubs)
         shutil.rmtree(scratch)
     write_json(attempt / RESULT, result)
     return result
+
+
+def _missing_of_solution(task: HarborTask) -> str:
+    """Why a solution cannot have worked here, as far as one sees it; empty otherwise."""
+    wanted = grading_stubs.packages(read_text(task.folder / SOLUTION_SCRIPT))
+    missing = environment.not_installed(wanted)
+    return (
+        f"its solution wants the Debian packages {', '.join(missing)}, which are not on this machine" if missing else ""
+    )
 
 
 def _differing(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:

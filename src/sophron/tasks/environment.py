@@ -114,14 +114,17 @@ def workdir_of(task: HarborTask, recipe: Recipe) -> str:
 
 def missing_packages(recipe: Recipe) -> list[str]:
     """Return the Debian packages that are not installed on this machine; all of them if it is not a Debian."""
-    if not recipe.packages or shutil.which("dpkg-query") is None:
-        return [*recipe.packages]
+    return not_installed(recipe.packages)
+
+
+def not_installed(packages: Sequence[str]) -> list[str]:
+    """Return those of some Debian packages that are not on this machine; all of them if it is not a Debian."""
+    if not packages or shutil.which("dpkg-query") is None:
+        return [*packages]
     form = "${Package} ${db:Status-Abbrev}\n"
-    ran = subprocess.run(
-        ["dpkg-query", "-W", "-f", form, "--", *recipe.packages], check=False, capture_output=True, text=True
-    )
+    ran = subprocess.run(["dpkg-query", "-W", "-f", form, "--", *packages], check=False, capture_output=True, text=True)
     there = {line.split()[0] for line in ran.stdout.splitlines() if line.split()[1:2] == ["ii"]}
-    return [name for name in recipe.packages if name not in there]
+    return [name for name in packages if name not in there]
 
 
 def build_tree(box: Box, task: HarborTask, sandbox: SandboxBackend, log: Path) -> None:

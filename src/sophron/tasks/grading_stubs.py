@@ -19,6 +19,7 @@ CALLS = "SOPHRON_STUB_CALLS"
 MOST_CALLS = 50
 LONGEST_CALL = 300
 _OPTION = re.compile(r"(?:--with|--from|-w)[ =]+(\S+)")
+_APT_INSTALL = re.compile(r"\bapt(?:-get)? (?:-\S+ )*install +([^\n;&|<>#]+)")
 _INSTALL = re.compile(r"\b(?:uv )?pip3? install +([^\n;&|]+)|\buv add +([^\n;&|]+)")
 
 SCRIPT = r"""#!/bin/sh
@@ -91,3 +92,10 @@ def requirements(script: str) -> tuple[str, ...]:
     return tuple(
         dict.fromkeys(word for word in plain if re.fullmatch(r"[A-Za-z0-9][\w.\[\]-]*(?:[=<>!~]=?[\w.*,<>=!]+)?", word))
     )
+
+
+def packages(script: str) -> tuple[str, ...]:
+    """Return the Debian packages that a script would let apt install, without their versions."""
+    words = [word for match in _APT_INSTALL.finditer(script.replace("\\\n", " ")) for word in match[1].split()]
+    plain = (re.split(r"[=/]", word)[0] for word in words if re.fullmatch(r"[a-z0-9][\w.+=~:/-]*", word))
+    return tuple(dict.fromkeys(plain))

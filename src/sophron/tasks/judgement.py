@@ -21,21 +21,29 @@ from sophron.tasks.dockerfile import Recipe
 from sophron.tasks.environment import Box, Python
 from sophron.tasks.expectation_checks import Finding, Work, find
 from sophron.tasks.expectations import Expectation
-from sophron.tasks.scifi_markdown import TOP, MarkdownTask
+from sophron.tasks.fabrication import Attempt, Fabrication
+from sophron.tasks.fabrication import find as find_fabrications
+from sophron.tasks.scifi_markdown import TESTS, TOP, MarkdownTask
+from sophron.tasks.tool_history import RecordedCall
 
 MARKDOWN_WORKDIR = "/app"
 """Where the work folder of a task in Markdown is inside."""
+READMES = ("README.md", "readme.md")
 MOST_PRINTED = 1_000_000
 """Characters of what a command printed in which a text is looked for."""
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What programs found of work at a task in Markdown. left_out: links, devices and sockets, which did not cross."""
+    """What programs found of work at a task in Markdown. left_out: links, devices and sockets, which did not cross.
+
+    fabrications: signs of fabricated results, as far as files alone show them; evidence and no verdict.
+    """
 
     task: str
     sentences: tuple[Finding, ...]
     left_out: tuple[str, ...] = ()
+    fabrications: tuple[Fabrication, ...] = ()
 
     @property
     def met(self) -> bool:
@@ -58,11 +66,14 @@ def sentence_findings(
     *,
     before: Mapping[str, str],
     command_s: float,
+    tests: Path | None = None,
+    calls: Sequence[RecordedCall] | None = None,
 ) -> list[Finding]:
     """Carry out the checks of sentences on the frozen tree `work`.
 
     Commands run on a copy of it below `scratch`, so that no check sees another's. before: path -> sha256 as the task
-    gave it; command_s: seconds of a command.
+    gave it; command_s: seconds of a command; tests: the task's own test programs, read-only at /tests; calls: what the
+    worker called, None if it was not recorded.
     """
     folder = work.joinpath(*PurePosixPath(box.workdir).parts[1:])
     folder.mkdir(parents=True, exist_ok=True)
@@ -73,11 +84,12 @@ def sentence_findings(
             shutil.rmtree(copy)
         folder_tree.freeze(work, copy)
         (copy / environment.HOME).mkdir(exist_ok=True)
-        own = replace(box, tree=copy, wall_s=command_s)
+        shown_tests = {f"/{TESTS}": tests.resolve()} if tests else {}
+        own = replace(box, tree=copy, wall_s=command_s, read_only={**box.read_only, **shown_tests})
         ended = own.run(["/bin/bash", "-c", line], sandbox, log)
         return ended.returncode, environment.tail(log, MOST_PRINTED)
 
-    given = Work(folder, before, run)
+    given = Work(folder, before, run, calls)
     return [find(one, given) for one in expectations]
 
 
@@ -90,7 +102,11 @@ def judge_markdown(task: MarkdownTask, work: Path, place: Path, sandbox: Sandbox
         shutil.rmtree(scratch)
     tree = scratch / "work"
     left_out = folder_tree.freeze(work, tree.joinpath(*PurePosixPath(MARKDOWN_WORKDIR).parts[1:]))
-    found = [Judgement(one.name, _findings(one, tree, scratch, sandbox), tuple(left_out)) for one in _with_below(task)]
+    folder = tree.joinpath(*PurePosixPath(MARKDOWN_WORKDIR).parts[1:])
+    found = [
+        Judgement(one.name, _findings(one, tree, scratch, sandbox), tuple(left_out), _fabrications(one, folder))
+        for one in _with_below(task)
+    ]
     write_json(place / RESULT, {"met": all(one.met for one in found), "tasks": to_json(found)})
     shutil.rmtree(scratch)
     return found
@@ -99,14 +115,35 @@ def judge_markdown(task: MarkdownTask, work: Path, place: Path, sandbox: Sandbox
 def _findings(task: MarkdownTask, tree: Path, scratch: Path, sandbox: SandboxBackend) -> tuple[Finding, ...]:
     command_s = task.command_s if task.command_s is not None else environment.COMMAND_S
     box, before = markdown_box(tree), given_files(task)
-    return tuple(sentence_findings(task.expectations, box, tree, scratch, sandbox, before=before, command_s=command_s))
+    return tuple(
+        sentence_findings(
+            task.expectations, box, tree, scratch, sandbox, before=before, command_s=command_s, tests=task.tests
+        )
+    )
+
+
+def _fabrications(task: MarkdownTask, folder: Path) -> tuple[Fabrication, ...]:
+    """Signs in the files alone: of work that was handed in, no tool call was recorded."""
+    withheld = {f"/{TESTS}": task.tests} if task.tests else {}
+    text = f"{task.context}\n{task.todo}"
+    return tuple(find_fabrications(Attempt(folder, given_files(task), task.expectations, text, None, withheld)))
 
 
 def given_files(task: MarkdownTask) -> dict[str, str]:
-    """Return what a task's folder gives to the worker: path -> sha256, without its Markdown; nothing of a lone file."""
+    """Return what a task's folder gives to the worker: path -> sha256; nothing of a lone file.
+
+    The Markdown of the task and of those below it, and their tests, are left out.
+    """
     if task.path.name != TOP:
         return {}
-    return {name: value for name, value in folder_tree.digests(task.path.parent).items() if not name.endswith(".md")}
+    folder = task.path.parent
+    hidden = {*READMES, *(str(one.path.relative_to(folder)) for one in _with_below(task))}
+    tests = tuple(f"{one.tests.relative_to(folder)}/" for one in _with_below(task) if one.tests)
+    return {
+        name: value
+        for name, value in folder_tree.digests(folder).items()
+        if name not in hidden and not name.startswith(tests)
+    }
 
 
 def _with_below(task: MarkdownTask) -> Iterator[MarkdownTask]:

@@ -1,7 +1,10 @@
 """Read a task in Markdown, as SciFi has it: Context, To-do and Expectation, with key-values before them.
 
 Read by a Markdown parser, so that a heading inside a fenced block is none; headings may be spelt as in the paper or as
-in its released program. An expectation that is empty is refused: nothing would be checked.
+in its released program. An expectation that is empty is refused: nothing would be checked. Test programs of the task
+lie in the folder `tests` beside it; the worker never sees them. Sub-tasks are the other Markdown files beside `top.md`,
+and the folders that have a `top.md`; a parent waits for all of them, and a sub-task for those that its key `DependsOn`
+names.
 """
 
 from __future__ import annotations
@@ -9,6 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
+from itertools import takewhile
 from pathlib import Path
 
 from markdown_it import MarkdownIt
@@ -20,6 +25,7 @@ from sophron.tasks import expectations
 from sophron.tasks.expectations import Expectation
 
 TOP = "top.md"
+TESTS = "tests"
 CONTEXT, TODO, EXPECT = "context", "to-do", "expectation"
 HEADINGS: Mapping[str, str] = {
     "context": CONTEXT,
@@ -31,6 +37,7 @@ HEADINGS: Mapping[str, str] = {
     "expectations": EXPECT,
 }
 """Heading, in lower case -> the section that it begins."""
+DEPENDS = "dependson"
 SECONDS = ("timeout", "bashtime", "thinktime")
 REFUSED: Mapping[str, str] = {
     "gpu": "the task wants a GPU, which is not offered to tasks; run it elsewhere",
@@ -38,12 +45,16 @@ REFUSED: Mapping[str, str] = {
 }
 KNOWN = (
     *("rank", *SECONDS, "skills", *REFUSED, "slurmhours", "slurmcpus", "forcemodel", "controlmodel", "thinking"),
-    *("nomemory", "taskgroup", "commonhome", "commonstorage"),
+    *("nomemory", "taskgroup", "commonhome", "commonstorage", DEPENDS),
 )
-"""Keys of the released program, in lower case; others are named in a warning."""
+"""Keys of the released program, in lower case, and ours; others are named in a warning."""
 OFF = ("", "0", "no", "off", "false", "none", "disable")
 _KEY_VALUE = re.compile(r"\s*(\w+)\s*:\s*(.*?)\s*")
 _FENCE = "---"
+_CHECKBOX = re.compile(r"^\[[ xX]\]\s+")
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+DEPTH = 8
+"""Folders of sub-tasks below each other, at most."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +62,8 @@ class MarkdownTask:
     """A task of one Markdown file.
 
     settings: keys in lower case -> text; expectations: in their order; subtasks: by the stem of their files, those that
-    it groups below it (`a.b.md` below `a.md`). timeout_s, command_s: of the work, and of one command of it; None
+    it groups below it (`a.b.md` below `a.md`), each after those that it depends on. depends_on: names of sub-tasks
+    beside it, which come first. timeout_s, command_s: of the work, and of one command of it; None
     without a limit. warnings: a sentence each.
     """
 
@@ -63,9 +75,16 @@ class MarkdownTask:
     expectations: tuple[Expectation, ...]
     settings: Mapping[str, str] = field(default_factory=dict)
     subtasks: tuple[MarkdownTask, ...] = ()
+    depends_on: tuple[str, ...] = ()
     timeout_s: float | None = None
     command_s: float | None = None
     warnings: tuple[str, ...] = ()
+
+    @property
+    def tests(self) -> Path | None:
+        """Return the folder of the task's own test programs; None if it has none."""
+        folder = self.path.parent / TESTS
+        return folder if folder.is_dir() else None
 
     @property
     def unverified(self) -> tuple[Expectation, ...]:
@@ -85,15 +104,23 @@ class _Section:
 def read(path: Path) -> MarkdownTask:
     """Return the task of a file, or of the `top.md` of a folder, with its sub-tasks. UserError with file and line."""
     file = path / TOP if path.is_dir() else path
-    subtasks = _grouped(_others(file)) if file.name == TOP else ()
-    return _read(file, subtasks)
+    return _read(file, _below(file.parent) if file.name == TOP else ())
 
 
-def _others(top: Path) -> list[Path]:
+def _below(folder: Path, depth: int = 1) -> tuple[MarkdownTask, ...]:
+    """The sub-tasks of a folder: its Markdown files, grouped by their names, and its folders that have a top file."""
+    tops = sorted(path for path in folder.glob(f"*/{TOP}") if not path.parent.name.startswith("."))
+    if tops and depth > DEPTH:
+        raise UserError(f"{tops[0]}: is a task more than {DEPTH} folders below the first; put it further up")
+    tasks = [*_grouped(_others(folder)), *(_read(path, _below(path.parent, depth + 1)) for path in tops)]
+    return _ordered(tasks)
+
+
+def _others(folder: Path) -> list[Path]:
     """Sub-tasks lie beside the top file; a README is for people."""
     return sorted(
         path
-        for path in top.parent.glob("*.md")
+        for path in folder.glob("*.md")
         if path.name != TOP and path.stem.lower() != "readme" and not path.name.startswith(".")
     )
 
@@ -108,16 +135,38 @@ def _grouped(paths: Sequence[Path], above: str = "") -> tuple[MarkdownTask, ...]
                 return stem
         return ""
 
-    return tuple(_read(path, _grouped(paths, path.stem)) for path in paths if parent(path.stem) == above)
+    return _ordered([_read(path, _grouped(paths, path.stem)) for path in paths if parent(path.stem) == above])
+
+
+def _ordered(tasks: Sequence[MarkdownTask]) -> tuple[MarkdownTask, ...]:
+    """Tasks that lie beside each other, each after those that it depends on. UserError for a name or a ring."""
+    by_name: dict[str, MarkdownTask] = {}
+    for task in tasks:
+        if task.name in by_name:
+            raise UserError(f"{task.path}: there are two sub-tasks {shown(task.name)}; rename one")
+        by_name[task.name] = task
+    for task in tasks:
+        for name in task.depends_on:
+            if name not in by_name:
+                raise UserError(
+                    f"{task.path}: DependsOn: {shown(name)} is not a sub-task beside it; {did_you_mean(name, by_name)}"
+                )
+    try:
+        order = TopologicalSorter({task.name: task.depends_on for task in tasks}).static_order()
+        return tuple(by_name[name] for name in order)
+    except CycleError as ring:
+        names = " -> ".join(ring.args[1])
+        raise UserError(f"{by_name[ring.args[1][0]].path}: DependsOn goes in a ring ({names}); remove one") from None
 
 
 def _read(path: Path, subtasks: tuple[MarkdownTask, ...]) -> MarkdownTask:
-    lines = read_text(path).splitlines()
+    lines = read_text(path).removeprefix("\ufeff").splitlines()
     settings, begin, warnings = _settings(path, lines)
     title, sections = _sections(path, lines, begin)
     for name in (TODO, EXPECT):
         if name not in sections:
-            raise UserError(f"{path}: has no section {name.capitalize()}; add a heading ## {name.capitalize()}")
+            more = "" if path.name == TOP else ", or move it into a folder if it is not a sub-task"
+            raise UserError(f"{path}: has no section {name.capitalize()}; add a heading ## {name.capitalize()}{more}")
     if not sections[TODO].text.strip():
         raise UserError(f"{path}:{sections[TODO].line}: the to-do is empty; say what is to be done")
     found = tuple(_expectations(sections[EXPECT]))
@@ -126,6 +175,7 @@ def _read(path: Path, subtasks: tuple[MarkdownTask, ...]) -> MarkdownTask:
             f"{path}:{sections[EXPECT].line}: the expectation is empty, so that nothing would be checked; say what "
             "must be there in the end"
         )
+    _refuse_missing_tests(path, found)
     return MarkdownTask(
         path=path,
         name=path.resolve().parent.name if path.name == TOP else path.stem,
@@ -135,22 +185,33 @@ def _read(path: Path, subtasks: tuple[MarkdownTask, ...]) -> MarkdownTask:
         expectations=found,
         settings=settings,
         subtasks=subtasks,
+        depends_on=tuple(dict.fromkeys(re.findall(r"[^\s,]+", settings.get(DEPENDS, "")))),
         timeout_s=_seconds(path, settings, "timeout"),
         command_s=_seconds(path, settings, "bashtime"),
         warnings=tuple(warnings),
     )
 
 
+def _refuse_missing_tests(path: Path, found: Sequence[Expectation]) -> None:
+    for sentence in found:
+        for name in expectations.TEST_PROGRAM.findall(sentence.text):
+            if not (path.parent / name).is_file():
+                raise UserError(
+                    f"{path}:{sentence.line}: {name} is not beside {path.name}; add it, or name another test"
+                )
+
+
 def _settings(path: Path, lines: Sequence[str]) -> tuple[dict[str, str], int, list[str]]:
     """Key-values between two lines `---`, the line after them, and warnings. UserError for what cannot be honoured."""
-    if not lines or lines[0].strip() != _FENCE:
-        return {}, 0, []
-    end = next((number for number, line in enumerate(lines[1:], 1) if line.strip() == _FENCE), None)
+    first = next((number for number, line in enumerate(lines) if line.strip()), 0)
+    if not lines or lines[first].strip() != _FENCE:
+        return {}, 0, _unfenced(path, lines, 0)
+    end = next((number for number, line in enumerate(lines[first + 1 :], first + 1) if line.strip() == _FENCE), None)
     if end is None:
-        raise UserError(f"{path}:1: the key-values do not end; close them with a line {_FENCE}")
+        raise UserError(f"{path}:{first + 1}: the key-values do not end; close them with a line {_FENCE}")
     settings: dict[str, str] = {}
-    warnings = []
-    for number, line in enumerate(lines[1:end], 2):
+    warnings = _unfenced(path, lines, end + 1)
+    for number, line in enumerate(lines[first + 1 : end], first + 2):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         entry = _KEY_VALUE.fullmatch(line)
@@ -165,6 +226,17 @@ def _settings(path: Path, lines: Sequence[str]) -> tuple[dict[str, str], int, li
             warnings.append(f"{path}:{number}: {shown(entry[1])}: unknown key, not read; {did_you_mean(key, KNOWN)}")
         settings[key] = value
     return settings, end + 1, warnings
+
+
+def _unfenced(path: Path, lines: Sequence[str], begin: int) -> list[str]:
+    """A warning for each known key that stands before the first heading and not between the fences: it is not read."""
+    head = takewhile(lambda pair: not pair[1].startswith("##"), enumerate(lines[begin:], begin + 1))
+    found = ((number, _KEY_VALUE.fullmatch(line)) for number, line in head)
+    return [
+        f"{path}:{number}: {shown(entry[1])} does not stand between two lines {_FENCE} at the top, and is not read"
+        for number, entry in found
+        if entry and entry[1].lower().lstrip("_") in KNOWN
+    ]
 
 
 def _seconds(path: Path, settings: Mapping[str, str], key: str) -> float | None:
@@ -207,12 +279,40 @@ def _lines(token: Token) -> tuple[int, int]:
 
 
 def _expectations(section: _Section) -> Iterator[Expectation]:
-    """One for each item of a list, and for each paragraph beside the lists."""
+    """One for each item of a list, and for each paragraph beside the lists.
+
+    An item such as `fit.json:` says only which file the items below it are about.
+    """
     tokens = MarkdownIt("commonmark").parse(section.text)
+    files: list[tuple[str, ...]] = [()]
     for number, token in enumerate(tokens):
-        if token.type == "paragraph_open":
-            text = " ".join(tokens[number + 1].content.split())
-            if text:
-                yield expectations.bind(text, section.first + _lines(token)[0])
+        line = section.first + _lines(token)[0]
+        if token.type == "list_item_open":
+            files.append(files[-1])
+        elif token.type == "list_item_close":
+            files.pop()
+        elif token.type in ("paragraph_open", "heading_open"):
+            text = _CHECKBOX.sub("", _plain(tokens[number + 1]))
+            if about := expectations.heading_files(text if token.type == "paragraph_open" else f"{text.rstrip(':')}:"):
+                files[-1] = about
+            elif text and token.type == "paragraph_open":
+                yield expectations.bind(text, line, files[-1])
         elif token.type in ("fence", "code_block"):
-            yield Expectation(token.content.strip(), section.first + _lines(token)[0], (), "a block of code")
+            yield Expectation(token.content.strip(), line, (), "a block of code")
+        elif token.type == "html_block" and (text := _COMMENT.sub("", token.content).strip()):
+            yield Expectation(text, line, (), "HTML")
+
+
+def _plain(inline: Token) -> str:
+    """The text of a paragraph without emphasis, links and escapes; code keeps its backticks."""
+    parts = []
+    for token in inline.children or ():
+        if token.type == "code_inline":
+            parts.append(f"`{token.content}`")
+        elif token.type in ("text", "text_special", "image"):
+            parts.append(token.content)
+        elif token.type in ("softbreak", "hardbreak"):
+            parts.append(" ")
+        elif token.type == "html_inline":
+            parts.append(_COMMENT.sub("", token.content))
+    return " ".join("".join(parts).split())
