@@ -71,6 +71,7 @@ def state_of(campaign):
 
 def test_a_kill_before_any_write_is_finished_by_the_next_call(finished, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    toy.plan_once(monkeypatch)
     whole = copy_of(finished, tmp_path / "whole")
     with pytest.MonkeyPatch.context() as counting:
         writes = die_at(counting, 0)

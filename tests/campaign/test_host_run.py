@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import host_edits
 import psutil
@@ -15,6 +16,7 @@ import pytest
 import toy
 
 from sophron import cli
+from sophron.campaign.host_workflow import guard
 from sophron.campaign.scaffold import adopt
 from sophron.campaign.state.projector import project
 from sophron.records import core_hours, events
@@ -177,6 +179,13 @@ def test_a_killed_run_goes_on_where_it_was_and_repeats_nothing(host):
     assert jobs(host) == {"done": done, "hungry": done}
     begun = [one["step"] for one in host.events("host_job_started")]
     assert sorted(begun) == ["done-a", "done-a", "done-b", "done-b", "hungry-a", "hungry-b"]
+
+
+@pytest.mark.parametrize(("own", "signed", "given"), [(0, 3, 3), (5, 3, 5)])
+def test_signed_retries_are_the_least_that_a_rule_gets(own, signed, given):
+    rule = SimpleNamespace(restart_times=own, resources={})
+    guard._give(rule, {"retries": signed})
+    assert (rule.restart_times, rule.resources) == (given, {})
 
 
 def test_core_hours_that_are_used_up_stop_the_driver(host, capfd):

@@ -20,10 +20,11 @@ from sophron.records.typed_json import to_json
 EXAMPLE = Path(__file__).parents[2] / "examples" / "host-pipeline" / "liquid" / "campaign.yaml"
 SHIPPED = [*sorted(resource("campaigns").glob("*/campaign.yaml")), EXAMPLE]
 HOST_GUEST = [path for path in SHIPPED if "kind: host_guest" in path.read_text()]
-KINDS = ["agent_build", "chain_conformation", "conductivity", "host_guest", "rietveld", "viscosity"]
+KINDS = ["agent_build", "chain_conformation", "conductivity", "host_guest", "rietveld", "sequence_bo", "viscosity"]
 LIQUID = resource("campaigns", "lj-liquid-viscosity", "campaign.yaml")
 BY_CONSTRUCTION = {
     "agent-build-ladder": {"sample.there"},
+    "copolymer-sequences": set(),
     "kg-melt-viscosity": {"build.bonds", "build.density", "produce.samples", "shear.strain"},
     "liquid": {"build.atoms", "produce.samples"},
     "lj-dimer-apr": {"references.guests", "trials.deployed"},

@@ -7,13 +7,14 @@ import pytest
 import toy
 import warm_snakemake
 
+from sophron.campaign.approval import amendment_draft
 from sophron.campaign.scaffold import adopt
 from sophron.records.errors import UserError
 
 STAGE = """\
   made:
     depends_on: []
-    definition: {rules: [sophron_x], holds: [second], results: {size: {file: out/x.txt, size: true, unit: byte}}}
+    definition: {rules: [sophron_x, piped], holds: [second], results: {size: {file: out/x.txt, size: true, unit: byte}}}
     criteria: [{id: there, expression: "size > 1", statement: "It has something in it."}]
     mechanical: {ranks: 1, threads: 1, accelerator: none, memory_mb: 500, runtime_min: 5, retries: 2, choices: {},
       ceilings: {cores: 1, memory_mb: 2000, runtime_min: 10}}
@@ -47,6 +48,7 @@ rule never:
 rule sophron_x:
     input:
         ancient("data dir/ä b.txt"),
+        workflow.source_path("to öl.sh"),
     output:
         ensure("out/x.txt", non_empty=True),
     threads: lambda wildcards, input: workflow.cores
@@ -68,6 +70,22 @@ rule second:
         "echo {params.n} {params.d} {input} > {output}"
 
 
+rule piped:
+    output:
+        pipe("out/stream"),
+    shell:
+        "echo s > {output}"
+
+
+rule drained:
+    input:
+        "out/stream",
+    output:
+        "out/drained.txt",
+    shell:
+        "cat {input} > {output}"
+
+
 rule third:
     input:
         "out/second.txt",
@@ -85,6 +103,7 @@ rule everything:
     input:
         "out/log.txt",
         "out/third.txt",
+        "out/drained.txt",
 """
 
 
@@ -94,6 +113,8 @@ def odd(tmp_path, monkeypatch) -> toy.Campaign:
     folder = tmp_path / "my wörk"
     (folder / "data dir").mkdir(parents=True)
     (folder / "data dir" / "ä b.txt").write_text("x\n")
+    (folder / "to öl.sh").write_text("y\n")
+    (folder / "tool.sh").write_text("true\n")
     (folder / "Snakefile").write_bytes(ODD.replace("\n", "\r\n").encode())
     monkeypatch.chdir(folder)
     for variable, value in toy.settings(tmp_path).items():
@@ -115,6 +136,7 @@ def test_an_odd_workflow_runs_signed_with_its_hooks_and_sees_nothing_of_the_gate
     said = run("-c", "3")  # the plan was made with other cores
     assert "exit 0" in said, said
     assert Path("out/third.txt").read_text() == "1 {} out/x.txt\n"  # without what the rule waited for
+    assert Path("out/drained.txt").read_text() == "s\n"
     assert Path("started.txt").is_file()
     assert (odd.root / "results/report.html").is_file()
     assert "Nothing to be done" in run("-c", "1")
@@ -123,6 +145,24 @@ def test_an_odd_workflow_runs_signed_with_its_hooks_and_sees_nothing_of_the_gate
     said = run("-c", "1", "--force", "out/x.txt")
     assert "the rule sophron_x is not the signed one (changed: shell)" in said
     assert Path("out/x.txt").is_file()
+
+
+def test_files_that_source_path_names_count_by_content_though_each_driver_copies_them(odd, monkeypatch):
+    host_edits.plan_warm(monkeypatch)
+    named = (
+        b"    params:\r\n        tool=workflow.source_path('tool.sh'),\r\n"  # Snakemake repeats such a rule each time
+    )
+    Path("Snakefile").write_bytes(Path("Snakefile").read_bytes().replace(b"    params:\r\n", named, 1))
+    odd.sign()
+    for name, told in [
+        ("tool.sh", "rule sophron_x: file <workdir>/tool.sh"),
+        ("to öl.sh", "source <workdir>/to öl.sh"),
+    ]:
+        before = Path(name).read_text()
+        Path(name).write_text(f"{before}# other\necho\n")
+        assert told in amendment_draft.draft_amendment(odd.root, "why").changes
+        amendment_draft.drop_draft(odd.root)
+        Path(name).write_text(before)
 
 
 def test_one_campaign_gates_a_workflow(odd, monkeypatch):

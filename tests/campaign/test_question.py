@@ -52,7 +52,7 @@ def test_none_of_them_needs_a_library_of_units():
 
 
 @pytest.mark.parametrize(
-    "kind", ["agent_build", "chain_conformation", "conductivity", "host_guest", "rietveld", "viscosity"]
+    "kind", ["agent_build", "chain_conformation", "conductivity", "host_guest", "rietveld", "sequence_bo", "viscosity"]
 )
 def test_new_campaigns_do_so_too(kind, tmp_path):
     assert main(["new", kind, str(tmp_path / "made")]) == 0

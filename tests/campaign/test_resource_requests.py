@@ -7,6 +7,8 @@ import pytest
 from sophron.campaign.spec.resource_requests import (
     Mechanical,
     check_mechanical,
+    chosen_amounts,
+    most_chosen,
     overlaid,
     reservation_lines,
 )
@@ -41,6 +43,16 @@ def test_a_try_grows_up_to_its_ceiling():
     assert mechanical.core_hours() == pytest.approx(8 * 25 / 60 * 3)
 
 
+def test_retries_are_a_choice_that_counts_in_the_bound(tmp_path):
+    block = BLOCK | {"choices": BLOCK["choices"] | {"retries": [4]}}
+    assert Mechanical.of(block).retries == 2
+    assert Mechanical.of(block).core_hours() == pytest.approx(8 * 25 / 60 * 5)
+    write(tmp_path, overlay("retries", 4))
+    assert overlaid(block, "build", tmp_path).retries == 4
+    assert chosen_amounts(tmp_path, "build", block) == {"retries": 4}
+    assert "retries" not in most_chosen(block)  # which is about what one try reserves
+
+
 def test_the_last_overlay_of_a_key_counts_and_other_stages_do_not(tmp_path):
     assert overlaid(BLOCK, "build", tmp_path) == Mechanical.of(BLOCK)
     write(tmp_path, overlay("threads", 2), overlay("ranks", 1), overlay("ranks", 4), overlay("threads", 1, "relax"))
@@ -63,7 +75,7 @@ def test_a_value_that_was_never_signed_is_refused_with_its_line(tmp_path, key, v
     assert len(str(caught.value).splitlines()) == 1
 
 
-@pytest.mark.parametrize("key", ["retries", "unsandboxed_fragments", "ceiling_cores", "choices", "definition"])
+@pytest.mark.parametrize("key", ["unsandboxed_fragments", "ceiling_cores", "choices", "definition"])
 def test_nothing_else_can_be_overlaid(tmp_path, key):
     write(tmp_path, overlay(key, 1))
     with pytest.raises(UserError, match=rf"{OVERLAYS_NAME}:1: \[0\].key: .* is not one of ranks, threads"):

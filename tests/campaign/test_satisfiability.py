@@ -127,7 +127,7 @@ def test_no_criterion_of_a_shipped_campaign_keeps_its_gate_closed(path):
 
 
 @pytest.mark.parametrize(
-    "kind", ["viscosity", "conductivity", "chain_conformation", "host_guest", "rietveld", "agent_build"]
+    "kind", ["viscosity", "conductivity", "chain_conformation", "host_guest", "rietveld", "sequence_bo", "agent_build"]
 )
 def test_no_criterion_of_a_new_campaign_keeps_its_gate_closed(kind, tmp_path):
     campaign_folder.create(kind, tmp_path / "fresh")

@@ -7,7 +7,8 @@ import toy
 
 from sophron.campaign.execution import verdict
 from sophron.campaign.spec import spec
-from sophron.records.typed_json import to_json
+from sophron.campaign.spec.criteria import evaluate
+from sophron.records.typed_json import from_json, to_json
 
 
 @pytest.fixture
@@ -37,6 +38,14 @@ def test_a_verdict_holds_every_number_that_was_compared(campaign):
         ]
     assert files["steps"][0]["values"]["files_missing"] == 0
     assert files["steps"][0]["values"]["smallest_file_bytes"] > 10
+
+
+@pytest.mark.parametrize("saturated", [False, True])
+def test_a_truth_value_that_was_compared_is_read_back(saturated):
+    judged = evaluate("saturated == 1", {"saturated": saturated})
+    made = verdict.JudgedStep("build", judged.passed, judged.reason, judged.values, judged.comparisons)
+    assert made.passed is saturated
+    assert from_json(verdict.JudgedStep, json.loads(json.dumps(to_json(made)))) == made
 
 
 def test_a_verdict_is_repeated_when_a_condition_that_it_names_is_amended(campaign):

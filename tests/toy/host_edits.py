@@ -330,7 +330,7 @@ def plan_warm(monkeypatch) -> None:
         return found
 
     monkeypatch.setattr(host_plan, "_guarded", guarded)
-    monkeypatch.setattr(host_plan, "PROCESSES", (("0", "1"),))
+    monkeypatch.setattr(host_plan, "PROCESSES", host_plan.PROCESSES[:1])
 
 
 def edits(draw: random.Random, gated: Gated, wanted: int, at_once: int = 1) -> Iterator[Found]:

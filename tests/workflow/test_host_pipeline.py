@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+import toy
+import warm_snakemake
 
 from sophron.campaign.planning.plan import Plan, make
 from sophron.campaign.spec.spec import load
@@ -32,10 +34,11 @@ def host(tmp_path, monkeypatch):
 
 
 def snakemake(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "snakemake", *words], capture_output=True, text=True, check=False)
+    return warm_snakemake.run(words, Path.cwd())
 
 
-def approve(folder: Path, capsys) -> None:
+def approve(folder: Path, capsys, monkeypatch) -> None:
+    toy.plan_here(monkeypatch)
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / "key")], check=True)
     capsys.readouterr()
     assert main(["review", "liquid", "--snakefile", "Snakefile", "--digest"]) == 0
@@ -46,14 +49,15 @@ def approve(folder: Path, capsys) -> None:
 
 def test_it_dry_runs_and_lints_before_approval(host):
     shown = snakemake("-n")
-    assert shown.returncode == 0, shown.stderr
-    assert "liquid_green_kubo" in shown.stdout + shown.stderr
+    assert shown.returncode == 0, shown.stdout
+    assert "liquid_green_kubo" in shown.stdout
     linted = snakemake("--lint")
-    assert linted.returncode == 0, linted.stderr
-    assert "localrules" not in linted.stderr
+    assert linted.returncode == 0, linted.stdout
+    assert "localrules" not in linted.stdout
 
 
-def test_the_plan_has_our_rules_under_their_own_names_and_not_the_hosts(host):
+def test_the_plan_has_our_rules_under_their_own_names_and_not_the_hosts(host, monkeypatch):
+    toy.plan_here(monkeypatch)
     plan = make(host / "liquid", load(host / "liquid" / "campaign.yaml"), host / "Snakefile")
     counted = {rule: count for (stage, rule), count in plan.counts().items() if stage == rule}
     assert counted == COMPUTE
@@ -63,7 +67,7 @@ def test_the_plan_has_our_rules_under_their_own_names_and_not_the_hosts(host):
 def test_nothing_of_ours_runs_unapproved(host):
     done = snakemake("--cores", "1")
     assert done.returncode != 0
-    assert "the plan is not approved yet" in done.stderr
+    assert "the plan is not approved yet" in done.stdout
     assert not (host / "results").exists()
 
 
@@ -90,16 +94,17 @@ def test_an_overridden_input_is_refused(host):
         plan_with(host, '    input:\n        gate=ancient("liquid/approvals/gate.json"),\n')
 
 
-def test_overridden_resources_do_not_change_the_plan(host):
+def test_overridden_resources_do_not_change_the_plan(host, monkeypatch):
+    toy.plan_here(monkeypatch)
     before = plan_with(host, RESOURCES)
     assert plan_with(host, RESOURCES.replace("600", "900")).hash == before.hash
 
 
 @pytest.mark.slow
-def test_it_runs_to_its_table_and_then_has_nothing_to_do(host, capsys):
-    approve(host, capsys)
+def test_it_runs_to_its_table_and_then_has_nothing_to_do(host, capsys, monkeypatch):
+    approve(host, capsys, monkeypatch)
     done = snakemake("--cores", "2")
-    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.returncode == 0, done.stdout[-2000:]
     rows = list(csv.DictReader((host / "results" / "liquids.tsv").open(), delimiter="\t"))
     assert [row["liquid"] for row in rows] == ["argon", "krypton", "xenon"]
     # Liquid argon near 87 K: about 0.26 mPa s; the model differs a little, and the small run has an error of a tenth.
@@ -109,15 +114,15 @@ def test_it_runs_to_its_table_and_then_has_nothing_to_do(host, capsys):
     assert "completed" in capsys.readouterr().out
 
 
-def test_a_resource_above_the_ceiling_is_refused_by_the_step(host, capsys):
+def test_a_resource_above_the_ceiling_is_refused_by_the_step(host, capsys, monkeypatch):
     text = (host / "Snakefile").read_text()
     (host / "Snakefile").write_text(
         text.replace("use rule produce", "use rule build")
         .replace("liquid_produce", "liquid_build")
         .replace("mem_mb=600", "mem_mb=99000")
     )
-    approve(host, capsys)
+    approve(host, capsys, monkeypatch)
     done = snakemake("--cores", "1", "results/liquid/build/0/outcome.json", "--retries", "0")
     assert done.returncode != 0
-    assert "above the signed ceiling" in done.stdout + done.stderr
+    assert "above the signed ceiling" in done.stdout
     assert not (host / "results" / "liquid" / "build" / "0" / "outcome.json").exists()

@@ -12,6 +12,7 @@ HELP = "draft an amendment of a signed spec"
 EXAMPLES = """\
 examples:
   sophron amend my-melt --set stages.produce.definition.steps=200000 --rationale 'the error was too large'
+  sophron amend --set config.camera.exposure_s=60 --rationale 'too noisy'   a value in a config file of your workflow
   sophron amend my-melt --remove stages.green_kubo --rationale 'not needed'   adds to a draft that waits
   sophron amend my-melt --rationale 'denser melt'       takes the difference of the edited campaign.yaml
   sophron amend my-melt --withdraw 2 --rationale 'version 2 was a mistake'
@@ -91,7 +92,7 @@ def _show(root: Path, drafted: "Draft", snakefile: Path | None) -> None:
     print(f"Version {drafted.version} is drafted:")
     for change in drafted.changes:
         print(f"  {change}")
-    if not (snakefile or root / "Snakefile").is_file():
+    if not (snakefile and snakefile.is_file()) and not approve.can_plan(root):
         named = ", ".join(drafted.invalidated_stages) or "no stage"
         print(f"It invalidates {named}; with --snakefile of the host, it is tried, and its cost is shown.")
     else:

@@ -3,12 +3,13 @@
 import io
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sophron.campaign.planning import campaign_agents, host_plan, plan
+from sophron.campaign.planning import campaign_agents, host_config, host_plan, plan
 from sophron.campaign.spec.spec import DRAFT_SPEC_NAME, SPEC_NAME, Spec, load, signed_spec
+from sophron.interfaces import JsonObject
 from sophron.records import approvals, documents, old_names, typed_json
 from sophron.records.approvals import FOLDER
 from sophron.records.errors import UserError
@@ -22,7 +23,10 @@ VERSION = re.compile(r"^version:[^\r\n]*", flags=re.MULTILINE)
 
 @dataclass(frozen=True)
 class Draft:
-    """An amendment that nobody has signed yet. base: hash of the approval it amends; text: the amended spec."""
+    """An amendment that nobody has signed yet. base: hash of the approval it amends; text: the amended spec.
+
+    config: config file of a host workflow -> dotted key -> new value; the files are edited when it is signed.
+    """
 
     base: str
     version: int
@@ -30,6 +34,7 @@ class Draft:
     rationale: str
     invalidated_stages: list[str]
     text: str
+    config: Mapping[str, host_config.Edits] = field(default_factory=dict)
 
     def write(self, root: Path) -> None:
         """Put the draft into the approvals folder, in place of an older one."""
@@ -68,8 +73,8 @@ def draft_amendment(
     """Draft the next version and put it into the approvals folder; a draft that waits is added to, never replaced.
 
     settings: `path.to.key=value` (YAML values), removed: `path.to.key`, both on top of the draft that waits, or of
-    campaign.yaml as it stands; without any, the edited campaign.yaml itself is the draft. withdraw: take back version
-    N, by its predecessor's content.
+    campaign.yaml as it stands; without any, the edited campaign.yaml itself is the draft. `config.key=value` is a value
+    in a config file of the host workflow. withdraw: take back version N, by its predecessor's content.
     Raises UserError if nothing changes, if the result is not a valid spec, if nothing is signed yet, or if changes of
     the draft that waits would be lost.
     """
@@ -84,9 +89,13 @@ def draft_amendment(
         raise UserError(
             f"{told_waiting(before)}; a withdrawal does not add to it: forget it first (sophron amend --drop)"
         )
-    text = _withdrawn(root, withdraw) if withdraw is not None else _current(root, edited=not settings and not removed)
+    edits = _config_edits(settings)
+    settings = [one for one in settings if not one.startswith(host_config.PREFIX)]
+    as_edited = not (settings or removed or edits)
+    text = _withdrawn(root, withdraw) if withdraw is not None else _current(root, edited=as_edited)
     if before:
         text = _added_to(root, before, old, text)
+        edits = {**{key: value for inner in before.config.values() for key, value in inner.items()}, **edits}
     if settings or removed:
         text = _with_settings(text, settings, removed)
     text = VERSION.sub(f"version: {version + 1}", text, count=1)
@@ -95,16 +104,44 @@ def draft_amendment(
     try:
         new = load(path)
         agents = agents_changed(root, new, base.record.agents)
-        planned = plan.jobs_shown(root, new, None, forced=True, drafted=CANDIDATE_NAME).host if new.host else None
-        changes = _changes(old, new, version + 1) + [another_agent(rule) for rule in agents]
+        config = host_config.by_file(config_values(root, base.record), edits)
+        planned = (
+            plan.jobs_shown(root, new, None, forced=True, drafted=CANDIDATE_NAME, config=config).host
+            if new.host
+            else None
+        )
+        changes = _changes(old, new, version + 1) + config_changes(root, base.record, config)
+        changes += [another_agent(rule) for rule in agents]
         changes += host_plan.changes(root, base.record, planned)
         _refuse_nothing(changes, before)
     finally:
         path.unlink()
     rules = host_plan.stale_rules(root, base.record, planned)
-    drafted = Draft(base.hash, version + 1, changes, why, invalidated(old, new, agents, rules), text)
+    drafted = Draft(base.hash, version + 1, changes, why, invalidated(old, new, agents, rules), text, config)
     drafted.write(root)
     return drafted
+
+
+def _config_edits(settings: Sequence[str]) -> dict[str, Any]:
+    """Return the edits of config files among the settings: dotted key -> value."""
+    from ruamel.yaml import YAML
+
+    reader = YAML(typ="safe", pure=True)
+    parted = [one.partition("=") for one in settings if one.startswith(host_config.PREFIX)]
+    return {path.strip().removeprefix(host_config.PREFIX): reader.load(value) for path, _, value in parted}
+
+
+def config_values(root: Path, record: approvals.ApprovalRecord) -> dict[str, JsonObject]:
+    """Return file -> content of the config files that the signed plan of a host workflow read; none without one."""
+    if not record.host:
+        return {}
+    signed = host_plan.signed(root, record.host)
+    return host_config.values(root / signed.workdir, signed.config_files)
+
+
+def config_changes(root: Path, record: approvals.ApprovalRecord, config: Mapping[str, host_config.Edits]) -> list[str]:
+    """Return one line for each edited value of a config file."""
+    return list(host_config.differences(config_values(root, record), config)) if config else []
 
 
 def waiting_draft(root: Path, base: str) -> Draft | None:
@@ -141,7 +178,8 @@ def _added_to(root: Path, before: Draft, old: Spec, text: str) -> str:
     edited = set(differences(old.data, documents.load_yaml(root / SPEC_NAME).data))
     if edited <= set(before.changes):
         return before.text
-    lost = [change for change in before.changes if change not in edited and not change.startswith(AGENT)]
+    drafted = documents.load_yaml(root / FOLDER / DRAFT_SPEC_NAME).data
+    lost = [change for change in differences(old.data, drafted) if change not in edited]
     if lost:
         raise UserError(
             f"{root / SPEC_NAME}: was edited, and a draft of version {before.version} waits whose changes it lacks "

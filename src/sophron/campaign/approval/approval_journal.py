@@ -6,8 +6,8 @@ journal that somebody else wrote does nothing, and a half applied one can always
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from sophron.campaign.approval import amendment_draft, invalidation, known_signers
@@ -24,12 +24,16 @@ from sophron.records.typed_json import from_json, to_json
 
 @dataclass(frozen=True)
 class Journal:
-    """A signed approval on its way into force. record: the exact signed text."""
+    """A signed approval on its way into force. record: the exact signed text.
+
+    config_texts: config file of a host workflow -> its new text, whose digest is signed.
+    """
 
     record: str
     signature: str
     spec_text: str
     signers_text: str
+    config_texts: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def content(self) -> ApprovalRecord:
@@ -101,8 +105,11 @@ def _read(root: Path) -> Journal:
     """The journal on disk. UserError where it is none, or where its texts are not those that its record names."""
     try:
         journal = Journal(**documents.load_json(_path(root)))
-        names = {journal.content.spec_file: journal.spec_text, journal.content.signers: journal.signers_text}
-        sound = all(hashlib.sha256(text.encode()).hexdigest() == name for name, text in names.items())
+        record = journal.content
+        config = record.amendment.config if record.amendment else {}
+        names = [(record.spec_file, journal.spec_text), (record.signers, journal.signers_text)]
+        names += [(config[name], text) for name, text in journal.config_texts.items()]
+        sound = all(hashlib.sha256(text.encode()).hexdigest() == name for name, text in names)
     except (TypeError, ValueError, KeyError, AttributeError):
         sound = False
     if not sound:
@@ -126,6 +133,9 @@ def _apply(root: Path, journal: Journal) -> None:
         invalidation.set_aside(root, record.amendment, old, new, agents, host=_stale(root, previous, record, new))
         by, time = f"amendment to version {record.version}", record.amendment.timestamp
         resource_requests.end_overlays(root, old.mechanical_blocks, new.mechanical_blocks, by=by, timestamp=time)
+    for name, text in journal.config_texts.items():
+        workdir = root / host_plan.signed(root, record.host).workdir
+        write_text((workdir / name).resolve(), text)
     if file_digest(root / SPEC_NAME, missing_ok=True) != record.spec_file:
         write_text(root / SPEC_NAME, journal.spec_text)
     _tell(root, journal)

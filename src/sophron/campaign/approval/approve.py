@@ -14,9 +14,9 @@ from typing import Any
 
 from sophron.campaign.approval import amendment_draft, approval_journal, known_signers
 from sophron.campaign.approval.approval_journal import Journal
-from sophron.campaign.planning import host_plan
+from sophron.campaign.planning import host_config, host_plan
 from sophron.campaign.planning.campaign_agents import Digests, Template
-from sophron.campaign.planning.plan import Plan, PlannedStep, make
+from sophron.campaign.planning.plan import Plan, PlannedStep, host_workdir, make
 from sophron.campaign.spec import criteria_review, scope_exclusions
 from sophron.campaign.spec.pitfalls import Findings, ProbeSpec, hits
 from sophron.campaign.spec.spec import DRAFT_SPEC_NAME, SPEC_NAME, Spec, load, signed_spec
@@ -71,13 +71,14 @@ def propose(root: Path, snakefile: Path | None = None, probe: ProbeSpec | None =
         told = "; ".join(map(amendment_draft.another_agent, changed))
         raise UserError(f"{told} than was signed; draft the change: sophron amend --rationale 'why'")
     old = signed_spec(root, in_force.hash) if in_force and drafted else None
-    plan = make(root, spec, snakefile)
+    plan = make(root, spec, snakefile, drafted.config if drafted else None)
     host = host_plan.changes(root, in_force.record, plan.host) if in_force else []
     if host and not drafted:
         raise UserError(f"{'; '.join(host)}: not as signed; draft the change: sophron amend --rationale 'why'")
     if drafted and old and in_force:
         changes = [
             *amendment_draft.differences(old.data, spec.data),
+            *amendment_draft.config_changes(root, in_force.record, drafted.config),
             *map(amendment_draft.another_agent, changed),
             *host,
         ]
@@ -85,7 +86,7 @@ def propose(root: Path, snakefile: Path | None = None, probe: ProbeSpec | None =
         _check_draft(drafted, spec, changes, amendment_draft.invalidated(old, spec, changed, rules))
     statement = plan.statement(root) | {
         "previous": in_force.hash if in_force else None,
-        "amendment": _amendment(drafted) if drafted else None,
+        "amendment": _amendment(drafted, _config_texts(root, spec, drafted)) if drafted else None,
         "trusted": known_signers.fingerprints(root),
         "revoked": sorted(known_signers.revoked_in(root)),
     }
@@ -93,8 +94,17 @@ def propose(root: Path, snakefile: Path | None = None, probe: ProbeSpec | None =
     return Proposal(root, plan, text, drafted, None if probe is None else probe(spec), old)
 
 
-def _amendment(drafted: amendment_draft.Draft) -> dict[str, object]:
-    return {
+def _config_texts(root: Path, spec: Spec, drafted: amendment_draft.Draft | None) -> dict[str, str]:
+    """Return config file of the host workflow -> its text once the draft is signed, of those that the draft edits."""
+    if drafted is None or spec.host is None:
+        return {}
+    workdir = host_workdir(root, spec.host)
+    return {name: host_config.edited(workdir / name, edits) for name, edits in drafted.config.items()}
+
+
+def _amendment(drafted: amendment_draft.Draft, config: Mapping[str, str]) -> dict[str, object]:
+    digests = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in config.items()}
+    return ({"config": digests} if digests else {}) | {
         "version": drafted.version,
         "changes": drafted.changes,
         "rationale": drafted.rationale,
@@ -182,7 +192,8 @@ def sign(proposal: Proposal, key: Path, approver: str | None = None) -> approval
         raise UserError(f"{proposal.plan.spec.document.path}: was changed meanwhile; look again: sophron review")
     proposal.plan.store(root)
     known_signers.remember_keys(root, campaign)
-    approval_journal.begin(root, Journal(text, signature, spec_text, signers))
+    config = _config_texts(root, proposal.plan.spec, proposal.amendment)
+    approval_journal.begin(root, Journal(text, signature, spec_text, signers, config))
     in_force = approvals.signed_gate(root)
     known_signers.remember(in_force)
     return in_force.record
@@ -340,14 +351,20 @@ def _others(before: Mapping[str, object], now: Mapping[str, object]) -> list[str
 def draft_faults(root: Path, probe: ProbeSpec) -> list[str]:
     """Return why the draft that waits could not be signed whatever a person verified, one sentence each.
 
-    A campaign that is part of another pipeline has no Snakefile of its own to plan with: nothing is known of it here.
+    A campaign that is part of another pipeline has no Snakefile of its own to plan with, and if it does not say which
+    pipeline that is, nothing is known of it here.
     """
-    if not (root / "Snakefile").is_file():
+    if not can_plan(root):
         return []
     try:
         return faults(propose(root, probe=probe))
     except UserError as error:
         return [str(error)]
+
+
+def can_plan(root: Path) -> bool:
+    """Return whether the draft that waits says with which Snakefile it is planned."""
+    return (root / "Snakefile").is_file() or load(root / FOLDER / DRAFT_SPEC_NAME).host is not None
 
 
 def spec_faults(root: Path, text: str, probe: ProbeSpec) -> list[str]:

@@ -181,6 +181,9 @@ def _give(rule: Any, chosen: Mapping[str, int]) -> None:
     from snakemake.resources import Resource
 
     for key, amount in chosen.items():
+        if key == "retries":
+            rule.restart_times = max(rule.restart_times, amount)
+            continue
         before = rule.resources.get(NAMES[key])
         known = before.value if isinstance(before, Resource) and not before.is_evaluable() else before
         most = max(known, amount) if isinstance(known, int) else amount
@@ -245,8 +248,16 @@ def planned(graph: Any, made: JobSteps, root: Path) -> dict[str, Any]:
         "unseen": _unseen(made, read.values(), jobs),
         "python": ".".join(platform.python_version_tuple()[:2]),
         "apart": _are_apart(graph.workflow),
+        "pipes": sorted({str(path) for job in jobs for path in job.output if _is_stream(path)}),
+        "config_files": [os.path.relpath(path) for path in graph.workflow.configfiles],
     }
     return {**to_json(of_graph(graph)), "host": to_json(host)}
+
+
+def _is_stream(path: Any) -> bool:
+    from snakemake.io import is_flagged
+
+    return bool(is_flagged(path, "pipe") or is_flagged(path, "service"))
 
 
 def _are_apart(workflow: Any) -> bool:

@@ -19,11 +19,15 @@ class Places:
     names: Mapping[str, str]
 
     @classmethod
-    def of(cls, workdir: Path, source: Path) -> "Places":
-        """workdir: where Snakemake runs; source: the folder of the main Snakefile."""
+    def of(cls, workdir: Path, source: Path, cache: str = "") -> "Places":
+        """workdir: where Snakemake runs; source: the folder of the main Snakefile; cache: of copies of source files.
+
+        `workflow.source_path` gives a copy, by its whole path in a folder that each driver has for itself.
+        """
         found = {os.environ.get("PWD", ""): WORKDIR} if _is_here(os.environ.get("PWD", "")) else {}
         found |= {str(source): "<workflow>", str(source.resolve()): "<workflow>"}
         found |= {str(workdir): WORKDIR, str(workdir.resolve()): WORKDIR}
+        found |= {os.path.join(cache, "file"): ""} if cache else {}  # noqa: PTH118 - texts
         return cls(dict(sorted(found.items(), key=lambda item: -len(item[0]))))
 
     @cached_property
@@ -38,8 +42,13 @@ class Places:
     def full(self, text: str) -> str:
         """Return the text with the folders of this checkout again."""
         for folder, name in self.names.items():
-            text = text.replace(name, folder)
+            text = text.replace(name, folder) if name else text
         return text
+
+    def original(self, text: str) -> Path | None:
+        """Return the source file of which a path names Snakemake's copy; None for any other text."""
+        copies = (folder for folder, name in self.names.items() if not name and text.startswith(f"{folder}/"))
+        return next((Path(text.removeprefix(folder)) for folder in copies), None)
 
 
 def _is_here(path: str) -> bool:

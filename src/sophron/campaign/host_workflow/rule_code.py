@@ -38,7 +38,7 @@ class RuleCode:
         included = [source.get_path_or_uri(secret_free=True) for source in workflow.included]
         beside = [Path(path).resolve().parent for path in included if Path(path).is_file()]
         self.folders = tuple(dict.fromkeys([main.resolve(), self.workdir.resolve(), *beside]))
-        self.plain = Plain(Places.of(self.workdir, main))
+        self.plain = Plain(Places.of(self.workdir, main, str(workflow.sourcecache.runtime_cache_path)))
         self.files = FileDigests(root)
         self.unseen: dict[str, set[str]] = {}
         self._included = frozenset(included)
@@ -113,6 +113,8 @@ class RuleCode:
                 functions.add(f"params {name or ''}".strip(), value)
             elif whole:
                 parts[f"params {name or ''}".strip()] = self.plain(value)
+            if isinstance(value, str) and (path := self.plain.places.original(value)) and path.is_file():
+                parts |= self._files(rule, path, path.read_text(errors="replace"), functions)
         return parts
 
     def _around(self) -> Parts:

@@ -6,13 +6,15 @@ A definition is one Markdown file with front matter, its skills, its output sche
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from sophron.campaign.skills import skill_folder
+from sophron.campaign.skills.skill_folder import Skill
 from sophron.campaign.spec.spec import Spec
 from sophron.interfaces import JsonObject
 from sophron.interfaces.kind import Wildcards
@@ -28,6 +30,8 @@ EXPERTS = "experts"
 DEFAULT_BACKEND = "heuristic"
 RANKED = "ranked"
 """Any language model of the agent's rank may answer, whoever provides it."""
+SKILLS = "skills"
+"""Folder below it where skills lie."""
 COMMON_SKILL = "answering"
 """What every agent is told first, whatever its front matter lists."""
 FENCE = "---\n"
@@ -36,12 +40,18 @@ PLACE = re.compile(r"\{\{\s*([a-z][a-z0-9_]*)\s*\}\}")
 
 @dataclass(frozen=True)
 class AgentFile:
-    """A definition. front: its front matter; prompt: its body; skills: name -> text of what it may look up."""
+    """A definition. front: its front matter; prompt: its body.
+
+    skills: name -> text that stands in its prompt; on_demand: skills that it is told of, and reads with a tool;
+    skill_digests: name -> digest of a skill's folder, unless its text is all that counts.
+    """
 
     path: Path
     front: Mapping[str, Any]
     prompt: str
     skills: Mapping[str, str]
+    on_demand: Sequence[Skill] = ()
+    skill_digests: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -71,7 +81,24 @@ class AgentFile:
         front["name"] = old_names.AGENTS.get(front["name"], front["name"])
         front["output"] = old_names.ANSWERS.get(front["output"], front["output"])
         parts = {"prompt": self.prompt, "front": front, "skills": self.skills, "schema": self.schema}
+        if self.skill_digests:
+            parts["skill_folders"] = dict(self.skill_digests)
         return digest(parts | {"models": models})
+
+    def with_skills(self, root: Path | None, names: Iterable[str]) -> "AgentFile":
+        """Return the agent with further skills, those of its campaign or task. UserError for one that is not there.
+
+        An agent with tools is told what each is for and reads it when it needs it; others have its text in the prompt.
+        """
+        known = {*self.skills, *(skill.name for skill in self.on_demand)}
+        added = [find_skill(root, name) for name in dict.fromkeys(names) if name not in known]
+        whole = {skill.name: skill.body for skill in added if skill.whole or not self.front.get("tools")}
+        return replace(
+            self,
+            skills={**self.skills, **whole},
+            on_demand=(*self.on_demand, *(skill for skill in added if skill.name not in whole)),
+            skill_digests={**self.skill_digests, **{skill.name: skill.digest for skill in added if not skill.whole}},
+        )
 
 
 def chosen(spec: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -103,6 +130,28 @@ def find_agent(root: Path | None, name: str) -> AgentFile:
     raise UserError(f'there is no agent "{name}"; known are {", ".join(agent_names(root))}')
 
 
+def signed_agent(root: Path, spec: Spec, rule: str, wildcards: Wildcards) -> AgentFile:
+    """Return the agent behind a step of a rule, with the skills that the campaign gives it."""
+    agent = find_agent(root, agent_of(spec, rule, wildcards))
+    return agent.with_skills(root, given_skills(spec, agent, rule))
+
+
+def given_skills(spec: Spec, agent: AgentFile, rule: str) -> list[str]:
+    """Return the names of the skills that a campaign gives an agent for the steps of a rule.
+
+    Those are `skills` of its entry in `agents.by_name`, and those of its stage's definition if it is one that works.
+    """
+    given: list[str] = list(chosen(spec.data, agent.name).get("skills", []))
+    if rule in spec.agent_rules and agent.front["role"] == "work":
+        given += spec.definition(spec.owner(rule)).get("skills", [])
+    return given
+
+
+def find_skill(root: Path | None, name: str) -> Skill:
+    """Return the skill `name` of a campaign, else the installed one; UserError if there is none, or it is not valid."""
+    return skill_folder.find([folder / SKILLS for folder in agent_folders(root)], name)
+
+
 def load_agent(path: Path, root: Path | None = None, *, of_any_name: bool = False) -> AgentFile:
     """Read and check one definition. UserError with file, line and key.
 
@@ -124,8 +173,8 @@ def load_agent(path: Path, root: Path | None = None, *, of_any_name: bool = Fals
         from sophron.sandbox import grants
 
         grants.check(document, ["grants"])
-    skills = {name: _skill(root, name) for name in [COMMON_SKILL, *data.get("skills", [])]}
-    return AgentFile(path, data, prompt.strip() + "\n", skills)
+    agent = AgentFile(path, data, prompt.strip() + "\n", {})
+    return agent.with_skills(root, [COMMON_SKILL, *data.get("skills", [])])
 
 
 def _check_places(document: documents.Document, prompt: str) -> None:
@@ -135,14 +184,6 @@ def _check_places(document: documents.Document, prompt: str) -> None:
     for name in sorted(declared - used):
         where = document.where(["inputs", name])
         raise UserError(f"{where}: the prompt does not use this input; write {{{{ {name} }}}} where it belongs")
-
-
-def _skill(root: Path | None, name: str) -> str:
-    for folder in agent_folders(root):
-        path = folder / "skills" / f"{name}.md"
-        if path.is_file():
-            return read_text(path)
-    raise UserError(f'there is no skill "{name}"; put it into agents/skills/{name}.md')
 
 
 # Which agent steps a campaign has: the one before the report, those of its kind, and templates of all that is bounded.
@@ -198,8 +239,8 @@ class Template:
 
 def digest_of(root: Path, spec: Spec, rule: str, wildcards: Wildcards = NO_WILDCARDS) -> str:
     """Digest of the agent behind a step of a rule: prompt, skills, schema, tools, and who answers."""
-    agent = agent_of(spec, rule, wildcards)
-    return find_agent(root, agent).digest(chosen(spec.data, agent))
+    agent = signed_agent(root, spec, rule, wildcards)
+    return agent.digest(chosen(spec.data, agent.name))
 
 
 def digests_of(root: Path, spec: Spec, rule: str) -> Digests:

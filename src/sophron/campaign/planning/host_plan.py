@@ -29,8 +29,8 @@ from sophron.records import approvals, documents, files, typed_json
 from sophron.records.digests import file_digest
 from sophron.records.errors import Refused, UserError
 
-PROCESSES = (("0", "1"), ("1", "7"))
-"""Hash seed and cores of the dry runs: what differs between them cannot be signed."""
+PROCESSES = (("0", "64"), ("1", "96"))
+"""Hash seed and cores of the dry runs: what differs cannot be signed. Jobs that a pipe joins need a core each."""
 MOST_NAMES = 5
 
 
@@ -42,7 +42,8 @@ class HostPlan:
     the same rule -> its outputs with wildcards; behind: rules whose inputs a checkpoint decides; checkpoints: whether
     there is one; opaque: types of values that have no plain form; unseen: rule -> what nobody can sign of it; python:
     version whose bytecode counts; workdir: the workflow's, relative to the campaign's folder; apart: whether its
-    Snakefiles name no rule of Sophron's.
+    Snakefiles name no rule of Sophron's; config_files: what it read, relative to `workdir`, the last one counts most;
+    pipes: outputs that stream from one job to another, and are no files.
     """
 
     steps: tuple[HostStep, ...]
@@ -58,6 +59,8 @@ class HostPlan:
     python: str = ""
     workdir: str = ".."
     apart: bool = False
+    config_files: tuple[str, ...] = ()
+    pipes: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -102,7 +105,8 @@ class HostPlan:
     def requests(self, rules: Sequence[str]) -> list[str]:
         """Return files that are asked of these rules so that all their jobs run, sorted.
 
-        These are their outputs, but for those that a rule without a job could make as well: Snakemake would not choose.
+        These are their outputs, but for those that a rule without a job could make as well, since Snakemake would not
+        choose, and for pipes, which have one reader.
         """
         from snakemake.io import regex_from_filepattern
 
@@ -111,7 +115,7 @@ class HostPlan:
         for step in [one for one in self.steps if one.rule in rules]:
             sure = [path for path in step.outputs if not any(one.match(path) for one in others)]
             found.update(sure or step.outputs)
-        return sorted(found)
+        return sorted(found - {*self.pipes})
 
     def changes(self, new: "HostPlan") -> list[str]:
         """Return one line for each rule, source file and set of steps that is another one, and each raised ceiling."""

@@ -10,8 +10,10 @@ import math
 import os
 import subprocess
 import sys
+import tempfile
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -19,7 +21,7 @@ from pathlib import Path
 from typing import Protocol
 
 import sophron
-from sophron.campaign.planning import campaign_agents, host_plan, resource_limits
+from sophron.campaign.planning import campaign_agents, host_config, host_plan, resource_limits
 from sophron.campaign.planning.campaign_agents import SERVICE_RULES, AgentCost, Digests, Template
 from sophron.campaign.planning.host_plan import HostPlan
 from sophron.campaign.planning.snakemake_error import cause
@@ -201,7 +203,7 @@ class Plan:
             faults.append(
                 f"limits.steps: the plan has {self.most_steps} steps{most}, the limit is {limits['steps']}; raise it"
             )
-        rounds = max((len(next(iter(part.ranges.values()))) for part in self.loops), default=0)
+        rounds = max((len(next(iter(part.ranges.values()), ())) for part in self.loops), default=0)
         if rounds > limits["trials"]:
             faults.append(f"limits.trials: a loop may take {rounds} rounds, the limit is {limits['trials']}; raise it")
         if hours > limits["core_hours"]:
@@ -262,14 +264,17 @@ class Plan:
         write_text(folder / f"{name}.files", text)
 
 
-def make(root: Path, spec: Spec, snakefile: Path | None = None) -> Plan:
+def make(
+    root: Path, spec: Spec, snakefile: Path | None = None, config: Mapping[str, host_config.Edits] | None = None
+) -> Plan:
     """The plan of a campaign, by a forced dry run in a process of its own.
 
-    snakefile: the host's, where the campaign is part of another pipeline. Raises UserError.
+    snakefile: the host's, where the campaign is part of another pipeline; config: edits of its config files. Raises
+    UserError.
     """
     question.check_units(spec)
     drafted = "" if spec.document.path == root / SPEC_NAME else spec.document.path.name
-    found = jobs_shown(root, spec, snakefile, forced=True, drafted=drafted)
+    found = jobs_shown(root, spec, snakefile, forced=True, drafted=drafted, config=config)
     bounded = campaign_agents.looped_rules(spec)  # a dry run shows of them what comes before the first checkpoint
     ours = [
         replace(step, asked_by=spec.owner(step.rule) if step.rule in spec.agent_rules else "")
@@ -330,17 +335,51 @@ class DryRun:
     host: HostPlan | None = None
 
 
-def jobs_shown(root: Path, spec: Spec, snakefile: Path | None, *, forced: bool, drafted: str = "") -> DryRun:
+def jobs_shown(
+    root: Path,
+    spec: Spec,
+    snakefile: Path | None,
+    *,
+    forced: bool,
+    drafted: str = "",
+    config: Mapping[str, host_config.Edits] | None = None,
+) -> DryRun:
     """Return what Snakemake would run: of a host whose rules are gated by the person's own command line.
 
-    drafted: file name of a spec not in force.
+    drafted: file name of a spec not in force; config: file -> edits of the host's config files that nobody made yet.
     """
     host = host_snakefile(root, spec)
     if host is None or spec.host is None:
         return dry_run(root, snakefile or root / "Snakefile", forced=forced, drafted=drafted)
     variables = {DRAFT_VARIABLE: drafted} if drafted else {}
-    found = host_plan.dry_run(host_workdir(root, spec.host), host, spec.host.arguments, variables, forced=forced)
-    return from_json(DryRun, found)
+    directory = host_workdir(root, spec.host)
+    with _other_config(directory, spec.host.arguments, config or {}) as arguments:
+        found = from_json(DryRun, host_plan.dry_run(directory, host, arguments, variables, forced=forced))
+    if config and found.host:
+        host_config.check_apart(found.host, [*config])
+        found = replace(found, host=replace(found.host, config_files=_without_other(found.host.config_files)))
+    return found
+
+
+OTHER_CONFIG = "sophron-edited-config.json"
+
+
+@contextmanager
+def _other_config(
+    directory: Path, arguments: Sequence[str], config: Mapping[str, host_config.Edits]
+) -> Iterator[Sequence[str]]:
+    """Give a command line that reads edited values, from a file that is there meanwhile."""
+    if not config:
+        yield arguments
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / OTHER_CONFIG
+        path.write_text(json.dumps(host_config.merged(host_config.values(directory, [*config]), config)))
+        yield host_config.with_config(arguments, path)
+
+
+def _without_other(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name for name in names if Path(name).name != OTHER_CONFIG)
 
 
 def dry_run(root: Path, snakefile: Path, *, forced: bool, drafted: str = "") -> DryRun:
