@@ -104,10 +104,7 @@ def trial(root, loaded, number, made, analysed):
     about = {"state": "ready", "file": "", "said": "", "windows": made.windows}
     put(root, loaded, "rehearse", {**where, "attempt": "0"}, about, pipeline=made.reply)
     for guest, one in analysed.items():
-        kept = {"status": one["status"], "key": "k", "seed": 1, "delta_g_kcal_per_mol": one["delta_g_kcal_per_mol"]}
-        executed = {"result": one, "measured": {"wall_time_s": 1.0, "exit_code": 0, "limit": None, "stderr_tail": ""}}
-        kept["failure"] = one.get("failure")
-        put(root, loaded, "analyse", {**where, "guest": guest}, kept, executed=json.dumps(executed))
+        analyse(root, loaded, {**where, "guest": guest}, one)
     critique = panel(made, analysed)
     if "review" in loaded.parts:
         put(root, loaded, "review", where, {"critique": critique})
@@ -117,6 +114,14 @@ def trial(root, loaded, number, made, analysed):
     scores, label = compare(values, REFERENCES), Label(critique["label"])
     ended = Trial(number, True, guests, len(TRAINING), scores, {}, label=label, score=critique["score"])
     return ended, critique
+
+
+def analyse(root, loaded, where, one):
+    """Records of the analysis of a guest in a trial."""
+    kept = {"status": one["status"], "key": "k", "seed": 1, "delta_g_kcal_per_mol": one["delta_g_kcal_per_mol"]}
+    executed = {"result": one, "measured": {"wall_time_s": 1.0, "exit_code": 0, "limit": None, "stderr_tail": ""}}
+    kept["failure"] = one.get("failure")
+    put(root, loaded, "analyse", where, kept, executed=json.dumps(executed))
 
 
 def close(root, loaded, trials):

@@ -9,9 +9,10 @@ import pytest
 from sophron.debate.panel.reputation import Reputation, thompson
 from sophron.debate.trials import execute_stage_file, panel_stages, trial_setup
 from sophron.debate.trials.methods import EXPERTS
+from sophron.debate.trials.trial_loop import Trial, held_out_of
 from sophron.interfaces.kind import StepContext, UpstreamStep
 from sophron.records.documents import Document, validate
-from sophron.records.typed_json import to_json
+from sophron.records.typed_json import from_json, to_json
 
 from . import dimers
 from .panels import vote
@@ -275,6 +276,29 @@ def test_the_worst_of_what_held_out_analyses_state_is_handed_on(ended, tmp_path)
     result = ended(analysed(tmp_path, "between"), worse, *others)
     expected = {**HANDED_ON, "least_overlap": 0.02, "largest_hysteresis_kcal_per_mol": 0.7, "unanswered": 0}
     assert {name: result[name] for name in expected} == pytest.approx(expected)
+
+
+def test_each_trial_is_judged_by_the_held_out_guests_only_if_that_was_signed_and_after_the_loop(context, tmp_path):
+    pytest.importorskip("matplotlib")
+    reply = tmp_path / "kept.txt"
+    reply.write_text(dimers.pipeline().reply)
+    ready = upstream("rehearse", {"state": "ready", "windows": 12}, {"pipeline": reply}, trial=0, attempt=0)
+    done = closed(context, tmp_path)
+    (first,) = done.result["trials"]
+    second = {**first, "number": 1, "guests": {"weak": first["guests"]["weak"]}}  # never came to all its guests
+    both = replace(done, result={**done.result, "trials": [first, second, {**first, "number": 2}]})
+    analyses = [analysed(tmp_path, "between", value, trial) for trial, value in ((0, -1.4), (2, -1.2))]
+    told = context([both, ready, replace(ready, wildcards={"trial": "2", "attempt": "0"}), *analyses, kept(tmp_path)])
+    alone = fits(panel_stages.trials(told), "trials")
+    assert "held_out_by_trial" not in alone
+    asked = fits(panel_stages.trials(replace(told, definition={**DEFINITION, "held_out_each_trial": True})), "trials")
+    errors = {trial: scores["mae_kcal_per_mol"] for trial, scores in asked.pop("held_out_by_trial").items()}
+    assert errors == pytest.approx({"0": 0.1, "2": 0.3})
+    assert asked == alone
+    assert alone["deployed"] == 2  # though it is the worse one there: nothing is chosen by the held-out guests
+    trials = [from_json(Trial, each) for each in both.result["trials"]]
+    assert [held_out_of(trials, each=each) for each in (False, True)] == [[2], [0, 2]]
+    assert fits(panel_stages.close(context([rehearsed("rejected")], trial=0)), "close")["held_out_of"] == []
 
 
 def test_a_refused_guest_is_counted_and_its_diagnostics_are_not(ended, tmp_path):

@@ -7,13 +7,22 @@ import pytest
 from . import foreign
 
 CASES = foreign.cases()
-TABLE = foreign.table()
+MOLECULES = [path.stem for path in sorted((foreign.HERE / "corpus").glob("molecules*.txt"))]
+SOUND = [name for name, (base, _, fault) in CASES.items() if name == base and not fault] + MOLECULES
 FAULTS = [edit["name"] for edit in foreign.TABLE["faults"]]
 LEAST_FAULTS = 20
 
 
-def test_most_faults_are_named_at_their_stage_and_sound_pipelines_are_left_in_peace():
-    totals = TABLE["totals"]
+@pytest.fixture(scope="module")
+def table():
+    """Every case as it is judged now; not made where tests are only collected."""
+    made = foreign.table()
+    assert [name for name, row in made["rows"].items() if row["kind"] == "sound"] == SOUND
+    return made
+
+
+def test_most_faults_are_named_at_their_stage_and_sound_pipelines_are_left_in_peace(table):
+    totals = table["totals"]
     assert foreign.good(totals), totals
     assert totals["pipelines_with_faults"] == 4
     assert totals["faults"] >= LEAST_FAULTS
@@ -24,15 +33,15 @@ def test_what_the_bounds_were_chosen_on_holds_no_fault_of_the_table():
     assert not {CASES[name][0] for name in FAULTS} & set(foreign.TABLE["frozen"])
 
 
-def test_the_experts_vote_before_a_run():
-    before = [row["labels"]["pre"] for row in TABLE["rows"].values()]
+def test_the_experts_vote_before_a_run(table):
+    before = [row["labels"]["pre"] for row in table["rows"].values()]
     assert all(label != "uncertain" for labels in before for label in labels.values())
     assert {"pass", "fail"} <= {label for labels in before for label in labels.values()}
 
 
-@pytest.mark.parametrize("name", [name for name, row in TABLE["rows"].items() if row["kind"] == "sound"])
-def test_the_code_of_an_honest_pipeline_is_in_bounds(name):
-    assert TABLE["rows"][name]["findings"]["pre"] == []
+@pytest.mark.parametrize("name", SOUND)
+def test_the_code_of_an_honest_pipeline_is_in_bounds(name, table):
+    assert table["rows"][name]["findings"]["pre"] == []
 
 
 def test_a_pipeline_of_which_nothing_was_measured_is_not_found_guilty():

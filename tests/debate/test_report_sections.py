@@ -1,6 +1,8 @@
 """What the reports of the kinds host_guest and screen say of trials and guests."""
 
 import dataclasses
+import itertools
+import json
 
 import finished_campaign
 import pytest
@@ -8,15 +10,18 @@ import toy
 from html_page import Page
 
 from sophron.agents.gateway.ledger import zero_amount
+from sophron.campaign.execution import outcome_store
 from sophron.campaign.execution.outcome_store import Outcome, OutputFile
 from sophron.campaign.report import report
-from sophron.debate.trials import ablation_campaigns, repaired_failure
-from sophron.debate.trials.trial_loop import Failure, Trial
+from sophron.debate.trials import ablation_campaigns, repaired_failure, trial_figures
+from sophron.debate.trials.methods import METHODS
+from sophron.debate.trials.trial_loop import Failure, Trial, history
 from sophron.interfaces.kind import StageKind
-from sophron.kinds.host_guest import report_sections
+from sophron.kinds.host_guest import agent_inputs, report_sections
 from sophron.kinds.screen import report_sections as screen_sections
 from sophron.records.digests import file_digest
 from sophron.records.errors import Refused
+from sophron.records.typed_json import from_json
 
 from . import recorded
 from .test_repaired_failure import FAULT, SOUND, THINNED, clean, refused, revised
@@ -74,6 +79,40 @@ def test_each_trial_is_listed_with_its_reward_and_what_it_cost(looped):
     assert b"<!-- US dollars, cumulative -->" in figure.svg
     assert f"<!-- -{FAULT} -->".encode() in one.svg
     assert "named the stage analysis" in one.caption
+
+
+def test_held_out_guests_are_drawn_by_trial_where_each_was_judged_by_them(looped):
+    root, loaded = looped
+    rung = ablation_campaigns.Rung.of(root, loaded)
+    scores = dataclasses.replace(rung.trials[2].scores, kendall=0.5)
+    asked = dataclasses.replace(rung.result, held_out=scores, held_out_by_trial={"1": scores, "2": scores})
+    assert trial_figures._held_out(dataclasses.replace(rung, result=asked)) == ([1.0, 2.0], [0.5, 0.5])
+    alone = dataclasses.replace(asked, held_out_by_trial=None)
+    assert trial_figures._held_out(dataclasses.replace(rung, result=alone)) == ([2.5], [0.5])
+
+
+def test_agents_are_shown_nothing_of_held_out_guests(looped):
+    root, loaded = looped
+    made = json.loads((root / "results" / "trials" / "close" / "2" / "outcome.json").read_text())["result"]["trials"]
+    for trial in made[1:]:
+        about = {"failure": "clean", "analysed": True, "succeeded": True, "reward_kcal_per_mol": -0.1, "trial": trial}
+        recorded.put(root, loaded, "benchmark", {"trial": str(trial["number"])}, about)
+
+    def told():
+        trials = [agent_inputs._results(root, loaded, {"trial": number}) for number in "12"]
+        author = agent_inputs._critiques(root, loaded, {"trial": "2"}, METHODS["without_debate"])
+        return json.dumps([*trials, author, history([from_json(Trial, each) for each in made])])
+
+    recorded.put(
+        root, loaded, "layer1", {"trial": "2"}, {"label": "pass", "pipeline": None, "windows": 9, "faults": []}
+    )
+    before = told()
+    held_out = loaded.definition("trials")["held_out"]
+    for number, guest in itertools.product("12", held_out):
+        recorded.analyse(root, loaded, {"trial": number, "guest": guest}, recorded.analysis(9, recorded.GOOD, -77.125))
+    found = outcome_store.of_loop(root, loaded, "analyse", {"trial": "2"})
+    assert {one.wildcards["guest"] for one in found} > set(held_out)
+    assert told() == before
 
 
 def test_without_matplotlib_the_report_says_so(looped, monkeypatch):

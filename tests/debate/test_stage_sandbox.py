@@ -90,7 +90,7 @@ def test_a_link_that_it_leaves_is_taken_away(tmp_path):
 SECRET = -13.7131
 SEARCH = """
 import glob, os
-NAME, KEPT, ROOT = "references.json", {kept!r}, {root!r}
+NAME, KEPT = "references.json", {kept!r}
 LARGE = ("proc", "sys", "dev", "usr", "lib", "lib64", "site-packages")
 
 def below(top):
@@ -113,8 +113,10 @@ def of_others():
         yield os.path.join(place, "results", "references", NAME)
 
 def everywhere():
-    for top in sorted(os.listdir("/"), key=lambda each: each != ROOT):
-        yield from below("/" + top) if top not in LARGE else ()
+    place = None
+    while place != "/":
+        place = os.getcwd() if place is None else os.path.dirname(place)
+        yield from below(place)
 
 def told(paths):
     for path in paths:
@@ -151,7 +153,7 @@ def campaign(tmp_path, monkeypatch):
 def looks(campaign):
     """A stage file that looks for the references in five ways."""
     kept = campaign / "results" / "references" / "references.json"
-    return SEARCH.format(kept=str(kept), root=campaign.parts[1], secret=str(SECRET))
+    return SEARCH.format(kept=str(kept), secret=str(SECRET))
 
 
 def seen(result):
@@ -165,7 +167,6 @@ def test_references_are_nowhere_that_a_pipeline_can_look(campaign):
     assert seen(executed.said) == set()
 
 
-@pytest.mark.slow
 def test_without_a_sandbox_each_of_the_five_ways_finds_them(campaign):
     """The same code as a plain child of the driver, which is what the sandbox is there against."""
     folder = campaign / "scratch" / "0f3a" / "stage_01" / "work"

@@ -74,13 +74,15 @@ def closed(wildcards):
 
 
 def held_out(wildcards):
-    """The analyses of the held-out guests by the deployed pipeline; none where there is no pipeline to deploy."""
-    deployed = CAMPAIGN.result(closed(wildcards)[-1])["standing"]["deployed"]
-    guests = [] if deployed is None else CAMPAIGN.values("held_out")
+    """The analyses of the held-out guests, once the loop is over: by the deployed pipeline, or by all that could be."""
+    last = CAMPAIGN.result(closed(wildcards)[-1])
+    # An earlier version's result says no more than which one is deployed.
+    deployed = last["standing"]["deployed"]
+    alone = [] if deployed is None else [deployed]
     return expand(
         "<results>/trials/analyse/{trial}/{guest}/outcome.json",
-        trial=deployed,
-        guest=guests,
+        trial=last.get("held_out_of", alone),
+        guest=CAMPAIGN.values("held_out"),
     )
 
 

@@ -11,7 +11,16 @@ from sophron.debate.panel.votes import STEMS, Critique, Label, Mode, Vote, aggre
 from sophron.debate.trials import execute_stage_file, trial_figures
 from sophron.debate.trials.methods import EXPERTS, TURNS
 from sophron.debate.trials.scores import Scores, compare
-from sophron.debate.trials.trial_loop import Bounds, Failure, Guest, Standing, Trial, TrialsResult, standing
+from sophron.debate.trials.trial_loop import (
+    Bounds,
+    Failure,
+    Guest,
+    Standing,
+    Trial,
+    TrialsResult,
+    held_out_of,
+    standing,
+)
 from sophron.debate.trials.trial_setup import PIPELINE_NAME
 from sophron.interfaces.kind import StepContext, StepResult, UpstreamStep
 from sophron.records import documents, files
@@ -129,9 +138,14 @@ def close(ctx: StepContext) -> StepResult:
             "succeeded": trial.succeeded,
             "over": now.end is not None,
             "standing": to_json(now),
+            "held_out_of": held_out_of(trials, each=_each(ctx)),
             "trials": to_json(trials),
         }
     )
+
+
+def _each(ctx: StepContext) -> bool:
+    return bool(ctx.definition.get("held_out_each_trial", False))
 
 
 def _ended(ctx: StepContext) -> Trial:
@@ -175,7 +189,8 @@ def trials(ctx: StepContext) -> StepResult:
     files.write_json(told, reputation.as_document(entries))
     plot = ctx.workdir / "trials.svg"
     trial_figures.trials(made, entries, plot)
-    held_out, predicted = _held_out(ctx, now)
+    held_out, predicted = _held_out(ctx, now.deployed)
+    of_each = {str(number): _held_out(ctx, number)[0] for number in held_out_of(made, each=True)} if _each(ctx) else {}
     failures = _counted(made)
     error = held_out.mae_kcal_per_mol if held_out else None
     result = TrialsResult(
@@ -188,6 +203,7 @@ def trials(ctx: StepContext) -> StepResult:
         predictions=sum(trial.scores.guests for trial in made if trial.scores),
         training=chosen.scores if chosen else None,
         held_out=held_out,
+        held_out_by_trial={trial: scores for trial, scores in of_each.items() if scores} or None,
         held_out_error_kcal_per_mol=error,
         held_out_standard_error_kcal_per_mol=held_out.mae_standard_error_kcal_per_mol if held_out else None,
         refusal=_why_no_number(ctx) if error is None else None,
@@ -220,30 +236,29 @@ def _deployed(ctx: StepContext, now: Standing) -> str:
     return execute_stage_file.ready(mine).reply
 
 
-def _held_out(ctx: StepContext, now: Standing) -> tuple[Scores | None, dict[str, float | None]]:
+def _held_out(ctx: StepContext, trial: int | None) -> tuple[Scores | None, dict[str, float | None]]:
+    """Scores and predictions of a trial's pipeline on the held-out guests."""
     names = ctx.definition["held_out"]
-    if now.deployed is None or not names:
+    if trial is None or not names:
         return None, {}
     (kept,) = ctx.upstream["references"]
     values = documents.load_json(kept.files["references"])
-    mine = {one.wildcards["guest"]: one.result["delta_g_kcal_per_mol"] for one in _analyses(ctx, now)}
+    mine = {one.wildcards["guest"]: one.result["delta_g_kcal_per_mol"] for one in _analyses(ctx, trial)}
     predicted = {name: mine.get(name) for name in names}
     return compare(predicted, {name: values[name] for name in names}), predicted
 
 
-def _analyses(ctx: StepContext, now: Standing) -> list[UpstreamStep]:
-    """The analyses of the deployed pipeline on held-out guests."""
-    held_out, trial = ctx.definition["held_out"], str(now.deployed)
-    return [
-        one for one in ctx.upstream["analyse"] if one.wildcards["trial"] == trial and one.wildcards["guest"] in held_out
-    ]
+def _analyses(ctx: StepContext, trial: int | None) -> list[UpstreamStep]:
+    """The analyses of a trial's pipeline on held-out guests."""
+    where = [(str(trial), guest) for guest in ctx.definition["held_out"]]
+    return [one for one in ctx.upstream["analyse"] if (one.wildcards["trial"], one.wildcards["guest"]) in where]
 
 
 def _worst(ctx: StepContext, now: Standing) -> dict[str, float | None]:
     """The worst of what the analyses of held-out guests with a number state, under the names of `WORST`."""
     executed = [
         documents.load_json(one.files["executed"])
-        for one in _analyses(ctx, now)
+        for one in _analyses(ctx, now.deployed)
         if one.result["delta_g_kcal_per_mol"] is not None
     ]
     stated = [{**each["result"]["diagnostics"], **each["result"]} for each in executed]

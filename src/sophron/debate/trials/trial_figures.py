@@ -57,8 +57,8 @@ def _colours() -> dict[Failure, str]:
 def ladder(rungs: Sequence[Rung], path: Path) -> None:
     """Figure 3 of MDForge for several methods: rank correlation by trial, spend up to each, how trials ended; SVG.
 
-    The correlation is that of the training guests, for held-out guests only see the deployed pipeline: its value there
-    is the ring at the right end.
+    The correlation is that of the training guests. Open marks are that of the held-out guests: of each trial's
+    pipeline if the campaign had them run there after the loop, else of the deployed one, at the right end.
     """
     from sophron.science.figures import saved_figure
 
@@ -68,13 +68,12 @@ def ladder(rungs: Sequence[Rung], path: Path) -> None:
             numbers = [trial.number for trial in rung.trials]
             taus = [trial.scores.kendall if trial.scores else None for trial in rung.trials]
             drawn = ranks.plot(numbers, [float("nan") if tau is None else tau for tau in taus], mark)[0]
-            held_out = rung.result.held_out and rung.result.held_out.kendall
-            if held_out is not None:
-                ranks.plot([numbers[-1] + 0.5], [held_out], "o", color=drawn.get_color(), markerfacecolor="none", ms=9)
+            open_marks = {"color": drawn.get_color(), "markerfacecolor": "none", "ms": 9}
+            ranks.plot(*_held_out(rung), "o:", **open_marks)
             for axes, kind in ((dollars, "dollars"), (tokens, "tokens")):
                 spent = [each[kind] for each in rung.spent]
                 axes.plot(numbers, spent, mark, color=drawn.get_color(), label=rung.method)
-        ranks.set(title="Rank correlation, ring: held-out", xlabel="trial", ylabel="Kendall tau", ylim=(-1.05, 1.05))
+        ranks.set(title="Rank correlation, open: held-out", xlabel="trial", ylabel="Kendall tau", ylim=(-1.05, 1.05))
         dollars.set(title="Spend", xlabel="trial", ylabel="US dollars, cumulative")
         tokens.set(title="Tokens", xlabel="trial", ylabel="tokens, cumulative")
         last = max(len(rung.trials) for rung in rungs)
@@ -83,6 +82,15 @@ def ladder(rungs: Sequence[Rung], path: Path) -> None:
         figure.legend(*dollars.get_legend_handles_labels(), loc="outside lower left", ncols=4)
         _endings(ended, rungs)
         figure.legend(*ended.get_legend_handles_labels(), loc="outside lower right", ncols=2)
+
+
+def _held_out(rung: Rung) -> tuple[list[float], list[float]]:
+    """Places on the axis of trials, and Kendall tau of the held-out guests there where it is defined."""
+    by_trial = rung.result.held_out_by_trial
+    last = {rung.trials[-1].number + 0.5: rung.result.held_out} if rung.trials else {}
+    places = last if by_trial is None else {float(number): scores for number, scores in by_trial.items()}
+    taus = {place: scores.kendall for place, scores in places.items() if scores and scores.kendall is not None}
+    return list(taus), list(taus.values())
 
 
 def _endings(axes: Any, rungs: Sequence[Rung]) -> None:

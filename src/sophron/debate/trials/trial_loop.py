@@ -17,7 +17,7 @@ from sophron.campaign.spec.spec import Spec
 from sophron.debate.panel.votes import Label
 from sophron.debate.trials.scores import Scores
 from sophron.interfaces.kind import Wildcards
-from sophron.records.typed_json import to_json
+from sophron.records.typed_json import left_out, to_json
 
 
 class Failure(StrEnum):
@@ -143,6 +143,7 @@ class Standing:
 class TrialsResult:
     """Result of the stage `trials` (`host_guest/trials.schema.yaml`). predicted: held-out guest -> kcal/mol.
 
+    held_out_by_trial: by the trial's number; not there unless the campaign has every trial's pipeline judged.
     Of what held-out analyses state the last five keep the worst; None unless all that have a number state it.
     """
 
@@ -159,6 +160,7 @@ class TrialsResult:
     held_out_standard_error_kcal_per_mol: float | None
     refusal: str | None
     predicted: Mapping[str, float | None]
+    held_out_by_trial: Mapping[str, Scores] | None = left_out()
     unanswered: int | None = None
     least_overlap: float | None = None
     fewest_effective_samples: float | None = None
@@ -198,6 +200,14 @@ def deployed(trials: Sequence[Trial]) -> int | None:
     if not candidates:
         return None
     return max(candidates, key=_merit).number
+
+
+def held_out_of(trials: Sequence[Trial], *, each: bool) -> list[int]:
+    """Return the trials whose pipelines are run on the held-out guests: the deployed one, or each that could be."""
+    if each:
+        return [trial.number for trial in trials if trial.deployable]
+    chosen = deployed(trials)
+    return [] if chosen is None else [chosen]
 
 
 def _merit(trial: Trial) -> tuple[float, int, float, int]:

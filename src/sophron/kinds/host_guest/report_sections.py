@@ -23,7 +23,8 @@ MEANINGS = {
 }
 FIGURE = (
     "Training rank correlation by trial, dollars and tokens of the agents up to each trial, and how trials ended "
-    "(figures 3a to c of MDForge); the ring is the deployed pipeline on the held-out guests."
+    "(figures 3a to c of MDForge). Open marks are the held-out guests: for the deployed pipeline, at the right end, or "
+    "by trial if the campaign has every pipeline run on them once the loop is over, when they decide nothing."
 )
 
 
