@@ -41,6 +41,7 @@ STAGES = {
     ),
     "chain_conformation": ("build", "equilibrate", "sample", "compare"),
     "rietveld": ("data", "refine", "series", "compare"),
+    "sequence_bo": ("warm_up", "rounds", "validate", "compare"),
     "agent_build": ("sample", "build"),
     "workflow": ("stage",),
 }
@@ -48,6 +49,7 @@ UNITS = {
     "viscosity": "Everything is in LJ units: sigma, epsilon, tau.",
     "conductivity": "Units are those of the spec: LAMMPS's `metal` or `lj`.",
     "chain_conformation": "Everything is in LJ units: sigma, epsilon, tau.",
+    "sequence_bo": "Everything is in LJ units: sigma, epsilon, tau.",
     "rietveld": "Angles are 2 theta in degrees, lengths in angstrom.",
     "workflow": "Stages have the names that a campaign gives them; each is some rules of a workflow of your own. What "
     "campaign.yaml says of that workflow stands under `workflow` in [campaign.yaml](campaign.md).",
@@ -79,6 +81,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "reference/conductivity.md": stages_page("conductivity"),
         "reference/chain_conformation.md": stages_page("chain_conformation"),
         "reference/rietveld.md": stages_page("rietveld"),
+        "reference/sequence_bo.md": stages_page("sequence_bo"),
         "reference/agent_build.md": stages_page("agent_build"),
         "reference/workflow.md": stages_page("workflow"),
         "reference/agents.md": agents_page(),

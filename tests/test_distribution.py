@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 CHECKOUT = Path(__file__).parents[1]
-DATA = ("workflow", "schemas", "profiles", "envs", "campaigns", "contracts", "config")
+DATA = ("workflow", "schemas", "profiles", "envs", "campaigns", "contracts", "config", "example_tasks", "skills")
 
 pytestmark = [
     pytest.mark.slow,
@@ -86,12 +86,31 @@ def test_a_campaign_can_be_made_reviewed_and_dry_run_from_the_wheel(installed, t
     assert "37 steps" in run("sophron", "review", "my-melt", cwd=tmp_path, **environment)
 
 
+PLANS = """
+import os
+import sys
+import pytest
+import toy
+from sophron import SNAKEFILE, cli
+print(SNAKEFILE, flush=True)
+toy.plan_here(pytest.MonkeyPatch())
+for name in sys.argv[1:]:
+    if os.fork() == 0:
+        sys.exit(cli.main(["review", name, "--digest"]))
+    assert os.wait()[1] == 0, name
+"""
+"""Plans each campaign in a fork, by a dry run there: the test before this one starts a process for each."""
+
+
 def test_the_shipped_campaigns_can_be_planned_from_the_wheel(installed, tmp_path):
     environment = {key: value for key, value in installed.items() if key != "TARGET"}
-    for campaign in (Path(installed["TARGET"]) / "sophron" / "campaigns").iterdir():
-        run("cp", "-R", str(campaign), ".", cwd=tmp_path)
-        digits = run("sophron", "review", campaign.name, "--digest", cwd=tmp_path, **environment)
-        assert re.fullmatch(r"[0-9a-f]{64}\n", digits)
+    environment["PYTHONPATH"] += f":{CHECKOUT / 'tests' / 'toy'}"
+    campaigns = Path(installed["TARGET"]) / "sophron" / "campaigns"
+    names = sorted(path.name for path in campaigns.iterdir())
+    run("cp", "-R", *(str(campaigns / name) for name in names), ".", cwd=tmp_path)
+    said = run(sys.executable, "-c", PLANS, *names, cwd=tmp_path, **environment)
+    assert said.startswith(f"{installed['TARGET']}/")
+    assert len(re.findall(r"^[0-9a-f]{64}$", said, flags=re.MULTILINE)) == len(names)
 
 
 def test_a_contract_of_another_domain_works_from_the_wheel_and_hides_from_its_agents_code(installed, tmp_path):

@@ -131,6 +131,7 @@ def tried(made, tmp_path, monkeypatch):
     pytest.importorskip("rietx")
     for variable, value in toy.settings(tmp_path).items():
         monkeypatch.setenv(variable, value)
+    toy.plan_here(monkeypatch)
 
     def run(name, case, recipe, change=lambda _: None):
         small, root = tmp_path / f"{name}-contract", tmp_path / f"{name}-build"

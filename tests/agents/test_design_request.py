@@ -24,6 +24,7 @@ QUESTIONS = {
     "conductivity": "Thermal conductivity of SiC at 300 K with the Tersoff potential",
     "rietveld": "The cell edge of PbSO4 from a neutron powder pattern",
     "host_guest": "Binding free energies of guests of cucurbituril, as in SAMPL4",
+    "sequence_bo": "Which sequence of a copolymer has the largest size, by Bayesian optimisation",
     "chain_conformation": "The radius of gyration of a chain of beads in a melt",
 }
 

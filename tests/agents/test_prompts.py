@@ -3,6 +3,7 @@
 import pytest
 
 from sophron.campaign.planning import campaign_agents
+from sophron.campaign.skills import skill_folder
 from sophron.records import documents
 from sophron.records.files import resource
 
@@ -40,7 +41,7 @@ def test_every_field_of_an_answer_is_described(name):
 
 @pytest.mark.parametrize("name", SKILLS)
 def test_the_ten_skills_are_there_and_documented(name):
-    text = resource("workflow", "agents", "skills", f"{name}.md").read_text(encoding="utf-8")
+    text = skill_folder.read(resource("workflow", "agents", "skills", name)).body
     assert text.startswith("# ")
     table = resource("workflow").resolve().parent / "docs" / "reference" / "skills.md"
     assert f"| {name} |" in table.read_text(encoding="utf-8")

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sophron.campaign.approval import amendment_draft
-from sophron.campaign.planning import campaign_agents, plan
+from sophron.campaign.planning import campaign_agents
 from sophron.campaign.spec import spec
 from sophron.cli import main
 
@@ -57,20 +57,8 @@ def world(tmp_path_factory):
         campaign = finished_campaign.make(tmp_path_factory.mktemp("original"), patch)
         assert finished_campaign.report(campaign) == 0
         amendment_draft.draft_amendment(campaign.root, "because", ["stages.c.definition.weight=0.48"], None)
-        patch.setattr(plan, "dry_run", _remembered(plan.dry_run))
+        toy.plan_once(patch)
         yield campaign, _verbs(campaign)
-
-
-def _remembered(dry_run):
-    """One dry run each of the spec and of the draft: what these tests break is beside the rules."""
-    known = {}
-
-    def look(root, snakefile, *, forced, drafted=""):
-        if (forced, drafted) not in known:
-            known[forced, drafted] = dry_run(root, snakefile, forced=forced, drafted=drafted)
-        return known[forced, drafted]
-
-    return look
 
 
 def _verbs(campaign):

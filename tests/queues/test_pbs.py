@@ -12,7 +12,7 @@ from conftest import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.queues
 
-FAST = ("--seconds-between-status-checks", "3")
+FAST = ("--seconds-between-status-checks", "1")
 ONE = "results/a/outcome.json"
 EMULATION = Path(__file__).parent / "emulated_pbs"
 KEY = "sk-planted-0123456789abcdef"

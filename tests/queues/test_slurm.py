@@ -106,7 +106,7 @@ def _distinct(text: str) -> str:
 
 
 def test_a_job_beyond_its_memory_runs_again_with_more(of_campaign):
-    queued = replace(step(of_campaign, ", takes_mb: 800"), words=("--logger-sophron-plain",))
+    queued = replace(step(of_campaign, ", takes_mb: 800"), words=(*FAST, "--logger-sophron-plain"))
     assert queued.run(ONE) == 0, queued.said
     assert tries(queued) == ["killed", "done"]
     assert "--mem 1400" in queued.said or "mem_mb=1400" in queued.said
@@ -115,7 +115,7 @@ def test_a_job_beyond_its_memory_runs_again_with_more(of_campaign):
 @pytest.mark.slow
 def test_a_job_beyond_its_time_runs_again_with_more(of_campaign, slurm):
     queued = step(of_campaign, ", hangs: 1", ("runtime_min: 5", "runtime_min: 1"))
-    queued = replace(queued, words=("--logger-sophron-plain",))
+    queued = replace(queued, words=(*FAST, "--logger-sophron-plain"))
     assert queued.run(ONE) == 0, queued.said
     assert tries(queued) == ["killed", "done"]
     assert "runtime=2" in queued.said

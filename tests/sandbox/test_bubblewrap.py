@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -562,3 +563,12 @@ def test_a_second_name_grants_nothing_new(work, tmp_path):
     for path, said in ((other, "is not granted"), (work / "link", "is not granted"), (work / "none", "does not exist")):
         with pytest.raises(UserError, match=said):
             run(work, "true", places={"/app": path})
+
+
+def test_an_interrupt_reaches_what_a_background_driver_started(work):
+    was = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        ended, said, _ = run(work, "kill -INT $$; echo ignored")
+    finally:
+        signal.signal(signal.SIGINT, was)
+    assert (ended.returncode == 0, said) == (False, "")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 from hypothesis import strategies as st
-from toy import Campaign
+from toy import Campaign, forked_steps
 
 from sophron.campaign.approval import amendment_draft
 from sophron.records.errors import UserError
@@ -360,7 +360,8 @@ def _compare_shown(campaign: Campaign, model: Model) -> None:
 
 def _run(campaign: Campaign, model: Model) -> None:
     before = campaign.tries()
-    done = campaign.snakemake("--keep-going")
+    with forked_steps(campaign.root):
+        done = campaign.snakemake("--keep-going")
     assert (done.returncode == 0) == (not model.failing()), done.stdout
     begun = {step: number - before.get(step, 0) for step, number in campaign.tries().items()}
     assert {step: number for step, number in begun.items() if number} == dict.fromkeys(model.run(), 1), done.stdout

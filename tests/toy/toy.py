@@ -1,6 +1,7 @@
 """What tests of whole campaigns share: a campaign folder with its own keys, signing, Snakemake, and what ran."""
 
 import contextlib
+import functools
 import io
 import json
 import os
@@ -8,9 +9,11 @@ import shlex
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 
+import pytest
 import warm_snakemake
 
 from sophron import cli
@@ -102,10 +105,28 @@ class Campaign:
 
     def complete(self, *arguments: str) -> subprocess.CompletedProcess:
         """Run Snakemake here; it must end well. Its steps are forks of one process, as in a user's local run."""
-        with _forked_steps(self.root):
+        with forked_steps(self.root):
             done = self.snakemake(*arguments)
         assert done.returncode == 0, done.stdout
         return done
+
+    def drive(self, **settings) -> tuple[int, str]:
+        """Run the loop of `sophron run` here; how it ended, and what it said.
+
+        Its Snakemakes are forks of a warm one, and their steps of one process, as in a user's local run.
+        """
+        from sophron.agents.supervisor import snakemake_process, supervisor
+
+        said: list[str] = []
+        chosen = supervisor.Settings(**{"options": BASICS} | settings)
+        with pytest.MonkeyPatch.context() as patch, contextlib.ExitStack() as held:
+            start = functools.partial(
+                _start_warm, steps=functools.cache(lambda: held.enter_context(forked_steps(self.root)))
+            )
+            popen = SimpleNamespace(Popen=start, TimeoutExpired=subprocess.TimeoutExpired)
+            patch.setattr(snakemake_process, "subprocess", popen)
+            ending = supervisor.Loop(self.root, chosen, said.append).run()
+        return ending, "\n".join(said)
 
     def tries(self) -> dict[str, int]:
         """Step -> number of tries that were begun."""
@@ -130,13 +151,24 @@ class Campaign:
         return {path.parent.name: json.loads(path.read_text())["verdict"] for path in paths}
 
 
+def _start_warm(command: list[str], *, cwd, env, pass_fds=(), process_group, steps):
+    """Start what the supervisor starts: Snakemake as a fork, or as it is if it has a fork server beside it.
+
+    The fork stays in the group of this process, since a step is forked only from where its driver stands.
+    """
+    if pass_fds:
+        return subprocess.Popen(command, cwd=cwd, env=env, pass_fds=pass_fds, process_group=process_group)
+    assert command[1:4] == ["-P", "-m", "snakemake"]
+    return warm_snakemake.Process(command[4:], cwd, env | steps(), f"/proc/{os.getpid()}/fd/1")
+
+
 @contextlib.contextmanager
-def _forked_steps(root: Path):
+def forked_steps(root: Path):
     """Start the fork server that a driver's `onstart` would start; most Snakefiles of tests have no `onstart`."""
     begun = len(fork_server.SERVERS)
     fork_server.start(root, [entry_points.module("sophron.kinds", spec.load(root / "campaign.yaml").data["kind"])])
     try:
-        yield
+        yield {fork_server.VARIABLE: os.environ[fork_server.VARIABLE]}
     finally:
         for server in fork_server.SERVERS[begun:]:
             os.environ.pop(fork_server.VARIABLE)
@@ -170,9 +202,23 @@ def plan_here(monkeypatch) -> None:
     monkeypatch.setattr(plan, "dry_run", _dry_run_here)
 
 
+def plan_once(monkeypatch) -> None:
+    """Let one dry run each of the spec and of the draft do for copies of a campaign, whose rules and specs stay."""
+    known: dict[tuple[bool, str], tuple[Path, plan.DryRun]] = {}
+    whole = plan.dry_run
+
+    def look(root: Path, snakefile: Path, *, forced: bool, drafted: str = "") -> plan.DryRun:
+        if (forced, drafted) not in known:
+            known[forced, drafted] = root, whole(root, snakefile, forced=forced, drafted=drafted)
+        first, made = known[forced, drafted]
+        return replace(made, files=[path.replace(f"{first}{os.sep}", f"{root}{os.sep}") for path in made.files])
+
+    monkeypatch.setattr(plan, "dry_run", look)
+
+
 def _dry_run_here(root: Path, snakefile: Path, *, forced: bool, drafted: str = "") -> plan.DryRun:
     before = Path.cwd()
-    os.chdir(root)
+    os.chdir(plan.workdir(root, snakefile))
     if drafted:
         os.environ[spec.DRAFT_VARIABLE] = drafted
     try:

@@ -16,6 +16,7 @@ from sophron.records.files import resource
 
 @pytest.fixture
 def campaign(tmp_path, monkeypatch):
+    toy.plan_here(monkeypatch)
     return toy.campaign(tmp_path, monkeypatch)
 
 
@@ -117,17 +118,9 @@ def test_a_stranger_model_cannot_stand_in_for_the_signed_one(campaign, capsys):
     assert "only heuristic, mailbox, replay may stand in" in capsys.readouterr().err
 
 
-def drive(campaign, **settings):
-    said = []
-    ending = supervisor.Loop(
-        campaign.root, supervisor.Settings(**{"options": toy.BASICS} | settings), said.append
-    ).run()
-    return ending, "\n".join(said)
-
-
 def test_sophron_run_ends_a_sound_campaign_stage_by_stage(campaign):
     campaign.sign()
-    ending, _ = drive(campaign, stagewise=True)
+    ending, _ = campaign.drive(stagewise=True)
     assert ending is supervisor.Ending.DONE
     assert (campaign.root / "results" / "report.html").is_file()
     assert len(list((campaign.root / ".snakemake" / "log").glob("*.log"))) == 7, (
@@ -144,7 +137,7 @@ def test_memory_that_the_retries_do_not_reach_is_chosen_from_the_signed_choices(
     b = b.replace("choices: {threads: [1, 2]}", "choices: {memory_mb: [200, 600]}").replace("retries: 2", "retries: 0")
     campaign.spec.write_text(f"{head}  b:\n{b}  c:\n{rest}")
     campaign.sign()
-    ending, said = drive(campaign)
+    ending, said = campaign.drive()
     assert ending is supervisor.Ending.DONE, said
     (overlay,) = campaign.events("overlay")
     assert (overlay["stage"], overlay["key"], overlay["value"]) == ("b", "memory_mb", 600)
@@ -163,7 +156,7 @@ def test_a_definitional_fault_changes_nothing_and_waits_for_a_person(campaign):
     campaign.edit('expression: "abs(mean - 11) < 1"', 'expression: "abs(mean - 12) < 0.1"')
     campaign.sign()
     signed = campaign.spec.read_bytes()
-    ending, said = drive(campaign)
+    ending, said = campaign.drive()
     assert ending in (supervisor.Ending.ESCALATED, supervisor.Ending.SIGNATURE)
     assert campaign.spec.read_bytes() == signed
     assert not (campaign.root / "mechanical.yaml").exists()
@@ -174,14 +167,14 @@ def test_a_definitional_fault_changes_nothing_and_waits_for_a_person(campaign):
     assert explained["explanation"] in said
     # A second call looks again and stops at once: nothing was recomputed, and nobody is asked again.
     before, asked = campaign.tries(), len(campaign.events("agent_asked"))
-    ending, said = drive(campaign)
+    ending, said = campaign.drive()
     assert ending is supervisor.Ending.SIGNATURE
     assert "c failed as in attempt 1, and nothing changed since: no agent is asked again" in said
     assert (campaign.tries(), len(campaign.events("agent_asked"))) == (before, asked)
     assert len(list((campaign.root / "records" / "failures").glob("c-*.json"))) == 1
     # Neither is anybody while a draft waits.
     amendment_draft.draft_amendment(campaign.root, "another weight", ["stages.c.definition.weight=0.49"])
-    ending, said = drive(campaign)
+    ending, said = campaign.drive()
     assert ending is supervisor.Ending.SIGNATURE
     assert "Version 2 is drafted and waits for a signature" in said
     assert len(campaign.events("agent_asked")) == asked
@@ -190,13 +183,13 @@ def test_a_definitional_fault_changes_nothing_and_waits_for_a_person(campaign):
 def test_a_pause_file_stops_before_the_next_process(campaign):
     campaign.sign()
     (campaign.root / "PAUSE").touch()
-    assert drive(campaign)[0] is supervisor.Ending.PAUSED
+    assert campaign.drive()[0] is supervisor.Ending.PAUSED
     assert campaign.tries() == {}
 
 
 def test_three_rapid_deaths_halt_and_so_does_the_cap_on_processes(campaign):
     campaign.sign()
-    ending, said = drive(campaign, options=["--no-such-option"])
+    ending, said = campaign.drive(options=["--no-such-option"])
     assert ending is supervisor.Ending.HALTED
     assert "3 processes died within a minute" in said
-    assert drive(campaign, processes=1, options=["--no-such-option"])[0] is supervisor.Ending.HALTED
+    assert campaign.drive(processes=1, options=["--no-such-option"])[0] is supervisor.Ending.HALTED

@@ -165,8 +165,8 @@ def test_debug_declines_to_change_the_method_and_a_drafted_amendment_waits_for_a
     write(campaign, shrink)
     switch_the_probe_off(campaign)
     assert approve(campaign) == 0
-    signed, said = campaign.spec.read_bytes(), []
-    ending = supervisor.Loop(campaign.root, supervisor.Settings(options=toy.BASICS), said.append).run()
+    signed = campaign.spec.read_bytes()
+    ending, said = campaign.drive()
     assert ending is supervisor.Ending.SIGNATURE, said
     answer = json.loads((campaign.root / "results" / "green_kubo_flux" / "debug-1.json").read_text())["answer"]
     assert (answer["class"], answer["action"], answer["overlay"]) == ("definitional", "escalate", None)

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 BENCH = Path(__file__).parents[2] / "bench"
+LENGTH = "steps: 60000, sample_every: 5"
+"""Of the bench's productions; a third of it still has restart files before and after a kill."""
 
 
 @pytest.fixture
@@ -29,6 +31,8 @@ def test_killed_driver_and_killed_lmp_leave_nothing_behind(kills, tmp_path):
     key = tmp_path / "key"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
     spec = (BENCH / "kills.campaign.yaml").read_text()
+    assert LENGTH in spec
+    spec = spec.replace(LENGTH, "steps: 20000, sample_every: 5")
     undisturbed = kills.campaign(tmp_path / "undisturbed", spec, key)
     begun = time.monotonic()
     code, text = kills.finish(undisturbed)

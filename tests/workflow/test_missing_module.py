@@ -27,6 +27,7 @@ def modulefile(folder: Path, name: str, libraries: Path) -> None:
 
 @pytest.fixture
 def campaign(tmp_path, monkeypatch):
+    toy.plan_here(monkeypatch)
     campaign = toy.campaign(tmp_path, monkeypatch, "smoke")
     if not (campaign.root / "Snakefile").is_file():
         shutil.copy(toy.DATA / "arithmetic" / "Snakefile", campaign.root)
@@ -49,16 +50,10 @@ def campaign(tmp_path, monkeypatch):
     return campaign
 
 
-def drive(campaign):
-    said = []
-    ending = supervisor.Loop(campaign.root, supervisor.Settings(options=toy.BASICS), said.append).run()
-    return ending, "\n".join(said)
-
-
 @pytest.mark.slow
 def test_debug_finds_the_missing_module_in_the_log_and_the_third_try_passes(campaign):
     campaign.sign()
-    ending, said = drive(campaign)
+    ending, said = campaign.drive()
     assert ending is supervisor.Ending.DONE, said
     overlays = [(one["stage"], one["key"], one["value"]) for one in campaign.events("overlay")]
     assert overlays == [("relax", "modules", ["mpich/3.4"]), ("relax", "modules", ["mpich/4.2"])]
@@ -73,7 +68,7 @@ def test_with_a_definitional_fault_instead_it_changes_nothing(campaign):
     campaign.edit("isfinite(energy_per_atom) and energy_per_atom < 0", "energy_per_atom > 0")
     campaign.edit("modules: [], choices", "modules: [mpich/4.2], choices")
     campaign.sign()
-    ending, _ = drive(campaign)
+    ending, _ = campaign.drive()
     assert ending in (supervisor.Ending.ESCALATED, supervisor.Ending.SIGNATURE)
     assert campaign.events("overlay") == []
     assert not (campaign.root / "mechanical.yaml").exists()

@@ -22,6 +22,7 @@ from sophron.warm_workers import fork_server
 
 @pytest.fixture
 def campaign(tmp_path, monkeypatch):
+    toy.plan_here(monkeypatch)
     return toy.campaign(tmp_path, monkeypatch)
 
 
@@ -59,7 +60,7 @@ def test_what_the_machine_lacks_is_said_without_an_agent_and_once_repaired_the_s
     with (campaign.root / "Snakefile").open("a") as snakefile:
         snakefile.write("\n\nfrom sophron.campaign.snakefile.onstart import begin\n\n\nonstart:\n    begin('.')\n")
     campaign.sign()
-    ending, said = drive(campaign)
+    ending, said = campaign.drive()
     assert ending is supervisor.Ending.REPAIR, said
     assert "a: engine.txt is not there, which a needs; put it there" in said
     assert said.endswith("Repair the machine, then: sophron run again.")
@@ -68,7 +69,7 @@ def test_what_the_machine_lacks_is_said_without_an_agent_and_once_repaired_the_s
     (campaign.root / "engine.txt").touch()
     monkeypatch.setenv("TOY_TELLS", str(campaign.root / "told"))
     with servers_begun(monkeypatch) as begun_early:
-        assert drive(campaign, here=True)[0] is supervisor.Ending.DONE
+        assert campaign.drive(here=True)[0] is supervisor.Ending.DONE
     told = json.loads((campaign.root / "told").read_text())
     assert begun_early[0] in told["started_as"], "a step is forked from the process that started beside Snakemake"
     assert not Path(begun_early[0]).exists()
@@ -76,20 +77,19 @@ def test_what_the_machine_lacks_is_said_without_an_agent_and_once_repaired_the_s
     with monkeypatch.context() as idle:
         idle.setattr(supervisor, "snakemake", lambda *_: pytest.fail("Snakemake was started"))
         begun = time.monotonic()
-        ending, said = drive(campaign)
+        ending, said = campaign.drive()
         assert (ending, said) == (
             supervisor.Ending.DONE,
             "Nothing is left to do: all stages passed, and nothing changed since.",
         )
         assert time.monotonic() - begun < 5
     (campaign.root / "results" / "report.html").unlink()
-    assert drive(campaign)[0] is supervisor.Ending.DONE
+    assert campaign.drive()[0] is supervisor.Ending.DONE
     assert (campaign.root / "results" / "report.html").is_file(), "what was lost is made again"
 
 
 @pytest.mark.usefixtures("no_snakemake")
-def test_a_draft_that_waits_ends_it_at_once(campaign, monkeypatch):
-    toy.plan_here(monkeypatch)
+def test_a_draft_that_waits_ends_it_at_once(campaign):
     campaign.sign()
     amendment_draft.draft_amendment(campaign.root, "more terms", ["stages.a.definition.terms=5"])
     ending, said = drive(campaign)
@@ -123,7 +123,7 @@ def test_an_agent_that_is_not_to_be_had_twice_halts_it_whatever_time_that_took(c
     begun = []
     whole = supervisor.snakemake
     monkeypatch.setattr(supervisor, "snakemake", lambda *details: (begun.append(details[2]), whole(*details))[1])
-    ending, said = drive(campaign, environment={"SOPHRON_AGENTS": "replay"})
+    ending, said = campaign.drive(environment={"SOPHRON_AGENTS": "replay"})
     assert ending is supervisor.Ending.HALTED, said
     assert "the agent debug gave no answer twice" in said
     assert [targets[0] if targets else "all" for targets in begun] == [

@@ -114,11 +114,12 @@ def test_an_expert_looks_the_method_up_before_there_is_a_pipeline(dimers, monkey
 @pytest.mark.slow
 def test_a_whole_loop_of_trials(dimers):
     pytest.importorskip("openmm", reason="OpenMM is not installed: pip install 'sophron[chem]'")
+    dimers.edit("held_out: [between]\n", "held_out: [between]\n      held_out_each_trial: true\n")
     dimers.sign()
     dimers.complete()
     folder = dimers.root / "results" / "trials"
     result = json.loads((folder / "outcome.json").read_text())["result"]
-    assert result["deployed"] is not None
+    assert str(result["deployed"]) in result["held_out_by_trial"]
     assert (result["training"]["guests"], result["training"]["kendall"]) == (2, None)  # too few for a correlation
     Pipeline.parse((folder / "pipeline.txt").read_text())
     answer = exact_reference.binding(LennardJones(1.0, 3.4), lj_dimer.WALL, 298.15)

@@ -195,7 +195,7 @@ def _run(args: argparse.Namespace) -> int:
         events.append(root, "sophron", "refused", step=name, reason=str(error))
         raise
     spec = load_signed(approval)
-    agent = campaign_agents.find_agent(root, campaign_agents.agent_of(spec, args.rule, wildcards))
+    agent = campaign_agents.signed_agent(root, spec, args.rule, wildcards)
     if agent.digest(campaign_agents.chosen(spec.data, agent.name)) != args.digest:
         raise Refused(f"{name}: the agent {agent.name} is not the one that the rule names; use the rule as it is")
     override = step_wiring.allowed_override(args.agents or os.environ.get(BACKEND_VARIABLE))

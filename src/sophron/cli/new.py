@@ -13,7 +13,8 @@ PROFILE = "local"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    kinds = "agent_build, chain_conformation, conductivity, host_guest, rietveld, viscosity, workflow, or of a package"
+    shipped = "agent_build, chain_conformation, conductivity, host_guest, rietveld, sequence_bo, viscosity, workflow"
+    kinds = f"{shipped}, or of a package"
     parser.add_argument("kind", help=f"kind of campaign: {kinds}")
     parser.add_argument("folder", type=Path, metavar="DIR", help="the new folder")
 

@@ -56,7 +56,10 @@ class SignedTemplate:
 
 @dataclass(frozen=True)
 class Amendment:
-    """A signed change of the spec. version: the one that it makes; who signed it, and when."""
+    """A signed change of the spec. version: the one that it makes; who signed it, and when.
+
+    config: config file of a host workflow -> hex sha256 of what it holds from then on.
+    """
 
     version: int
     changes: Sequence[str]
@@ -64,6 +67,7 @@ class Amendment:
     invalidated_stages: list[str]
     approved_by: str = ""
     timestamp: str = ""
+    config: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

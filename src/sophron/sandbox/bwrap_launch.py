@@ -133,3 +133,4 @@ def _bounded(first: int, most: int | None) -> AbstractContextManager[None]:
 def _prepare(wanted: list[kernel_limits.Limit]) -> None:
     kernel_limits.apply(wanted)
     kernel_limits.leave_keyring()
+    kernel_limits.heed_interrupts()

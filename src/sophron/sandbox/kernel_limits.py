@@ -59,6 +59,14 @@ def leave_keyring() -> None:
         _LIBRARY.syscall(number, _KEYCTL_JOIN_SESSION_KEYRING, None)
 
 
+def heed_interrupts() -> None:
+    """Undo an ignored SIGINT: a shell hands one down to what it starts in the background, and it outlives exec.
+
+    A test that interrupts a program would fail in a nightly run and pass at a terminal.
+    """
+    _LIBRARY.signal(signal.SIGINT, None)
+
+
 _COUNTS_NAMESPACES = (5, 14)
 _PROC = Path("/proc/self")
 

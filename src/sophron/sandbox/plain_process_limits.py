@@ -46,6 +46,7 @@ def run(command: Sequence[str], grant: Grant, environment: Mapping[str, str], st
 def _prepare(wanted: list[kernel_limits.Limit]) -> None:
     kernel_limits.apply(wanted)
     kernel_limits.leave_keyring()
+    kernel_limits.heed_interrupts()
     kernel_limits.die_with_parent()
 
 

@@ -344,12 +344,23 @@ def spent(root: Path) -> Amounts | None:
     if not (root / LEDGER).is_file():
         return None
     from sophron.campaign.planning.campaign_agents import LIMIT_KEYS
+
+    total = _sums(root).total
+    return {limit: total[kind] for limit, kind in LIMIT_KEYS.items()} if total["calls"] else None
+
+
+def spent_by_step(root: Path) -> dict[str, Amount]:
+    """Return step -> what is spent or reserved."""
+    return _sums(root).by
+
+
+def _sums(root: Path) -> Sums:
     from sophron.records.typed_json import from_json
 
     sums = Sums()
     for record in files.read_json_lines(root / LEDGER)[0]:
         sums.add(from_json(LedgerLine, record), "step")
-    return {limit: sums.total[kind] for limit, kind in LIMIT_KEYS.items()} if sums.total["calls"] else None
+    return sums
 
 
 def beside_the_caps(root: Path) -> dict[str, Amounts | None] | None:

@@ -58,11 +58,14 @@ def files(agent: AgentFile, inputs: Inputs) -> dict[str, Path]:
 def for_rule(root: Path, spec: Spec, rule: str, wildcards: Wildcards, agent: AgentFile) -> Inputs:
     """Return the inputs of one step of `rule`: what its function in the registry gathers and `agent` declares.
 
-    A campaign's copy of a definition keeps the inputs of its day. UserError if something is not there yet.
+    A campaign's copy of a definition keeps the inputs of its day. One function for the rules of many stages is told
+    the stage, as if it were a wildcard. UserError if something is not there yet.
     """
     asked = spec.agent_rules.get(rule)
-    name = asked.inputs if asked and asked.inputs else rule
-    inputs: Inputs = entry_points.load(REGISTRY, name)(root, spec, wildcards)
+    name, about = rule, dict(wildcards)
+    if asked and asked.inputs:
+        name, about = asked.inputs, {**wildcards, "stage": spec.owner(rule)}
+    inputs: Inputs = entry_points.load(REGISTRY, name)(root, spec, about)
     return {role: value for role, value in inputs.items() if role in agent.front["inputs"]}
 
 

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from sophron.agents.documents.answers import CITED_ROLE, OWN, AgentError, AnswerRecord
 from sophron.agents.documents.model_request import request
-from sophron.agents.step import conversation
+from sophron.agents.step import conversation, conversation_journal
 from sophron.agents.step.conversation import Answered, Tools, converse
+from sophron.agents.step.conversation_journal import Journal
 from sophron.campaign.execution import outcome_store
 from sophron.campaign.execution.outcome_store import AnswerFailure, OutputFile
 from sophron.campaign.planning.campaign_agents import AgentFile
 from sophron.interfaces import JsonObject
-from sophron.interfaces.model_backend import Request, Response
+from sophron.interfaces.model_backend import Request, Response, Tool, ToolAnswer, ToolCall
 from sophron.records import documents, events
 from sophron.records.digests import digest, file_digest
 from sophron.records.errors import UserError
@@ -77,19 +78,30 @@ def _input_digest(role: str, value: Any) -> str:
     return digest(value)
 
 
-def run(work: AgentStep, ask: Ask, *, tools: Tools | None = None, again: bool = False) -> None:
+def run(
+    work: AgentStep,
+    ask: Ask,
+    *,
+    tools: Tools | None = None,
+    again: bool = False,
+    finish: Callable[[], None] = lambda: None,
+) -> None:
     """Ask, unless a kept answer to the same agent and inputs is there; put the answer into place.
 
-    again: ask even so (a replay). Raises AgentError; nothing that was not validated is written.
+    again: ask even so (a replay); finish: called when the conversation has ended, before what tools left is kept.
+    Raises AgentError; nothing that was not validated is written.
     """
     work.folder.mkdir(parents=True, exist_ok=True)
     with FileLock(work.folder / "answer.lock"):
         kept, key = work.folder / ANSWER_NAME, digest([work.digest, work.input_digests])
         if again or not _is_kept(work, key):
-            record = _ask(work, ask, tools)
+            journal = _journal(work, key, again=again)
+            record = _ask(work, ask, tools, journal, finish)
             documents.validate(documents.Document(to_json(record), work.answer), "agent-answer")
             write_json(kept, to_json(record))
             write_json(work.folder / KEY_NAME, {"key": key, "answer": file_digest(kept)})
+            if journal:
+                journal.close()
         for entry in (_read_record(kept).files or {}).values():
             place(work.folder / LEFT / entry.file, work.answer.with_name(entry.file))
         place(kept, work.answer)
@@ -117,21 +129,37 @@ def _is_whole(path: Path, sha256: str) -> bool:
     return path.is_file() and file_digest(path) == sha256
 
 
-def _ask(work: AgentStep, ask: Ask, tools: Tools | None) -> AnswerRecord:
+def _journal(work: AgentStep, key: str, *, again: bool) -> Journal | None:
+    """Return the journal of an agent that goes on where a kill left it; a replay begins anew."""
+    if not work.agent.front.get("resumes"):
+        return None
+    if again:
+        (work.folder / conversation_journal.NAME).unlink(missing_ok=True)
+    return Journal(work.folder, key, work.scratch)
+
+
+def _ask(
+    work: AgentStep, ask: Ask, tools: Tools | None, journal: Journal | None, finish: Callable[[], None]
+) -> AnswerRecord:
     """Ask; the answer with what its tools left, or, where that may be, how an agent that was reached failed."""
     reached: list[Response] = []
+    asked = journal.asking(ask) if journal else ask
 
     def remembered(request: Request) -> Response:
-        reached[:] = [ask(request)]
+        reached[:] = [asked(request)]
         return reached[0]
 
     try:
-        answer = _converse(work, remembered, tools)
+        answer = _converse(work, remembered, tools, journal)
+        finish()
         record = _record(work, answer.backend, answer.model)
         return replace(record, answer=dict(answer.answer), files=_keep_files(work) or None)
     except AgentError as failure:
         if not (work.dispensable or (work.may_fail and reached and failure.kind in OWN)):
+            if journal and failure.kind in OWN:  # asked again, it begins anew
+                journal.close()
             raise
+        finish()
         who = (reached[0].backend, reached[0].model) if reached else (NOBODY, NOBODY)
         note = AnswerFailure(failure.kind, failure.reason)
         return replace(_record(work, *who), failure=note, files=_keep_files(work, whole=False) or None)
@@ -189,7 +217,23 @@ def _cited_works(work: AgentStep) -> dict[str, OutputFile]:
     return {CITED_ROLE: OutputFile(kept.name, file_digest(kept))}
 
 
-def _converse(work: AgentStep, ask: Ask, tools: Tools | None) -> Answered:
+class _Journalled:
+    """Tools whose answers are in a journal."""
+
+    def __init__(self, tools: Tools, journal: Journal) -> None:
+        self._real, self._journal = tools, journal
+
+    @property
+    def tools(self) -> list[Tool]:
+        return self._real.tools
+
+    def call(self, call: ToolCall) -> ToolAnswer:
+        return self._journal.calling(self._real.call, call)
+
+
+def _converse(work: AgentStep, ask: Ask, tools: Tools | None, journal: Journal | None) -> Answered:
+    if journal and tools:
+        tools = _Journalled(tools, journal)
     first_request, begun = request(work.agent, work.step, work.inputs, tools.tools if tools else []), time.monotonic()
     events.append(work.root, "sophron", "agent_asked", step=work.step, agent=work.agent.name)
     try:

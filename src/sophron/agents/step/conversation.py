@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from sophron.agents.documents.answers import (
+    REMOVED,
     AgentError,
+    AmendAnswer,
     DebugAnswer,
     RestartAnswer,
     RestartFile,
@@ -22,6 +24,7 @@ from sophron.agents.documents.redact import half_characters
 from sophron.interfaces import JsonObject
 from sophron.interfaces.model_backend import Message, Part, Request, Response, Text, Tool, ToolAnswer, ToolCall
 from sophron.records import documents
+from sophron.records.errors import UserError
 from sophron.records.sanitize import one_line
 from sophron.records.typed_json import from_json
 
@@ -172,6 +175,23 @@ def _texts(data: Any) -> Iterator[str]:
         yield from _texts(inner)
 
 
+def _amend(inputs: JsonObject, answer: JsonObject) -> list[str]:
+    """Hold config values against the config files of the host workflow."""
+    from sophron.campaign.planning import host_config
+
+    known = inputs.get("workflow", {}).get("config", {})
+    changes = [one for one in from_json(AmendAnswer, answer).changes if one.path.startswith(host_config.PREFIX)]
+    against = [
+        f"{one.path}: a config value is not removed; give its new value" for one in changes if one.value is REMOVED
+    ]
+    for one in (one for one in changes if one.value is not REMOVED):
+        try:
+            host_config.by_file(known, {one.path.removeprefix(host_config.PREFIX): one.value})
+        except UserError as error:
+            against.append(str(error))
+    return against
+
+
 def _resume(inputs: JsonObject, answer: JsonObject) -> list[str]:
     state, resumed = inputs.get("standing") or inputs["state"], from_json(ResumeAnswer, answer)
     status = {stage["id"]: stage["status"] for stage in state["stages"]}
@@ -211,11 +231,26 @@ def _design(_: JsonObject, answer: JsonObject) -> list[str]:
     ]
 
 
+def _task_worker(_: JsonObject, answer: JsonObject) -> list[str]:
+    if answer["status"] == "impossible" and not answer["reason"].strip():
+        return ["reason is empty; say why the task cannot be done"]
+    return []
+
+
+def _task_reviewer(inputs: JsonObject, answer: JsonObject) -> list[str]:
+    wanted = [one["sentence"] for one in inputs["sentences"]]
+    given = [one["sentence"] for one in answer["judgements"]]
+    return [] if sorted(given) == wanted else [f"judgements has the sentences {given}; judge each of {wanted} once"]
+
+
 _GUARDS: dict[str, Callable[[JsonObject, JsonObject], list[str]]] = {
     "explain": _explain,
+    "amend": _amend,
     "debug": _debug,
     "design": _design,
     "plan": _plan,
     "resume": _resume,
     "checkpoint-management": _restart_files,
+    "task-reviewer": _task_reviewer,
+    "task-worker": _task_worker,
 }

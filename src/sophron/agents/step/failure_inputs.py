@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from sophron.agents.step import step_logs
+from sophron.agents.step import host_inputs, step_logs
 from sophron.campaign.execution import margins, outcome_store, verdict
 from sophron.campaign.execution.tries import tries_of
 from sophron.campaign.execution.verdict import Verdict
@@ -99,8 +99,9 @@ def rounded(data: Any, digits: int = DIGITS) -> Any:
 
 def fields(spec: Spec, stage: str) -> dict[str, str]:
     """Map each field of the result of a stage to what it is, with its unit."""
-    schema = documents.schema(next(one.schema for one in spec.kind.stages if one.name == stage))
-    properties = schema["$defs"]["result"].get("properties", {})
+    kind = spec.stage(stage)
+    schema = kind.declared or documents.schema(kind.schema)["$defs"]["result"]
+    properties = schema.get("properties", {})
     return {name: str(about["description"]) for name, about in properties.items() if "description" in about}
 
 
@@ -141,6 +142,7 @@ def debug(root: Path, spec: Spec, wildcards: Wildcards) -> JsonObject:
         "recognised": failure.get("recognised", []),
         "log": failure.get("log", ""),
         "resources": _resources(root, spec, stage),
+        "workflow": {"rules": rules} if (rules := host_inputs.host_rules(root, spec, stage)) else {},
         "explanation": explanation(root, stage, failure),
         "tries": earlier(root, "debug", wildcards),
         **debug_memory.snapshot_inputs(root, stage, int(wildcards["attempt"])),
@@ -206,6 +208,7 @@ def amend(root: Path, spec: Spec, wildcards: Wildcards) -> JsonObject:
         "proposals": [*earlier(root, "amend", wildcards), *failure.get("refused", [])],
         "refusals": failure.get("refusals", []),
         "known_pitfalls": pitfalls,
+        "workflow": host_inputs.host_workflow(root, spec, stage),
         "definition_schemas": _schemas(spec, stage, failure, pitfalls),
         **_of_before(root, spec, failure),
     }
@@ -235,7 +238,7 @@ def _budget(root: Path, spec: Spec) -> JsonObject:
     planned = {name: len(spec.steps(name)) * spec.mechanical(name).core_hours() for name in spec.data["stages"]}
     planned["verify, accept, report"] = (2 * len(planned) + 2) * SERVICE_CORE_HOURS
     return {
-        "limits": spec.data["limits"],
+        "limits": spec.data.get("limits", {}),
         "counted": COUNTED,
         "steps": {name: len(spec.steps(name)) for name in spec.data["stages"]},
         "ceilings_core_hours": {

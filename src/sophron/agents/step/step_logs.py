@@ -15,6 +15,7 @@ MOST_STEPS = 2
 ENGINE_BYTES, JOB_BYTES, SCHEDULER_BYTES, SNAKEMAKE_BYTES = 8_000, 2_000, 2_000, 1_000
 MOST_NOTABLE, LAST_LINES = 20, 8
 NOTABLE = re.compile(r"\b(error|warning|exception|fatal|nan)\b", re.IGNORECASE)
+NOTABLE_ENDS = re.compile(r"\w(?:Error|Exception)\b|^Error in ")
 NO_LOGS = {".json", ".jsonl", ".lock"}
 
 
@@ -33,12 +34,24 @@ def whole(root: Path, stage: str, steps: Sequence[str]) -> str:
     return "\n".join(reversed(parts))
 
 
-def of_host(root: Path, steps: Sequence[str]) -> str:
-    """Return how the logs of a host workflow's jobs end, as far as their rules have one; the newest failure counts."""
+def of_host(root: Path, steps: Sequence[str], workdir: Path) -> str:
+    """Return how the logs of a host workflow's jobs end; of rules without one, what Snakemake says of the failure.
+
+    The newest failure of a job counts. workdir: where Snakemake runs.
+    """
     failures = {one["step"]: one["log"] for one in events.read(root)[0] if one["event"] == "host_job_failed"}
     paths = {Path(failures[step]) for step in steps if failures.get(step)}
     texts = [f"==> {path.name}\n{_tail(path, ENGINE_BYTES)}" for path in sorted(paths) if path.is_file()]
+    if any(step in failures and not failures[step] for step in steps):
+        texts += [f"==> Snakemake's own log\n{_errors(path)}" for path in _newest(workdir / ".snakemake" / "log")[:1]]
     return "\n".join(texts)
+
+
+def _errors(path: Path) -> str:
+    """Return what Snakemake says of the first error, and the lines behind it."""
+    lines = _lines(path)
+    first = next((place for place, line in enumerate(lines) if NOTABLE_ENDS.search(line)), len(lines))
+    return "\n".join(lines[first:])[:JOB_BYTES]
 
 
 def decisive(root: Path, steps: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from sophron.agents.documents.answers import AgentError
@@ -35,6 +36,7 @@ REPLAY = "replay"
 OVERRIDES = ("heuristic", "mailbox", REPLAY)
 AWAITED = ("mailbox", REPLAY)
 """Backends whose answer is there later, or has to be."""
+SKILL_TOOL = "read_skill"
 WEB_TOOL = "literature_web"
 """Name of the tool that searches the web, which costs too much to import in each step."""
 
@@ -80,7 +82,8 @@ def run_step(work: AgentStep, envelope: JsonObject, spec: JsonObject, override: 
     """Run a step with its models and its tools. A replay is asked even if an answer is kept. Raises AgentError."""
     ask = gateway(work, envelope, spec, override)
     with toolbox(work, chosen(spec, work.agent.name).get("grants", {})) as tools:
-        agent_step.run(work, ask, tools=tools, again=override == REPLAY)
+        finish = tools.finish if tools else lambda: None
+        agent_step.run(work, ask, tools=tools, again=override == REPLAY, finish=finish)
 
 
 @contextmanager
@@ -101,8 +104,22 @@ def toolbox(work: AgentStep, given: JsonObject | None = None) -> "Iterator[Toolb
     grant = grants.grant(work.agent.front.get("grants", {}), scratch, root=work.root)
     servers = {name: _server(work, about, given or {}) for name, about in work.agent.front.get("servers", {}).items()}
     sandbox = select_backend.unchecked() if WITHOUT_PROGRAMS.issuperset(names) else select_backend.choose()
-    with Toolbox(scratch, work.files, sandbox, names, grant=grant, servers=servers, web=work.web) as box:
-        yield box
+    with TemporaryDirectory(prefix="sophron-skills-") as folder:
+        for skill in work.agent.on_demand:
+            skill.write(Path(folder) / skill.name)
+        shelf = Path(folder) if work.agent.on_demand else None
+        with Toolbox(
+            scratch,
+            work.files,
+            sandbox,
+            names,
+            grant=grant,
+            servers=servers,
+            web=work.web,
+            skills=work.agent.on_demand,
+            skill_folder=shelf,
+        ) as box:
+            yield box
 
 
 def web(root: Path, step: str, agent: AgentFile, spec: JsonObject, override: str | None = None) -> "Web | None":
@@ -142,12 +159,16 @@ def missing_host_grant(agent: AgentFile) -> str | None:
 
 
 def allowed_tools(agent: AgentFile, inputs: JsonObject) -> list[str]:
-    """Return the tools of a definition, narrowed to those that the input `wired_by` names; others are refused."""
+    """Return the tools of a definition, narrowed to those that the input `wired_by` names; others are refused.
+
+    An agent that is told of skills has the tool that reads them too.
+    """
     allowed: list[str] = list(agent.front.get("tools", []))
+    reads = [SKILL_TOOL] if agent.on_demand and SKILL_TOOL not in allowed else []
     if "wired_by" not in agent.front:
-        return allowed
+        return [*allowed, *reads]
     names = inputs[agent.front["wired_by"]]["tools"]
-    return [name for name in names if any(fnmatchcase(name, pattern) for pattern in allowed)]
+    return [*(name for name in names if any(fnmatchcase(name, pattern) for pattern in allowed)), *reads]
 
 
 def _server(work: AgentStep, about: JsonObject, given: JsonObject) -> "Server":

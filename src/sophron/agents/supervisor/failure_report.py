@@ -11,6 +11,7 @@ from sophron.agents.step.failure_inputs import earlier, failure_path
 from sophron.campaign.execution import clear_failed, outcome_store, verdict
 from sophron.campaign.execution.tries import tries_of
 from sophron.campaign.execution.verdict import Verdict
+from sophron.campaign.planning import plan
 from sophron.campaign.planning.campaign_agents import MOST_TRIES
 from sophron.campaign.spec.spec import Spec
 from sophron.campaign.state.projector import project
@@ -102,7 +103,9 @@ def note(root: Path, spec: Spec, failure: Failure) -> int:
 def _content(root: Path, spec: Spec, failure: Failure) -> JsonObject:
     tries = [one for step in failure.steps for one in tries_of(root, step)]
     named = step_logs.failed_steps(failure.reasons)
-    log = step_logs.whole(root, failure.stage, named) + step_logs.of_host(root, named)
+    log = step_logs.whole(root, failure.stage, named)
+    if spec.host:
+        log += step_logs.of_host(root, named, plan.host_workdir(root, spec.host))
     lines = [line for reason in failure.reasons.values() for line in reason.splitlines()] + log.splitlines()
     recognised = [match.told for match in known_failures.matches(lines, known_failures.installed())]
     return {

@@ -393,10 +393,10 @@ def collect_loops(root: Path, spec: Spec, recorded: Sequence[Event]) -> dict[str
         parts = [part.name for part in stage.parts if part.name in spec.parts]
         if not parts:
             continue
-        counter = spec.unit(parts[0]).wildcards[0]
+        counter = next(one.wildcards[0] for one in map(spec.unit, parts) if one.wildcards)
         units = [unit for part in [*parts, stage.name] for unit in (unit_of_agents(part), part)]
         ran: dict[str, dict[str, Ran]] = {}
-        for number, unit, one in (*_computed(root, spec, parts, recorded), *_asked(spec, stage, recorded)):
+        for number, unit, one in (*_computed(root, spec, parts, counter, recorded), *_asked(spec, stage, recorded)):
             ran.setdefault(number, {}).setdefault(unit, Ran()).add(one)
         if ran:
             order = {number: place for place, number in enumerate(spec.ranges[counter])}
@@ -407,14 +407,15 @@ def collect_loops(root: Path, spec: Spec, recorded: Sequence[Event]) -> dict[str
 
 
 def _computed(
-    root: Path, spec: Spec, parts: Sequence[str], recorded: Iterable[Event]
+    root: Path, spec: Spec, parts: Sequence[str], counter: str, recorded: Iterable[Event]
 ) -> Iterator[tuple[str, str, Ran]]:
-    """(round, part, what ran) for each step of a part that ever began."""
+    """(round, part, what ran) for each step of a part that ever began; what comes before the rounds is of the first."""
     begun: dict[str, tuple[str, str]] = {}
     for event in recorded:
         if event.event == "step_started" and event.rule in parts:
-            counter = spec.unit(event.rule).wildcards[0]
-            if counter in event.wildcards:  # not in a record of a kind that counted otherwise
+            if not spec.unit(event.rule).wildcards:
+                begun[event.step] = (spec.ranges[counter][0], event.rule)
+            elif counter in event.wildcards:  # not in a record of a kind that counted otherwise
                 begun[event.step] = (event.wildcards[counter], event.rule)
     for step, (number, part) in begun.items():
         tries = tries_of(root, step)

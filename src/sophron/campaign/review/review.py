@@ -5,13 +5,14 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from sophron.campaign.approval import approve, invalidation
 from sophron.campaign.planning import campaign_agents, plan
 from sophron.campaign.planning.campaign_agents import AgentCost
 from sophron.campaign.planning.plan import PlannedStep
+from sophron.campaign.skills import skill_source
 from sophron.campaign.spec import question, resource_requests
 from sophron.campaign.spec.pitfalls import Findings, ProbeSpec
 from sophron.campaign.spec.resource_requests import Mechanical, Overlay
@@ -260,7 +261,9 @@ class Review:
         return [self._agent(name, sorted(by)) for name, by in sorted(rules.items())]
 
     def _agent(self, name: str, rules: Sequence[str]) -> AgentPlan:
-        front = campaign_agents.find_agent(self.proposal.root, name).front
+        root = self.proposal.root
+        agent = campaign_agents.find_agent(root, name)
+        front = agent.front
         chosen = campaign_agents.chosen(self.spec.data, name)
         rank = f" of rank {chosen.get('rank', front['rank'])}" if chosen["backend"] == campaign_agents.RANKED else ""
         who = f"{chosen['backend']}{rank}" + (f", model {chosen['model']}" if "model" in chosen else "")
@@ -269,6 +272,13 @@ class Review:
         given += grants.server_lines(chosen.get("grants", {}))
         for server, about in sorted(front.get("servers", {}).items()):
             given.append(f"MCP server {server}: {about.get('url') or ' '.join(about.get('command', []))}")
+        agent = agent.with_skills(
+            root, [one for rule in rules for one in campaign_agents.given_skills(self.spec, agent, rule)]
+        )
+        given += [
+            skill_source.review_line(root, skill)
+            for skill in map(partial(campaign_agents.find_skill, root), agent.skill_digests)
+        ]
         return AgentPlan(name, rules, who, tools, given)
 
     @property

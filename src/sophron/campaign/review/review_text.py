@@ -193,8 +193,10 @@ def _agents(review: Review, paint: Paint) -> Iterator[str]:
     for agent in review.agents:
         if agent.tools:
             yield from _wrapped(f"{agent.name} may use {', '.join(agent.tools)}; it and its programs get:")
-            for line in agent.grants:
-                yield from _wrapped(line, "    - ")
+        elif agent.grants:
+            yield from _wrapped(f"{agent.name} has no tools, and in its prompt:")
+        for line in agent.grants:
+            yield from _wrapped(line, "    - ")
 
 
 def _counted(rules: Mapping[str, int]) -> str:

@@ -71,13 +71,12 @@ def _files(workflow: Any) -> list[str]:
 def _own(shell: str, params: Any) -> str:
     """A rule's own name, from the verb in its shell line: a host may import rules under others (`as sophron_*`).
 
-    Of a stage that a campaign names itself, its param `stage`.
+    Of a stage that a campaign names itself, and of the rules of its loop, its param `stage`.
     """
     words = shell.split()
-    if shell.startswith(AGENT_VERB):
-        return words[3]
-    if len(words) > 2 and words[1] == "stage":
-        return str(dict(params.items()).get("stage", words[2]))
+    place = 3 if shell.startswith(AGENT_VERB) else 2
+    if shell.startswith(VERBS) and len(words) > place:
+        return str(dict(params.items()).get("stage", words[place]))
     return words[1] if len(words) > 1 else ""
 
 

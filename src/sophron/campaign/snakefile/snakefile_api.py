@@ -78,6 +78,10 @@ class RuleView:
         """Outcome files of all steps of a stage."""
         return self._paths(stage, "outcome.json")
 
+    def below(self, stage: str) -> list[str]:
+        """Names of the stages that a stage depends on."""
+        return list(self.spec.stage(stage).depends_on)
+
     def outcomes_before(self, stage: str) -> list[str]:
         """Outcome files of the stages that a stage depends on."""
         return [path for name in self.spec.stage(stage).depends_on for path in self.outcomes(name)]

@@ -55,11 +55,11 @@ class CriterionError(Exception):
 
 @dataclass(frozen=True)
 class Comparison:
-    """One comparison that was made: `left operator right`, with both values."""
+    """One comparison that was made: `left operator right`, with both values, which may be truth values."""
 
     text: str
-    left: float | None
-    right: float | None
+    left: bool | float | None
+    right: bool | float | None
 
 
 @dataclass(frozen=True)
@@ -386,4 +386,6 @@ def _over_rows(functions: Mapping[str, Callable[..., Any]]) -> dict[str, Callabl
 
 
 def _number(value: Any) -> float | None:
+    if isinstance(value, bool):
+        return int(value)  # a record holds numbers: it is read back as it was written
     return value if isinstance(value, int | float) else None

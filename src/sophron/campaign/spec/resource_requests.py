@@ -37,12 +37,16 @@ class Mechanical:
     ceiling_cores: int = 1
     ceiling_memory_mb: int = 1000
     ceiling_runtime_min: int = 60
+    ceiling_retries: int = 2
 
     @classmethod
     def of(cls, block: Mapping[str, Any]) -> Self:
         """From the `mechanical` block of a valid spec."""
         plain = {key: value for key, value in block.items() if key not in ("choices", "ceilings", "modules")}
         ceilings = {f"ceiling_{key}": value for key, value in block["ceilings"].items()}
+        ceilings["ceiling_retries"] = max(
+            [plain.get("retries", cls.retries), *block.get("choices", {}).get("retries", [])]
+        )
         return cls(**plain, modules=tuple(block.get("modules", ())), **ceilings)
 
     @property
@@ -71,10 +75,10 @@ class Mechanical:
 
     def core_hours(self) -> float:
         """Return the upper bound for one step: ceiling cores x ceiling runtime x attempts."""
-        return self.ceiling_cores * self.ceiling_runtime_min / 60 * (self.retries + 1)
+        return self.ceiling_cores * self.ceiling_runtime_min / 60 * (self.ceiling_retries + 1)
 
 
-HOST_KEYS = ("threads", "memory_mb", "runtime_min")
+HOST_KEYS = ("threads", "memory_mb", "runtime_min", "retries")
 """Mechanical keys of a stage whose signed choices may give the rules of a host workflow more."""
 
 
@@ -90,7 +94,7 @@ def most_chosen(block: Mapping[str, Any]) -> dict[str, int]:
     """Return the most that signed choices of a stage may give a rule of a host workflow, by ceiling."""
     choices = block.get("choices", {})
     found = {"cores" if key == "threads" else key: max(choices[key]) for key in HOST_KEYS if choices.get(key)}
-    return {key: int(value) for key, value in found.items()}
+    return {key: int(value) for key, value in found.items() if key != "retries"}
 
 
 def most_gpus(block: Mapping[str, Any]) -> int:

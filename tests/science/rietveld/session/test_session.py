@@ -1,6 +1,7 @@
 """The tools of a session on a simulated pattern: what each does, what it refuses, what the trajectory holds."""
 
 import hashlib
+from dataclasses import replace
 
 import pytest
 
@@ -218,6 +219,16 @@ def test_what_speaks_against_a_model_is_found(hand):
     assert "UNEXPLAINED_PEAK" in {one["code"] for one in hand.well("diagnose").details["findings"]}
     worst = hand.well("residuals").details["worst"]
     assert worst[0]["share"] >= worst[-1]["share"] > 0
+
+
+@pytest.mark.parametrize("ended", ["converged", "unfinished"])
+def test_diagnose_says_of_convergence_what_the_cycle_said(hand, ended):
+    hand.well("refine")
+    current = hand.session.current
+    still_moving = replace(current.kept, fit=replace(current.kept.fit, largest_shift_over_esd=0.3))
+    hand.session.current = replace(current, ended=ended, kept=still_moving)
+    codes = {one["code"] for one in hand.well("diagnose").details["findings"]}
+    assert ("NOT_CONVERGED" in codes) == (ended == "unfinished")
 
 
 def test_a_sample_is_what_its_file_says_and_a_session_has_its_folder(engine, simulated, tmp_path):

@@ -21,9 +21,6 @@ LARGEST_U, SMALLEST_U = 0.1, 0.0
 FAR_PERCENT = 0.5
 """Of a cell edge: heat and solid solution move one by tenths of a per cent; what moves further is another phase."""
 
-LARGEST_SHIFT = 0.1
-"""Over its esd: what moves less has converged (McCusker 1999, 10.1107/S0021889898009856)."""
-
 
 def reading(shown: Mapping[str, float | None]) -> str:
     """Return what a plot shows where it was made, from its own numbers."""
@@ -47,17 +44,18 @@ class Finding:
     parameter: str | None = None
 
 
-def of(fit: Fit, values: Mapping[str, float], moved: Mapping[str, float]) -> list[Finding]:
+def of(fit: Fit, values: Mapping[str, float], moved: Mapping[str, float], ended: str | None) -> list[Finding]:
     """Return all findings, those that make the model wrong before those that make it incomplete.
 
-    moved: phase -> how far its cell is from the structure that was given, see `cell_moves`.
+    moved: phase -> how far its cell is from the structure that was given, see `cell_moves`; ended: how the cycle that
+    came to this fit did, so that whoever refined is not told two things.
     """
     return [
         *_far(moved),
         *_displacements(values),
         *_occupancies(values),
         *_correlations(fit),
-        *_unconverged(fit),
+        *_unconverged(fit, ended),
         *_background(fit),
         *_unexplained(fit),
     ]
@@ -124,11 +122,12 @@ def _correlations(fit: Fit) -> list[Finding]:
     ]
 
 
-def _unconverged(fit: Fit) -> list[Finding]:
-    shift = fit.largest_shift_over_esd
-    if shift is None or shift <= LARGEST_SHIFT:
+def _unconverged(fit: Fit, ended: str | None) -> list[Finding]:
+    if ended != "unfinished":
         return []
-    return [Finding("NOT_CONVERGED", f"the largest shift is {shift:.2g} esd; refine again")]
+    shift = fit.largest_shift_over_esd
+    by = "" if shift is None else f": its largest shift is {shift:.2g} esd"
+    return [Finding("NOT_CONVERGED", f"the cycle ended before it had converged{by}; refine again")]
 
 
 def _background(fit: Fit) -> list[Finding]:

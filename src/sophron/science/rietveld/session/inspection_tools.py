@@ -132,7 +132,7 @@ def diagnose(session: Session) -> Answer:
     begun = next(one for one in session.states if one.refinement is state.refinement)
     values, given = dict(state.kept.state.values), dict(begun.kept.state.values)
     moved = fit_diagnostics.cell_moves(values, given)
-    found = fit_diagnostics.of(fit, values, moved)
+    found = fit_diagnostics.of(fit, values, moved, state.ended)
     hint = found[0].message if found else "nothing speaks against it"
     numbers = {
         "findings": float(len(found)),
