@@ -90,7 +90,7 @@ def test_an_edited_or_missing_snapshot_is_refused(root):
 def test_a_new_version_takes_a_snapshot_of_its_own(root):
     debug_memory.note_decision(root, "b", 1, CURE)
     failure = failure_report.Failure("b", "dead", {"b-0": "killed"})
-    first, second = (SimpleNamespace(version=version) for version in (1, 2))
+    first, second = (SimpleNamespace(version=version, host=None) for version in (1, 2))
     assert failure_report.note(root, first, failure) == 1
     before = told(root, "b", 1)
     debug_memory.note_decision(root, "b", 1, STOP)

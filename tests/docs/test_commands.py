@@ -43,6 +43,7 @@ LEFT_OUT = {
     r"sophron (rietveld|build) serve": "serves until it is ended",
     r"sophron build (rehearse|status|trail|release|token|retune)": "takes minutes; tests/agentbuild runs it",
     r"sophron mailbox (show|answer) ID": "needs a request that waits; tests/agents/test_mailbox.py answers one",
+    r"sophron amend --set config\.": "needs a host that has the key; tests/campaign/test_host_config.py amends one",
     r"sophron design": "asks back; tests/cli/test_design.py leads the dialogue",
     r"sophron screen": "needs a finished campaign; tests/debate/test_screen_run.py runs it",
 }

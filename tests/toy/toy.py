@@ -233,7 +233,11 @@ def copy_library(folder: Path, monkeypatch) -> Path:
     """A copy of the library and its plugins, whose files are those that are compared from now on."""
     for plugin in digests.PLUGINS:
         shutil.copytree(digests.PACKAGE.parent / plugin, folder / plugin, ignore=shutil.ignore_patterns("__pycache__"))
-    left_out = shutil.ignore_patterns(*digests.OUTSIDE)
+
+    def left_out(path, names):
+        top = Path(path) == digests.PACKAGE
+        return [name for name in names if name == "__pycache__" or (top and name in digests.OUTSIDE)]
+
     shutil.copytree(digests.PACKAGE, folder / "sophron", ignore=left_out)
     monkeypatch.setattr(digests, "PACKAGE", folder / "sophron")
     monkeypatch.setattr(digests, "library_files", digests.read_library_files)

@@ -66,7 +66,7 @@ def _row(root: Path, skill: "Skill") -> list[str]:
     if about is None:
         return ["campaign", skill.name, _short(skill), str(skill.front.get("license", "")), "written here"]
     licenses = "; ".join(one_line(text, 40) for text in (about.source_license or "?", about.skill_license) if text)
-    source = f"{one_line(about.source, 80)}{'@' + about.commit[:12] if about.commit else ''}"
+    source = f"{one_line(about.source, 300)}{'@' + about.commit[:12] if about.commit else ''}"
     return ["campaign", skill.name, _short(skill), licenses, source + ", edited" * (about.digest != skill.digest)]
 
 

@@ -200,7 +200,9 @@ def test_every_registered_rule_is_tried_here_or_in_a_file_of_its_own():
         "optimize",
         "judge-score",
         "judge-screen",
-    }  # test_refinement, test_optimize, test_judges
+        "task-worker",
+        "task-reviewer",
+    }  # test_refinement, test_optimize, test_judges, test_task_campaign
     of_tests = {"adder"}
     assert set(entry_points.names("sophron.rule_based_agents")) - of_tests == elsewhere | set(INPUTS)
 
