@@ -67,7 +67,7 @@ class Amendment:
     invalidated_stages: list[str]
     approved_by: str = ""
     timestamp: str = ""
-    config: Mapping[str, str] = field(default_factory=dict)
+    config: Mapping[str, str] | None = left_out()
 
 
 @dataclass(frozen=True)

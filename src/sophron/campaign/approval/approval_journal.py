@@ -106,7 +106,7 @@ def _read(root: Path) -> Journal:
     try:
         journal = Journal(**documents.load_json(_path(root)))
         record = journal.content
-        config = record.amendment.config if record.amendment else {}
+        config = (record.amendment and record.amendment.config) or {}
         names = [(record.spec_file, journal.spec_text), (record.signers, journal.signers_text)]
         names += [(config[name], text) for name, text in journal.config_texts.items()]
         sound = all(hashlib.sha256(text.encode()).hexdigest() == name for name, text in names)
