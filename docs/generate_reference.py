@@ -27,7 +27,17 @@ BOUNDS = (
     ("default", "default `{}`"),
 )
 STAGES = {
-    "viscosity": ("build", "relax", "equilibrate", "produce", "green_kubo", "shear", "rouse", "cross_check"),
+    "viscosity": (
+        "build",
+        "relax",
+        "equilibrate",
+        "produce",
+        "green_kubo",
+        "shear",
+        "rouse",
+        "diffusion",
+        "cross_check",
+    ),
     "conductivity": (
         "build",
         "equilibrate",

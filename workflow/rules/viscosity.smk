@@ -1,6 +1,6 @@
 # Shear viscosity: independent replicas from build to production, gathered by Green-Kubo. Each stage is one rule;
 # what it does is in sophron.science.viscosity. A melt may add SLLOD shear, the cross-check of both
-# methods, and Rouse modes.
+# methods, and Rouse modes; a liquid or melt the diffusion coefficient.
 
 
 rule build:
@@ -163,6 +163,39 @@ if CAMPAIGN.has("rouse"):
             digest=CAMPAIGN.definition_digest("rouse"),
         shell:
             "sophron stage rouse --gate {input.gate} --outcome {output.outcome}"
+            " --log {log} --cores {threads} --memory-mb {resources.mem_mb} --runtime-min {resources.runtime}"
+            " --digest {params.digest}"
+
+
+if CAMPAIGN.has("diffusion"):
+
+    rule diffusion:
+        input:
+            gate=ancient(CAMPAIGN.gate),
+            accepted=ancient("<results>/produce/accepted.json"),
+            integrated=ancient("<results>/green_kubo/accepted.json"),
+            outcomes=CAMPAIGN.outcomes("produce"),
+            trajectories=CAMPAIGN.files("produce", "trajectory"),
+            green_kubo="<results>/green_kubo/outcome.json",
+        output:
+            displacement_plot=report(
+                "<results>/diffusion/displacement.svg",
+                category="diffusion",
+                caption="../report/diffusion.rst",
+            ),
+            outcome="<results>/diffusion/outcome.json",
+        log:
+            "<logs>/diffusion/diffusion.log",
+        retries: CAMPAIGN.retries("diffusion")
+        conda:
+            "../../envs/md.yaml"
+        threads: CAMPAIGN.cores("diffusion")
+        resources:
+            **CAMPAIGN.resources("diffusion"),
+        params:
+            digest=CAMPAIGN.definition_digest("diffusion"),
+        shell:
+            "sophron stage diffusion --gate {input.gate} --outcome {output.outcome}"
             " --log {log} --cores {threads} --memory-mb {resources.mem_mb} --runtime-min {resources.runtime}"
             " --digest {params.digest}"
 

@@ -1,7 +1,7 @@
 """The analysis stages on what the compute stages really write."""
 
 from sophron.interfaces.kind import UpstreamStep
-from sophron.science.viscosity import cross_check, green_kubo, rouse
+from sophron.science.viscosity import cross_check, diffusion, green_kubo, rouse
 
 from .analysis import checked, context
 
@@ -20,6 +20,23 @@ def test_green_kubo_of_a_short_liquid(tmp_path, liquid):
     assert result["samples_total"] == 2 * 1201
     assert abs(result["temperature_mean"] - 0.722) < 0.1
     assert result["refused"] or 1.6 < result["viscosity"] < 6.4
+
+
+def test_diffusion_of_a_short_liquid(tmp_path, liquid):
+    """Three runs of 108 beads: near the 0.03 of the triple point, or refused for noise, but not for a bend."""
+    changes = {"steps": 8000, "frame_every": 40, "restart_every": 2000}
+    produced = [
+        UpstreamStep("produce", {"replica": str(replica)}, step.result, step.files)
+        for replica in range(3)
+        for step in [liquid.run(tmp_path / str(replica), "produce", changes, seed=replica + 1)]
+    ]
+    viscosity = {"viscosity": 3.2, "viscosity_standard_error": 0.1, "degrees_of_freedom": 7}
+    upstream = {"produce": produced, "green_kubo": [UpstreamStep("green_kubo", {}, viscosity, {})]}
+    finished = diffusion.run(context(tmp_path, "diffusion", {"from_tau": 1.0, "to_tau": 8.0}, upstream))
+    result = checked(finished.result, "diffusion")
+    assert result["centre_share"] < 1e-6
+    assert 0.5 < result["displacement"] < 2
+    assert result["diffusion"] is None or 0.02 < result["diffusion"] < 0.06
 
 
 def test_rouse_and_cross_check_of_a_short_melt(tmp_path, melt):

@@ -12,7 +12,7 @@ def objects(part):
             yield from objects(value)
 
 
-@pytest.mark.parametrize("stage", ["green_kubo", "rouse", "cross_check"])
+@pytest.mark.parametrize("stage", ["green_kubo", "rouse", "diffusion", "cross_check"])
 def test_schemas_are_closed_and_described(stage):
     document = schema(f"viscosity/{stage}")
     Draft202012Validator.check_schema(document)
@@ -31,6 +31,8 @@ def test_schemas_are_closed_and_described(stage):
         ("green_kubo", {"replicas": 4}, False),
         ("rouse", {"modes": 4}, True),
         ("rouse", {"modes": 0}, False),
+        ("diffusion", {"from_tau": 2.0, "to_tau": 20.0}, True),
+        ("diffusion", {"from_tau": 0.0, "to_tau": 20.0}, False),
         ("cross_check", {}, True),
         ("cross_check", {"form": "carreau"}, False),
     ],

@@ -2,7 +2,8 @@
 
 Which number answers the question is said by the stage's schema, in the key `answer` beside `$defs`: `{value,
 standard_error, interval: {low, high, level}, subject, refusal}`, each the name of a property of the result but for the
-level, a fraction. The key `figures` there gives the captions of the outputs whose names end in `_plot`.
+level, a fraction. With `quantities`, a list, it answers questions for these alone. The key `figures` there gives the
+captions of the outputs whose names end in `_plot`.
 """
 
 import hashlib
@@ -234,8 +235,8 @@ class Report:
     @cached_property
     def answers(self) -> list[Answer]:
         """The answers, one a step of each stage that gives any, in the units of the question."""
-        units, factor = question.answer_unit(self.spec)
-        return [found.times(factor, units) for stage in self.stages for found in _answers(stage)]
+        (units, factor), asked = question.answer_unit(self.spec), question.quantity(self.spec)
+        return [found.times(factor, units) for stage in self.stages for found in _answers(stage, asked)]
 
     @property
     def final_stages(self) -> list[StageReport]:
@@ -285,9 +286,9 @@ def _stage(root: Path, spec: Spec, stage: StageKind, loop: Loop | None) -> Stage
     return StageReport(stage, steps, verdict.judge(root, spec, stage.name), tries, loop)
 
 
-def _answers(stage: StageReport) -> Iterator[Answer]:
+def _answers(stage: StageReport, asked: str) -> Iterator[Answer]:
     keys = stage.schema.get("answer")
-    if not keys:
+    if not keys or asked not in keys.get("quantities", [asked]):
         return
     for step in stage.steps:
         result = step.outcome.result

@@ -53,6 +53,12 @@ def answer_unit(spec: Spec) -> tuple[str, float]:
     return spec.data["question"]["units"], 1.0 if about is None else 1.0 / _unit_of_answer(spec, about)
 
 
+def quantity(spec: Spec) -> str:
+    """Return the name that the kind gives to what is asked; the question's own words if the kind declares none."""
+    about = declared(spec)
+    return str(spec.data["question"]["quantity"]) if about is None else _quantity(spec, about)
+
+
 def remark(spec: Spec) -> str:
     """Return what a reviewer must know of the units, as a sentence.
 

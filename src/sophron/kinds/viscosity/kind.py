@@ -1,4 +1,4 @@
-"""The viscosity kind: shear viscosity of a bead liquid or melt by Green-Kubo, cross-checked by shear and Rouse modes.
+"""The viscosity kind: shear viscosity of a bead liquid or melt by Green-Kubo, with cross-checks, and its diffusion.
 
 Read by every verb at start-up, so it imports nothing heavy; what runs a stage is named, not imported.
 """
@@ -27,11 +27,12 @@ def ranges(definitions: Mapping[str, Definition]) -> dict[str, Sequence[str]]:
     return values
 
 
-def question(_definitions: Mapping[str, Definition]) -> Question:
-    """Ask for viscosities of beads, in Lennard-Jones units."""
+def question(definitions: Mapping[str, Definition]) -> Question:
+    """Ask for viscosities of beads, in Lennard-Jones units; with a stage diffusion, for that as well."""
     unit = "epsilon tau sigma^-3 (LJ)"
+    diffusion = {"diffusion coefficient": "sigma^2 tau^-1 (LJ)"} if "diffusion" in definitions else {}
     return Question(
-        quantities={"shear viscosity": unit, "zero-rate shear viscosity": unit},
+        quantities={"shear viscosity": unit, "zero-rate shear viscosity": unit, **diffusion},
         conditions={"density": "sigma^-3", "temperature": "epsilon/k_B", "chain_length": "none", "cutoff": "sigma"},
         reduced=True,
     )
@@ -45,7 +46,7 @@ _analysis = partial(_stage, rederivable=True)
 KIND = Kind(
     name="viscosity",
     about="Shear viscosity of a Lennard-Jones liquid or bead-spring melt (LAMMPS) by Green-Kubo, with a "
-    "cross-check under shear",
+    "cross-check under shear; its diffusion coefficient",
     rules="viscosity.smk",
     stages=(
         _analysis("build", wildcards=_REPLICA, outputs=_SYSTEM),
@@ -65,6 +66,9 @@ KIND = Kind(
         ),
         _lammps("shear", "equilibrate", wildcards=("rate", "replica"), outputs={"stress": "stress.npz"}, optional=True),
         _analysis("rouse", "produce", outputs={"modes_plot": "modes.svg"}, optional=True),
+        _analysis(
+            "diffusion", "produce", "green_kubo", outputs={"displacement_plot": "displacement.svg"}, optional=True
+        ),
         _analysis("cross_check", "green_kubo", "shear", outputs={"rates_plot": "rates.svg"}, optional=True),
     ),
     ranges=ranges,

@@ -22,6 +22,8 @@ class Reason(StrEnum):
     NO_PREDICTION = "no_prediction"
     DISAGREEMENT = "disagreement"
     NO_ERROR = "no_error"
+    NOT_LINEAR = "not_linear"
+    NOISE = "noise"
 
 
 @dataclass(frozen=True)

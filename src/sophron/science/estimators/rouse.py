@@ -10,6 +10,7 @@ import numpy as np
 from scipy import optimize
 
 from sophron.science.estimators.autocorrelation import autocorrelation
+from sophron.science.estimators.diffusion import mean_squared_displacement
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,8 +87,7 @@ def diffusion(centres: NDArray[np.float64], interval: float, shortest: float) ->
         return None
     relative = centres - centres.mean(axis=1, keepdims=True)
     lags = np.unique(np.linspace(max(first, 1), last, DIFFUSION_LAGS).astype(np.intp))
-    squares = [float(((relative[lag:] - relative[:-lag]) ** 2).sum(axis=2).mean()) for lag in lags]
-    slope = float(np.polyfit(lags * interval, squares, 1)[0])
+    slope = float(np.polyfit(lags * interval, mean_squared_displacement(relative, lags.tolist()), 1)[0])
     return float(slope / 6.0 / (1.0 - 1.0 / chains))
 
 
