@@ -1,7 +1,9 @@
 """The conductivity of SiC, as it is often planned first: refused by the probe, failed without it, amended, answered."""
 
 import json
+import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -67,16 +69,17 @@ def amended(spec: dict, change: dict) -> None:
     spec["method"]["name"] = change["method_name"]
 
 
-def amended_small(spec: dict, change: dict) -> None:
-    """The same, so small that a test can run it."""
-    amended(spec, change)
-    spec["stages"]["mueller_plathe"]["definition"].update(SMALL_FLUX)
-    spec["stages"]["mueller_plathe"]["criteria"] = spec["stages"]["mueller_plathe"]["criteria"][1:2]
+def small(change: dict) -> dict:
+    """The amendment, so small that a test can run it."""
+    flux, lengths = (change["add_stages"][name] for name in ("mueller_plathe", "extrapolate"))
+    flux["definition"].update(SMALL_FLUX)
+    flux["criteria"] = flux["criteria"][1:2]
     # Blocks of runs this short correlate and have no error; the spread of replicas has.
-    spec["stages"]["extrapolate"]["definition"]["replicas"] = 2
-    spec["stages"]["extrapolate"]["criteria"] = [
+    lengths["definition"]["replicas"] = 2
+    lengths["criteria"] = [
         {"id": "lengths", "expression": "degrees_of_freedom == 1", "statement": "There are three lengths."}
     ]
+    return change
 
 
 def safeguard() -> dict:
@@ -84,13 +87,13 @@ def safeguard() -> dict:
     return yaml.safe_load(resource("workflow", "agents", "pitfalls", f"{PITFALL}.yaml").read_text())["amendment"]
 
 
-def switch_the_probe_off(campaign: toy.Campaign) -> None:
-    """The campaign's own pitfall of the same name, which applies to nothing."""
+def switch_the_probe_off(campaign: toy.Campaign, amendment: dict | None = None) -> None:
+    """The campaign's own pitfall of the same name, which applies to nothing; `amendment` in place of the one it brings."""
     (pitfall,) = [one for one in catalogue(campaign.root) if one.id == PITFALL]
-    text = yaml.safe_load(pitfall.path.read_text())
+    text = yaml.safe_load(pitfall.path.read_text()) | {"applies_to": {"kinds": ["none"]}}
     own = campaign.root / "agents" / "pitfalls" / f"{PITFALL}.yaml"
     own.parent.mkdir(parents=True)
-    own.write_text(yaml.safe_dump(text | {"applies_to": {"kinds": ["none"]}}))
+    own.write_text(yaml.safe_dump(text | ({"amendment": amendment} if amendment else {}), sort_keys=False))
 
 
 def approve(campaign: toy.Campaign) -> int:
@@ -139,8 +142,8 @@ def test_without_the_probe_the_stage_fails_and_an_amended_method_answers(tmp_pat
     assert campaign.verdicts() == {"build": "pass", "equilibrate": "pass", "green_kubo_flux": "fail"}
     before = campaign.tries()
 
-    change = safeguard()
-    write(campaign, lambda spec: amended_small(spec, change))
+    change = small(safeguard())
+    write(campaign, lambda spec: amended(spec, change))
     drafted = amendment_draft.draft_amendment(campaign.root, change["rationale"])
     assert drafted.invalidated_stages == change["remove_stages"]
     assert approve(campaign) == 0
@@ -180,3 +183,60 @@ def test_debug_declines_to_change_the_method_and_a_drafted_amendment_waits_for_a
     assert json.loads(json.loads(campaign.gate.read_text())["record"])["version"] == 1
     assert approve(campaign) == 0  # a person signs, and only then is version 2 in force
     assert json.loads(json.loads(campaign.gate.read_text())["record"])["version"] == 2
+
+
+def fresh(campaign: toy.Campaign, folder: Path, *words: str) -> subprocess.CompletedProcess:
+    """`sophron <words>` from `folder` in a new shell that knows what `init.sh` there tells it, and nothing else."""
+    own = {name: os.environ[name] for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME")}
+    script = '. ./init.sh > /dev/null && exec sophron "$@"'
+    return subprocess.run(
+        ["bash", "-c", script, "bash", *words],
+        cwd=folder,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(campaign.root.parent), **own},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.slow
+def test_from_a_failed_method_to_an_answer_with_a_person_who_only_signs(tmp_path, monkeypatch, capsys):
+    """The paper's story: the supervisor fails, drafts and stops; a person signs; a fresh process goes on by the files."""
+    toy.plan_here(monkeypatch)
+    campaign = shipped(tmp_path, monkeypatch)
+    write(campaign, shrink)
+    switch_the_probe_off(campaign, small(safeguard()))
+    assert approve(campaign) == 0
+    ending, said = campaign.drive()
+    assert ending is supervisor.Ending.SIGNATURE, said
+    reason = json.loads((campaign.root / "results" / "green_kubo_flux" / "0" / "outcome.json").read_text())["reason"]
+    assert "Pair style does not support compute centroid/stress/atom" in reason, "it failed in LAMMPS's words"
+    before, results = campaign.tries(), campaign.results()
+
+    capsys.readouterr()
+    assert main(["review", str(campaign.root)]) == 0
+    shown = capsys.readouterr().out
+    assert "Amendment to version 2, drafted and not signed" in shown
+    removed = {line.split()[0] for line in shown.splitlines() if "REMOVED" in line}
+    assert removed == {"green_kubo_flux", "green_kubo"}, shown
+    assert approve(campaign) == 0
+
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    for name in ("workflow-state.json", "progress.log", "init.sh"):
+        shutil.copy(campaign.root / name, alone)
+    standing = fresh(campaign, alone, "status", str(alone))
+    assert standing.returncode == 0, standing.stderr
+    rows = {line.split()[0]: line.split()[1:] for line in standing.stdout.splitlines() if line[:1].isalpha()}
+    assert rows["mueller_plathe"][:2] == ["pending", "0/6"], "three files say what comes next"
+    assert "green_kubo_flux" not in rows
+    assert standing.stdout.endswith("Next: snakemake\n")
+
+    ended = fresh(campaign, campaign.root, "run", ".", "--cores", "2")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert set(campaign.verdicts()) == {"build", "equilibrate", "mueller_plathe", "extrapolate"}
+    assert set(campaign.verdicts().values()) == {"pass"}
+    again = {name for name, count in campaign.tries().items() if count > before.get(name, 0)}
+    assert all(name.startswith(("mueller_plathe", "extrapolate", "build-1", "equilibrate-1")) for name in again), again
+    for path in ("build/0/outcome.json", "equilibrate/0/outcome.json"):
+        assert campaign.results()[path] == results[path]
