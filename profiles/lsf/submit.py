@@ -21,12 +21,12 @@ FOLDER = Path(".snakemake") / "lsf"
 
 
 def resources(job: dict[str, Any]) -> list[str]:
-    """Slots for MPI ranks, cores a rank, memory of the whole job, wall time, GPUs; on one host, as a step runs."""
+    """Slots for MPI ranks, cores a rank, memory of the whole job, wall time, GPUs; on one host, or as many on each."""
     wanted = job["resources"]
-    ranks = int(wanted.get("tasks", 1))
+    ranks, nodes = int(wanted.get("tasks", 1)), int(wanted.get("nodes", 1))
     each = max(int(job["threads"]) // ranks, 1)
-    slots, memory = ranks * each, int(wanted.get("mem_mb", 0))
-    found = [f"-n {slots}", '-R "span[hosts=1]"']
+    slots, memory = ranks * each, nodes * int(wanted.get("mem_mb", 0))
+    found = [f"-n {slots}", '-R "span[hosts=1]"' if nodes == 1 else f'-R "span[ptile={slots // nodes}]"']
     if memory:
         found += [f'-R "rusage[mem={memory}MB/job]"', f"-M {memory}MB"]
     if "runtime" in wanted:

@@ -21,11 +21,12 @@ FOLDER = Path(".snakemake") / "pbs"
 
 
 def select(job: dict[str, Any]) -> str:
-    """One chunk, because a step runs on one node: cores, MPI ranks, threads a rank, memory, GPUs."""
+    """A chunk for each node: cores, MPI ranks, threads a rank, memory, GPUs."""
     wanted = job["resources"]
-    ranks = int(wanted.get("tasks", 1))
-    cores = int(job["threads"])
-    parts = [f"select=1:ncpus={cores}", f"mpiprocs={ranks}", f"ompthreads={max(cores // ranks, 1)}"]
+    nodes = int(wanted.get("nodes", 1))
+    ranks = int(wanted.get("tasks", 1)) // nodes
+    cores = int(job["threads"]) // nodes
+    parts = [f"select={nodes}:ncpus={cores}", f"mpiprocs={ranks}", f"ompthreads={max(cores // ranks, 1)}"]
     parts += [f"mem={int(wanted['mem_mb'])}mb"] if "mem_mb" in wanted else []
     parts += [f"ngpus={int(wanted['gpu'])}"] if wanted.get("gpu") else []
     return ":".join(parts)
@@ -40,6 +41,7 @@ def walltime(minutes: float) -> str:
 def script(job: dict[str, Any], body: str, log: Path, marker: Path) -> str:
     """The job's script, with what it asks of PBS."""
     requests = [f"-N {cluster_job.name(job)}", f"-l {select(job)}"]
+    requests += ["-l place=scatter"] if int(job["resources"].get("nodes", 1)) > 1 else []
     requests += [f"-l walltime={walltime(job['resources']['runtime'])}"] if "runtime" in job["resources"] else []
     requests += [f"-q {QUEUE}"] if QUEUE else []
     requests += [f"-A {ACCOUNT}"] if ACCOUNT else []

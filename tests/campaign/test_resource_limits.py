@@ -133,7 +133,7 @@ def test_each_line_of_a_profile_says_what_it_is_for():
         ),
         ("gpus: 0", ":1: gpus: the profile gives a step 0 at most, and the stage c may ask for 1; lower its"),
         ("memory_mb_least: 500", "stages.a.mechanical.memory_mb: is 200, and a job of the profile"),
-        ("nodes: 2", ":1: nodes: "),
+        ("fans: 2", ":1: fans: "),
     ],
 )
 def test_what_a_queue_cannot_give_is_one_sentence_at_review_time(limit, sentence, planned, capsys):

@@ -1,12 +1,13 @@
-"""A real Slurm of one node for tests: own folder, own ports, own munge socket; no systemd, no cgroups, no accounting.
+"""A real Slurm for tests, of one node or of several that are all this machine: own folder, own ports, own munge socket; no systemd, no cgroups, no accounting.
 
-    settings = start(folder)    # environment to add
+    settings = start(folder)    # or start(folder, nodes=2); environment to add
     stop(folder)
 
 `python private_slurm.py start|stop FOLDER` does the same by hand.
 """
 
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -37,13 +38,12 @@ AuthType=auth/munge
 AuthInfo=socket={folder}/run/munge.sock,cred_expire=30
 CredType=cred/munge
 SlurmctldPort={port}
-SlurmdPort={node_port}
 StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool
+SlurmdSpoolDir={folder}/spool/%n
 SlurmctldPidFile={folder}/run/slurmctld.pid
-SlurmdPidFile={folder}/run/slurmd.pid
+SlurmdPidFile={folder}/run/slurmd.%n.pid
 SlurmctldLogFile={folder}/log/slurmctld.log
-SlurmdLogFile={folder}/log/slurmd.log
+SlurmdLogFile={folder}/log/slurmd.%n.log
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 SwitchType=switch/none
@@ -66,12 +66,14 @@ AccountingStorageType=accounting_storage/none
 JobCompType=jobcomp/filetxt
 JobCompLoc={folder}/log/jobcomp.log
 MaxArraySize=1001
-NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} Boards=1 SocketsPerBoard=1 CoresPerSocket={cpus} ThreadsPerCore=1 RealMemory={memory} State=UNKNOWN
-PartitionName=debug Nodes={host} Default=YES DefMemPerCPU=500 MaxTime=01:00:00 DefaultTime=00:10:00 State=UP
+PartitionName=debug Nodes=ALL Default=YES DefMemPerCPU=500 MaxTime=01:00:00 DefaultTime=00:10:00 State=UP
+"""
+NODE = """\
+NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={cpus} Boards=1 SocketsPerBoard=1 CoresPerSocket={cpus} ThreadsPerCore=1 RealMemory={memory} State=UNKNOWN
 """
 
 
-def start(folder: Path) -> dict[str, str]:
+def start(folder: Path, nodes: int = 1) -> dict[str, str]:
     """Start a Slurm that keeps everything in `folder`; environment variables for those who use it.
 
     RuntimeError with the end of the daemons' logs where it does not come up.
@@ -81,15 +83,17 @@ def start(folder: Path) -> dict[str, str]:
         (folder / name).mkdir(parents=True, exist_ok=True)
     folder.chmod(0o755)
     host = socket.gethostname().partition(".")[0]
-    port, node_port = _free_ports(2)
-    values = {"cpus": CPUS, "memory": MEMORY_MB, "dead_after": DEAD_AFTER_S}
-    (folder / "slurm.conf").write_text(
-        CONFIGURATION.format(folder=folder, host=host, port=port, node_port=node_port, **values)
-    )
+    port, *node_ports = _free_ports(1 + nodes)
+    values = {"host": host, "cpus": CPUS, "memory": MEMORY_MB}
+    text = CONFIGURATION.format(folder=folder, host=host, port=port, dead_after=DEAD_AFTER_S)
+    for number, node_port in enumerate(node_ports):
+        text = NODE.format(name=f"node{number}", port=node_port, **values) + text
+    (folder / "slurm.conf").write_text(text)
     _start_munge(folder)
     settings = _settings(folder)
-    for daemon in ("slurmctld", "slurmd"):
-        _daemon(folder, daemon)
+    _daemon(folder, "slurmctld")
+    for node in _nodes(folder):
+        _daemon(folder, "slurmd", "-N", node)
     _wait_until_idle(folder)
     return settings
 
@@ -102,7 +106,7 @@ def stop(folder: Path) -> None:
         deadline = time.monotonic() + 5
         while jobs(folder) and time.monotonic() < deadline:
             time.sleep(0.2)
-    for daemon in reversed(DAEMONS):
+    for daemon in (*(f"slurmd.{node}" for node in _nodes(folder)), "slurmctld", "munged"):
         _end(folder, daemon)
 
 
@@ -115,20 +119,21 @@ def jobs(folder: Path, *states: str) -> list[str]:
 
 
 def kill_node(folder: Path) -> None:
-    """Let the node die: slurmd and the job steps on it, with kill -9."""
-    pids = [_pid(folder, "slurmd"), *_steppers(folder)]
+    """Let the node of a Slurm of one die: slurmd and the job steps on it, with kill -9."""
+    (node,) = _nodes(folder)
+    pids = [_pid(folder, f"slurmd.{node}"), *_steppers(folder)]
     for pid in pids:
         if pid is None:
             continue
         for child in [pid, *_descendants(pid)]:
             with suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
-    (folder / "run" / "slurmd.pid").unlink(missing_ok=True)
+    (folder / "run" / f"slurmd.{node}.pid").unlink(missing_ok=True)
 
 
 def revive_node(folder: Path) -> None:
     """Let the node come back."""
-    _daemon(folder, "slurmd")
+    _daemon(folder, "slurmd", "-N", *_nodes(folder))
 
 
 def completed(folder: Path) -> list[dict[str, str]]:
@@ -136,6 +141,12 @@ def completed(folder: Path) -> list[dict[str, str]]:
     log = folder / "log" / "jobcomp.log"
     lines = log.read_text().splitlines() if log.exists() else []
     return [dict(word.split("=", 1) for word in line.split() if "=" in word) for line in lines]
+
+
+def _nodes(folder: Path) -> list[str]:
+    """Names of the nodes, as the configuration has them; none if there is no configuration yet."""
+    path = folder / "slurm.conf"
+    return sorted(re.findall(r"^NodeName=(\S+)", path.read_text(), re.MULTILINE)) if path.is_file() else []
 
 
 def _free_ports(count: int) -> list[int]:
@@ -183,10 +194,10 @@ def _clean() -> dict[str, str]:
     return {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
 
 
-def _daemon(folder: Path, name: str) -> None:
+def _daemon(folder: Path, name: str, *words: str) -> None:
     configuration = folder / "slurm.conf"
     done = subprocess.run(
-        [_program(name), "-f", configuration], capture_output=True, text=True, check=False,
+        [_program(name), *words, "-f", configuration], capture_output=True, text=True, check=False,
         env=_clean() | {"SLURM_CONF": str(configuration)},
     )  # fmt: skip
     if done.returncode:
@@ -250,7 +261,7 @@ def _descendants(pid: int) -> list[int]:
 
 def _end(folder: Path, daemon: str) -> None:
     pid = _pid(folder, daemon)
-    if pid is None or daemon not in _name(pid):
+    if pid is None or daemon.partition(".")[0] not in _name(pid):
         return
     for number, patience_s in ((signal.SIGTERM, 5.0), (signal.SIGKILL, 2.0)):
         try:
@@ -271,10 +282,10 @@ def _name(pid: int) -> str:
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[dict[str, str]]:
+def running(folder: Path, nodes: int = 1) -> Iterator[dict[str, str]]:
     """`start` and, whatever happens, `stop`."""
     try:
-        yield start(folder)
+        yield start(folder, nodes)
     finally:
         stop(folder)
 

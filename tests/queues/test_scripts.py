@@ -21,6 +21,10 @@ JOBS = {
         "threads": 8,
         "resources": {"mem_mb": 16000, "runtime": 1500, "mpi": "mpiexec", "tasks": 4, "cpus_per_task": 2},
     },
+    "nodes": {
+        "threads": 8,
+        "resources": {"mem_mb": 16000, "runtime": 1500, "mpi": "mpiexec", "tasks": 4, "cpus_per_task": 2, "nodes": 2},
+    },
     "gpu": {"threads": 2, "resources": {"mem_mb": 8000, "runtime": 30, "gpu": 1}},
 }
 

@@ -20,13 +20,14 @@ AROUND_S = 120
 class Cores:
     """Mechanical shape of one step: it changes how fast a result comes, never which result is meant.
 
-    ranks: MPI ranks; threads: OpenMP threads a rank; accelerator: "none", or one that
+    ranks: MPI ranks; threads: OpenMP threads a rank; nodes: that a queue gave them; accelerator: "none", or one that
     the engine knows (suffixes of LAMMPS: `omp`, `opt`, `gpu`, ...).
     """
 
     ranks: int = 1
     threads: int = 1
     accelerator: str = "none"
+    nodes: int = 1
 
     @property
     def total(self) -> int:

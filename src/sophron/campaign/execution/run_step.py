@@ -299,7 +299,7 @@ def _context(work: _Work, folder: Path) -> StepContext:
     mechanical = _mechanical(work)
     cores = cores_of(mechanical)
     if cores.total > work.order.claim.cores:  # fewer cores were given than the stage may have (`snakemake -c`)
-        cores = replace(cores, ranks=min(cores.ranks, work.order.claim.cores), threads=1)
+        cores = replace(cores, ranks=min(cores.ranks, work.order.claim.cores), threads=1, nodes=1)
     return StepContext(
         stage=work.stage.name,
         wildcards=work.wildcards,

@@ -149,7 +149,9 @@ class Plan:
         blocks = {name: self.spec.mechanical_block(name) for name in names}
         hosts = self.host.with_choices(self.spec) if self.host else {}
         return {
-            name: dict(block["ceilings"]) | {"gpus": resource_requests.most_gpus(block)}
+            name: dict(block["ceilings"])
+            | {"gpus": resource_requests.most_gpus(block)}
+            | ({"nodes": block["nodes"]} if block.get("nodes", 1) > 1 else {})
             for name, block in blocks.items()
         } | {f"{resource_limits.HOST_RULE}{rule}": dict(amounts) for rule, amounts in hosts.items()}
 

@@ -31,7 +31,6 @@ Not among them is what carries free text into a submission (`slurm_extra`) or in
 """
 SERVICE_CEILINGS = {"cores": 1, "memory_mb": 4000, "runtime_min": 60, "gpus": 0}
 """Most that one try of verify, accept, report or an agent step may reserve."""
-NODES = 1  # a step runs on one node
 
 
 def check_jobs(jobs: Iterable[Any], record: ApprovalRecord) -> None:
@@ -57,7 +56,7 @@ def check_jobs(jobs: Iterable[Any], record: ApprovalRecord) -> None:
         tries = [job.attempt] if who in seen else range(1, job.restart_times + 2)
         for attempt in tries:
             reserved, names = _reserved(job, attempt)
-            _check(who, reserved, {**ceilings, "nodes": NODES})
+            _check(who, reserved, {"nodes": 1, **ceilings})
             _check_names(who, names, record.resources)
         seen.add(who)
 
@@ -119,10 +118,11 @@ def check_profile(spec: "Spec", root: Path, name: str) -> None:
         mechanical = overlaid(spec.mechanical_block(stage), stage, root)
         last = mechanical.retries + 1
         wanted = {
-            "cores": mechanical.cores,
+            "cores": mechanical.cores // mechanical.nodes,
             "memory_mb": mechanical.memory_at(last),
             "runtime_min": mechanical.runtime_at(last),
             "gpus": mechanical.gpus,
+            "nodes": mechanical.nodes,
         }
         for key, value in wanted.items():
             _within(document, stage, key, value)

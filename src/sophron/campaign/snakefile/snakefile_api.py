@@ -198,14 +198,16 @@ class RuleView:
         return {"mem_mb": memory_mb, "runtime": runtime_min, "llm_calls": 1}
 
     def requests(self, stage: str) -> dict[str, int | str]:
-        """What only a queue needs to know of a step: MPI ranks with their threads, and GPUs.
+        """What only a queue needs to know of a step: MPI ranks with their threads, several nodes, GPUs.
 
-        In the words of the Slurm plugin, which the scripts of the other profiles read too. A step runs on one node.
+        In the words of the Slurm plugin, which the scripts of the other profiles read too.
         """
         mechanical = self.mechanical(stage)
         found: dict[str, int | str] = {"gpu": mechanical.gpus} if mechanical.gpus else {}
         if mechanical.ranks > 1:
             found |= {"mpi": "mpiexec", "tasks": mechanical.ranks, "cpus_per_task": mechanical.threads}
+        if mechanical.nodes > 1:
+            found["nodes"] = mechanical.nodes
         return found
 
     def memory(self, stage: str) -> Callable[..., int] | int:

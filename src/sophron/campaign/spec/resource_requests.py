@@ -21,13 +21,15 @@ from sophron.records.typed_json import from_json, left_out, to_json
 
 @dataclass(frozen=True)
 class Mechanical:
-    """Shape of a stage's steps. memory in MB, time in minutes; ceilings bound one try, whatever grows.
+    """Shape of a stage's steps. memory in MB, of each node; time in minutes; ceilings bound one try, whatever grows.
 
+    nodes: that a queue spreads the ranks over, as many on each; a run without a queue has one.
     modules: environment modules that are loaded before the engine starts.
     """
 
     memory_mb: int
     runtime_min: int
+    nodes: int = 1
     ranks: int = 1
     threads: int = 1
     accelerator: str = "none"
@@ -132,6 +134,12 @@ def check_mechanical(document: documents.Document, keys: Sequence[str]) -> None:
         if value > ceilings[name]:
             where = document.where((*keys, "ceilings", name))
             raise UserError(f"{where}: the stage may ask for {value}, above its ceiling {ceilings[name]}; raise it")
+    nodes, ranks = block.get("nodes", 1), [block.get("ranks", 1), *choices.get("ranks", [])]
+    if uneven := [count for count in ranks if count % nodes]:
+        where = document.where((*keys, "nodes"))
+        raise UserError(
+            f"{where}: {uneven[0]} MPI ranks cannot be shared out evenly to {nodes} nodes; change one of them"
+        )
 
 
 def add_overlay(root: Path, stage: str, key: str, value: Any, *, by: str, reason: str) -> None:

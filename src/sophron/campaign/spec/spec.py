@@ -425,4 +425,4 @@ def _check_mechanical(spec: Spec, stage: StageKind) -> None:
 
 def cores_of(mechanical: Mechanical) -> Cores:
     """Return the mechanical block as the cores that a stage function sees."""
-    return Cores(mechanical.ranks, mechanical.threads, mechanical.accelerator)
+    return Cores(mechanical.ranks, mechanical.threads, mechanical.accelerator, mechanical.nodes)

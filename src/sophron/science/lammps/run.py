@@ -78,9 +78,29 @@ def _arguments(lammps: Lammps, name: str, log: Path, ctx: StepContext) -> list[s
 
 
 def _environment(lammps: Lammps, ctx: StepContext) -> dict[str, str]:
-    """What LAMMPS inherits. A step runs on one node: the starter forks its ranks and asks no queue to place them."""
+    """What LAMMPS inherits. On one node the starter forks its ranks and asks no queue to place them."""
     local = {"HYDRA_LAUNCHER": "fork", "HYDRA_RMK": "user", "I_MPI_HYDRA_BOOTSTRAP": "fork"}
-    return {**local, **os.environ, **lammps.environment, "OMP_NUM_THREADS": str(ctx.cores.threads)}
+    return {
+        **(local if ctx.cores.nodes == 1 else _slurm_nodes(ctx)),
+        **os.environ,
+        **lammps.environment,
+        "OMP_NUM_THREADS": str(ctx.cores.threads),
+    }
+
+
+def _slurm_nodes(ctx: StepContext) -> dict[str, str]:
+    """What MPI starters read of a Slurm job with several nodes; Snakemake's job step leaves the job's id alone."""
+    job = os.environ.get("SLURM_JOB_ID")
+    if not job:
+        return {}
+    command = ["squeue", "--noheader", f"--jobs={job}", "--format=%N"]
+    asked = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if not asked.stdout.strip():
+        raise EnvironmentFailure(f"squeue does not name the nodes of the job {job}: {asked.stderr.strip()}")
+    nodes, each = str(ctx.cores.nodes), ctx.cores.ranks // ctx.cores.nodes
+    found = {"SLURM_JOB_NODELIST": asked.stdout.strip(), "SLURM_NODELIST": asked.stdout.strip()}
+    counts = {"SLURM_JOB_NUM_NODES": nodes, "SLURM_NNODES": nodes, "SLURM_TASKS_PER_NODE": f"{each}(x{nodes})"}
+    return {**found, **counts}
 
 
 def _wait(command: Sequence[str], environment: dict[str, str], output: Path, ctx: StepContext) -> int:
