@@ -12,7 +12,18 @@ from pathlib import Path
 import pytest
 
 CHECKOUT = Path(__file__).parents[1]
-DATA = ("workflow", "schemas", "profiles", "envs", "campaigns", "contracts", "config", "example_tasks", "skills")
+DATA = (
+    "workflow",
+    "schemas",
+    "profiles",
+    "envs",
+    "campaigns",
+    "contracts",
+    "config",
+    "example_tasks",
+    "skills",
+    "docs",
+)
 
 pytestmark = [
     pytest.mark.slow,

@@ -1,9 +1,9 @@
 """Everything that lies on disk: files, digests, documents, locks, events, approvals."""
 
 __all__ = [
-    "approvals", "atomic", "clock", "core_hours", "digests", "documents", "entry_points", "errors", "events", "files",
-    "import_path", "nearest_campaign", "old_names", "process_identity", "retry", "sanitize", "secret_keys",
-    "signatures", "step_progress", "strict_yaml", "templates", "terminal", "typed_json", "units",
+    "approvals", "atomic", "clock", "core_hours", "digests", "doc_passages", "documents", "entry_points", "errors",
+    "events", "files", "import_path", "nearest_campaign", "old_names", "process_identity", "retry", "sanitize",
+    "secret_keys", "signatures", "step_progress", "strict_yaml", "templates", "terminal", "typed_json", "units",
 ]  # fmt: skip
 
 SPEC_NAME = "campaign.yaml"

@@ -24,7 +24,7 @@ SHELL_FIELD = re.compile(r"\{[^{}]+\}")
 PACKAGE = Path(__file__).parent.parent
 SUFFIXES = (".cif", ".py", ".smk", ".yaml", ".j2", ".json", ".lmp", ".so")
 ENTRY_NAMES = ("Snakefile",)
-OUTSIDE = ("__pycache__", "campaigns", "contracts", "example_tasks", "profiles", "skills")
+OUTSIDE = ("__pycache__", "campaigns", "contracts", "docs", "example_tasks", "profiles", "skills")
 """Top folders of the package that no step reads: examples, and what a user copies into a configuration."""
 PLUGINS = (
     "snakemake_executor_plugin_dpdispatcher",
