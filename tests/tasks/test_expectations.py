@@ -1,6 +1,9 @@
 """Sentences of expectations: which checks they come to, and which stay UNVERIFIED because a clause is of no known form."""
 
 import re
+import shlex
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -219,6 +222,25 @@ def test_checks_of_values_folders_and_arrays(met, text, faults):
     np.save(met.folder / "x.npy", np.zeros((2, 3)))
     np.savez(met.folder / "y.npz", a=np.zeros((2, 3)))
     assert met(text, {"given.txt": "0" * 64}).faults == faults
+
+
+def test_shapes_of_hdf5_are_read_by_a_program_of_the_sandbox(met):
+    h5py = pytest.importorskip("h5py")
+
+    def run(line):  # the sandbox's part is played by a plain process
+        words = [sys.executable, *shlex.split(line)[1:]]
+        done = subprocess.run(words, cwd=met.folder, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    with h5py.File(met.folder / "gen.h5", "w") as file:
+        file["showers"] = np.zeros((10, 64))
+        file["deep/energies"] = np.zeros((10, 1))
+    assert met("gen.h5 exists with keys showers (10, 64)", run=run).met
+    assert met("gen.h5 has shape (10, 64)", run=run).met is False
+    wrong = met("gen.h5 exists with keys showers (64, 10) and masses", run=run)
+    assert wrong.faults == ("gen.h5: has no key masses", "gen.h5: showers has another shape, (10, 64)")
+    (met.folder / "gen.h5").write_text("no HDF5")
+    assert met("gen.h5 exists with keys showers", run=run).faults == ("gen.h5: is not HDF5",)
 
 
 def test_an_array_that_would_run_code_is_not_loaded(met):

@@ -183,7 +183,7 @@ def _shapes(check: Check, work: Work) -> Mapping[str, Sequence[int] | None]:
         if code and "No module named" in printed:
             raise EnvironmentFailure(f"{path}: HDF5 is read by h5py; install it: pip install h5py")
         try:
-            return dict(parse_json(printed))
+            return {name: shape and tuple(shape) for name, shape in dict(parse_json(printed)).items()}
         except (ValueError, TypeError):
             raise _NotMetError("is not HDF5") from None
     try:
