@@ -34,12 +34,13 @@ def at_desk(tmp_path):
     def call(name, **arguments):
         order = {"start": "start.tar", "start_digest": file_digest(tmp_path / "start.tar"), **signed, **call.more}
         (tmp_path / "desk.json").write_text(json.dumps(order))
-        with Toolbox(scratch, {"desk": tmp_path / "desk.json"}, Bubblewrap(), NAMES) as box:
+        inputs = {"desk": tmp_path / "desk.json"}
+        with Toolbox(scratch, inputs, Bubblewrap(), NAMES, skill_folder=call.skills) as box:
             answer = box.call(ToolCall("1", name, arguments))
             call.finish = box.finish
         return answer.content[0].text
 
-    call.more, call.scratch, call.root = {}, scratch, tmp_path
+    call.more, call.scratch, call.root, call.skills = {}, scratch, tmp_path, None
     return call
 
 
@@ -53,6 +54,17 @@ def test_it_works_in_the_folders_of_the_container(at_desk):
     calls = tool_history.load(at_desk.scratch / "tool_calls.jsonl")
     assert [one.tool for one in calls] == ["task_shell", "task_write", "task_shell"]
     assert list(calls[1].changed) == ["out/a.txt"]
+
+
+def test_scripts_of_its_skills_run_and_cannot_be_written(at_desk):
+    assert "No such file" in at_desk("task_shell", line="ls /skills")
+    at_desk.skills = at_desk.root / "skills"
+    (at_desk.skills / "adding").mkdir(parents=True)
+    (at_desk.skills / "adding" / "add.sh").write_text("echo $(($1 + $2))\n")
+    assert "\n5" in at_desk("task_shell", line="sh /skills/adding/add.sh 2 3")
+    assert "Read-only" in at_desk("task_shell", line="echo 6 > /skills/adding/add.sh")
+    at_desk.finish()
+    assert not any("adding" in name for name in json.loads((at_desk.scratch / "manifest.json").read_text()))
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """The tool that gives an agent a skill when it needs it: its text, or one of its files.
 
-Scripts of a skill run as any program that the agent starts, with `run_command` in the sandbox, where the files lie
-read-only below `/skills`. `allowed-tools` of a skill is the wish of its author: of what it names an agent has the tools
-that were signed, and is told which of the others it has not.
+Scripts of a skill run as any program that the agent starts, with `run_command` or a task's shell in the sandbox,
+where the files lie read-only below `/skills`. `allowed-tools` of a skill is the wish of its author: of what it names an
+agent has the tools that were signed, and is told which of the others it has not.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -16,10 +16,10 @@ from sophron.records.sanitize import escape_lines
 PLACE = "/skills"
 READ_CHARACTERS = 48_000
 OURS: Mapping[str, Sequence[str]] = {
-    "Bash": ("run_command",),
-    "Read": ("read_file",),
-    "Write": ("write_file",),
-    "Edit": ("write_file",),
+    "Bash": ("run_command", "task_shell"),
+    "Read": ("read_file", "task_read"),
+    "Write": ("write_file", "task_write"),
+    "Edit": ("write_file", "task_write"),
     "Grep": ("search_text",),
     "Glob": ("list_folder",),
     "LS": ("list_folder",),
@@ -65,7 +65,8 @@ class SkillShelf:
     def _header(self, skill: Skill) -> Iterator[str]:
         others = [shown(name, 200) for name in skill.files if name != SKILL_FILE]
         if others:
-            where = f" (run_command has them below {PLACE}/{skill.name})" if "run_command" in self._tools else ""
+            runs = next((name for name in OURS["Bash"] if name in self._tools), None)
+            where = f" ({runs} has them below {PLACE}/{skill.name})" if runs else ""
             yield f"[files{where}: {', '.join(others)}]"
         granted, refused = granted_tools(skill, self._tools)
         if granted or refused:

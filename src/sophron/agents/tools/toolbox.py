@@ -134,11 +134,15 @@ REGISTRY = "sophron.agent_tools"
 
 @dataclass(frozen=True)
 class ToolPlace:
-    """Where a registered tool works. scratch: writable; inputs: role -> file or folder of the step, read-only."""
+    """Where a registered tool works. scratch: writable; inputs: role -> file or folder of the step, read-only.
+
+    skills: folder with the files of the step's skills, which its programs see below `/skills`; None without skills.
+    """
 
     scratch: Path
     inputs: Mapping[str, Path]
     sandbox: SandboxBackend
+    skills: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -199,7 +203,7 @@ class Toolbox:
         self._tools: dict[str, tuple[Tool, Function]] = {}
         self._finishing: list[Callable[[], None]] = []
         built_in = self._built_in()
-        place = ToolPlace(scratch, inputs, sandbox)
+        place = ToolPlace(scratch, inputs, sandbox, skill_folder)
         for name in names:
             if name in built_in:
                 self._tools[name] = built_in[name]

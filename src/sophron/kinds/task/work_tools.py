@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sophron.agents.memory.agent_memory import Memory
-from sophron.agents.tools import files
+from sophron.agents.tools import files, skills
 from sophron.agents.tools.safe_open import SCRATCH, OutsideError, Places
 from sophron.agents.tools.toolbox import RegisteredTool, ToolPlace, run_command
 from sophron.interfaces import JsonObject
@@ -37,7 +37,8 @@ def _shell(arguments: JsonObject, place: ToolPlace) -> str:
     left = desk.order.work_s - desk.spent_s
     if left <= 0:
         raise OutsideError(f"the {desk.order.work_s:g} seconds of this attempt are spent; give your answer now")
-    box = replace(desk.box, wall_s=min(desk.order.command_s, left))
+    shelf = {skills.PLACE: place.skills} if place.skills else {}
+    box = replace(desk.box, wall_s=min(desk.order.command_s, left), read_only={**desk.box.read_only, **shelf})
     with desk.call("task_shell", arguments) as shown:
         shown.append(run_command(place.sandbox, box.grant(), argv=["/bin/bash", "-c", arguments["line"]]))
     return shown[0][0]
