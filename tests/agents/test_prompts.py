@@ -7,13 +7,14 @@ from sophron.campaign.skills import skill_folder
 from sophron.records import documents
 from sophron.records.files import resource
 
-AGENTS = ["amend", "checkpoint-management", "debug", "design", "plan", "caveats", "resume", "explain"]
+SOCRATIC = ["amend", "checkpoint-management", "debug", "design", "plan", "caveats", "resume", "explain"]
+AGENTS = [*SOCRATIC, "skill-maker"]
 SKILLS = """using-it experiment-design workflow-planning executing-workflows compute-backend result-verification
 workflow-completion session-resume systematic-debugging checkpoint-management""".split()  # noqa: SIM905
 
 
 def test_the_socratic_agents_are_there():
-    assert set(AGENTS) <= set(campaign_agents.agent_names(None))
+    assert set(SOCRATIC) <= set(campaign_agents.agent_names(None))
 
 
 @pytest.mark.parametrize("name", AGENTS)

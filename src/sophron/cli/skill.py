@@ -1,22 +1,24 @@
-"""`sophron skill`: list the skills of a campaign, examine one, copy one into it, hand ours out to coding agents."""
+"""`sophron skill`: list skills, examine one, copy one into a campaign, draft one, hand ours out to coding agents."""
 
 import argparse
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sophron.campaign.skills.skill_folder import Skill
 
-HELP = "skills for agents: list them, examine one, copy one into a campaign, hand Sophron's out to coding agents"
+HELP = "skills for agents: list, examine, copy into a campaign, draft from a task, hand out to coding agents"
 EXAMPLES = """\
 examples:
   sophron skill list my-melt                    what is shipped, and what the campaign has, with source and licences
   sophron skill check path/to/skill             what a person should see of it before it is let in
   sophron skill add lammps --campaign my-melt   copy a shipped one; then name it under `skills`, and sign
   sophron skill add K-Dense-AI/claude-scientific-skills@899a51bfbd63218153b272c9459dcb4a7ae88da6:scientific-skills/rdkit
+  sophron skill make jobs/fit-anthropic         draft one from what workers did at a task, to be read by a person
   sophron skill install .claude/skills          so that a coding agent in a terminal can drive campaigns
 
-exit codes: 0 done, nothing found; 1 something was found; 2 it is refused
+exit codes: 0 done, nothing found; 1 something was found, or there is nothing to make one of; 2 it is refused
 """
 
 
@@ -33,13 +35,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )
     add.add_argument("--campaign", type=Path, default=Path(), help="folder of the campaign (here)")
     add.add_argument("--reviewed", action="store_true", help="add it although something was found, which you looked at")
+    make = actions.add_parser("make", help="draft a skill from a task's attempts and memory; a person takes it, or not")
+    make.add_argument("folder", type=Path, nargs="?", default=Path(), metavar="CAMPAIGN")
+    make.add_argument("--stage", metavar="TASK", help="task of the campaign (needed if it has several)")
+    make.add_argument(
+        "--agents", metavar="BACKEND", help="who drafts it: heuristic, anthropic, openai, mailbox, replay"
+    )
     install = actions.add_parser("install", help="copy the orchestration skills where a coding agent looks for skills")
     install.add_argument("folder", type=Path, metavar="DIR", help="such as .claude/skills or .agents/skills")
 
 
 def run(args: argparse.Namespace) -> int:
     """Do one action; UserError, a sentence, if a skill is refused."""
-    return {"list": _list, "check": _check, "add": _add, "install": _install}[args.action](args)
+    return {"list": _list, "check": _check, "add": _add, "make": _make, "install": _install}[args.action](args)
 
 
 def _list(args: argparse.Namespace) -> int:
@@ -107,6 +115,48 @@ def _add(args: argparse.Namespace) -> int:
         f"{target}. Name it under agents.by_name.<agent>.skills in campaign.yaml, or under skills of a task; "
         "then: sophron review"
     )
+    return 0
+
+
+def _make(args: argparse.Namespace) -> int:
+    from sophron.agents.step import step_wiring
+    from sophron.campaign.skills import danger_checks, skill_draft
+    from sophron.campaign.skills.skill_draft import SkillDraft
+    from sophron.campaign.spec.spec import SPEC_NAME, load
+    from sophron.cli.agent import BACKEND_VARIABLE
+    from sophron.kinds.task import skill_material
+    from sophron.records import documents
+    from sophron.records.sanitize import escape_lines, one_line
+    from sophron.records.typed_json import from_json
+
+    root = args.folder.absolute()
+    spec = load(root / SPEC_NAME)
+    stage = skill_material.stage_of(spec, args.stage)
+    target, override = (
+        root / skill_draft.FOLDER / f"{stage}.answer.json",
+        args.agents or os.environ.get(BACKEND_VARIABLE),
+    )
+    step_wiring.run_unapproved(
+        root,
+        "skill-maker",
+        skill_material.inputs(root, spec, stage),
+        step_name=f"skill-{stage}",
+        answer=target,
+        override=override,
+    )
+    record = documents.load_json(target)
+    answer = record["answer"]
+    print(escape_lines(answer["reason"], 2000))
+    if answer["status"] == "nothing":
+        return 1
+    draft = from_json(SkillDraft, answer)
+    made = skill_draft.write(root, draft, f"skill-maker ({record['backend']}) of the task {stage}")
+    for one in answer["evidence"]:
+        call = f", call {one['call']}" if one["call"] else ""
+        print(f"  attempt {one['attempt']}{call}: {one_line(one['says'], 200)}")
+    for finding in danger_checks.examine(skill_draft.as_skill(draft, "")):
+        print(f"  {finding}")
+    print(f"{made} is a draft, and no agent has it. Read it, edit it, then: sophron skill add {made} --reviewed")
     return 0
 
 

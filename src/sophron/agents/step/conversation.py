@@ -243,6 +243,26 @@ def _task_reviewer(inputs: JsonObject, answer: JsonObject) -> list[str]:
     return [] if sorted(given) == wanted else [f"judgements has the sentences {given}; judge each of {wanted} once"]
 
 
+def _skill_maker(inputs: JsonObject, answer: JsonObject) -> list[str]:
+    """Hold a drafted skill against the format, and what it rests on against the record."""
+    from sophron.campaign.skills import skill_draft
+    from sophron.campaign.skills.skill_draft import SkillDraft
+
+    if answer["status"] != "made":
+        return []
+    tried = {one["attempt"] for one in inputs["attempts"]}
+    calls = {(one["attempt"], one["call"]) for one in inputs["calls"]}
+    against = [
+        f'evidence: "{one_line(one["says"], LONGEST_QUOTE)}" rests on attempt {one["attempt"]}, call {one["call"]}, '
+        "which the record does not have"
+        for one in answer["evidence"]
+        if one["attempt"] not in tried or (one["call"] is not None and (one["attempt"], one["call"]) not in calls)
+    ]
+    if answer["name"] in {one["name"] for one in inputs["known"]}:
+        against.append(f"name: there is a skill {answer['name']}; take another name, or `nothing` if it says the same")
+    return [*against, *skill_draft.faults(from_json(SkillDraft, answer))]
+
+
 _GUARDS: dict[str, Callable[[JsonObject, JsonObject], list[str]]] = {
     "explain": _explain,
     "amend": _amend,
@@ -250,6 +270,7 @@ _GUARDS: dict[str, Callable[[JsonObject, JsonObject], list[str]]] = {
     "design": _design,
     "plan": _plan,
     "resume": _resume,
+    "skill-maker": _skill_maker,
     "checkpoint-management": _restart_files,
     "task-reviewer": _task_reviewer,
     "task-worker": _task_worker,

@@ -1,3 +1,3 @@
-"""Skills in the Agent Skills format: read and identified, examined for dangers, copied into a campaign, handed out."""
+"""Skills in the Agent Skills format: read, examined for dangers, drafted, copied into a campaign, handed out."""
 
-__all__ = ["danger_checks", "skill_folder", "skill_source"]
+__all__ = ["danger_checks", "skill_draft", "skill_folder", "skill_source"]

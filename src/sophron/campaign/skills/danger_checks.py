@@ -16,11 +16,13 @@ from sophron.records.secret_keys import WORDS
 
 LONGEST_BODY = 500
 """Lines; the format's own advice."""
+DRAFTED, DRAFTED_BY = "drafted", "drafted-by"
+"""Kind of finding of a skill that an agent drafted, and the key of its metadata that says which."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing to look at. where: `file:line`; kind: of `KINDS`, or `format`; text: the line."""
+    """One thing to look at. where: `file:line`; kind: of `KINDS`, `format`, or DRAFTED; text: the line."""
 
     where: str
     kind: str
@@ -98,6 +100,8 @@ def _of_format(skill: Skill) -> Iterator[Finding]:
     lines = skill.body.count("\n")
     if lines > LONGEST_BODY:
         yield Finding(SKILL_FILE, "format", f"{lines} lines; the format advises at most {LONGEST_BODY}")
+    if by := dict(skill.front.get("metadata", {})).get(DRAFTED_BY):
+        yield Finding(SKILL_FILE, DRAFTED, f"by {sanitize.one_line(str(by), 200)}; read it whole")
 
 
 def _of_file(name: str, content: bytes) -> Iterator[Finding]:

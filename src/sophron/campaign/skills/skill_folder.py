@@ -78,8 +78,12 @@ def find(folders: list[Path], name: str) -> Skill:
 
 def read(folder: Path) -> Skill:
     """Read and check a folder. UserError with file, line and key if it is not a skill, or holds what no skill may."""
+    return of_files(folder, dict(_files(folder)))
+
+
+def of_files(folder: Path, files: Mapping[str, bytes]) -> Skill:
+    """Return the skill that files make up. folder: where they are, or are to be. UserError as of `read`."""
     path = folder / SKILL_FILE
-    files = dict(_files(folder))
     if SKILL_FILE not in files:
         raise UserError(f"{path}: there is no such file; a skill is a folder with a {SKILL_FILE}")
     try:

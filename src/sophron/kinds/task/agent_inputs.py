@@ -40,7 +40,7 @@ def task_work(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     scanned = outcome_store.usable(outcome_store.finished(root, spec, rule_of(PRESCAN, stage), {}))
     step = step_name(rule_of(WORK, stage), {"round": str(number)})
     tried = _tried(root, spec, stage, number)
-    order = _order(root, about, scanned, _start(root, spec, stage, number, scanned), _memories(stage, about))
+    order = _order(root, about, scanned, _start(root, spec, stage, number, scanned), memories(stage, about))
     return {
         "task": task_text(about),
         "place": _place(root, about, scanned, number),
@@ -146,7 +146,7 @@ def _packages(made: RebuiltEnvironment) -> list[str] | str:
     return [*made.packages.get(attempts.WORK, ())] if made.python else "those of this installation; look with pip list"
 
 
-def _memories(stage: str, about: Definition) -> dict[str, str]:
+def memories(stage: str, about: Definition) -> dict[str, str]:
     """Return level -> file, up to the level that was signed."""
     wanted, folder = about.get("memory", "task"), "records/memory/work"
     files = {"task": f"{folder}/{stage}.md", "group": f"{folder}/group.md", "global": str(user_state() / "work.md")}
