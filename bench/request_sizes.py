@@ -24,7 +24,7 @@ from record import record
 
 from sophron.agents.documents.model_request import request
 from sophron.agents.gateway.backends.token_estimate import tokens_at_most
-from sophron.agents.supervisor import design_dialogue
+from sophron.agents.supervisor import design_dialogue, dialogue
 from sophron.agents.tools.toolbox import KIND_TOOL
 from sophron.campaign.planning import campaign_agents
 from sophron.interfaces.model_backend import Request, Text, Tool
@@ -52,9 +52,9 @@ def exchanges(agent: str) -> Iterator[dict[str, Any]]:
 
 def turns(agent: str, inputs: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the inputs of each turn up to this one; of an agent that is asked once, these alone."""
-    dialogue = inputs.get("turns", []) if agent == "design" else []
-    for number in range(len(dialogue)):
-        yield inputs | {"turns": dialogue[:number], "refusals": design_dialogue.NO_DRAFT}
+    said = inputs.get("turns", []) if agent == "design" else []
+    for number in range(len(said)):
+        yield inputs | {"turns": said[:number], "refusals": dialogue.NO_DRAFT}
     yield inputs
 
 
@@ -65,9 +65,10 @@ def completed(agent: str, inputs: dict[str, Any]) -> dict[str, Any]:
     if agent != "design":
         return inputs
     with tempfile.TemporaryDirectory() as name:
-        design_dialogue.begin(Path(name), inputs["request"])
+        begun = design_dialogue.dialogue(Path(name))
+        begun.begin(inputs["request"])
         for turn in inputs["turns"]:
-            design_dialogue.add_answer(Path(name), turn["question"], turn["asked"], turn["answered"])
+            begun.add_answer(turn["question"], turn["asked"], turn["answered"])
         return {**design_dialogue.inputs(Path(name)), **inputs}
 
 

@@ -4,10 +4,10 @@ import pytest
 import toy
 
 from sophron.agents.documents.answers import AmendAnswer
-from sophron.agents.supervisor import design_dialogue, supervisor
+from sophron.agents.supervisor import design_dialogue, dialogue, supervisor
 from sophron.campaign.approval import amendment_draft
 from sophron.campaign.scaffold import campaign_folder
-from sophron.cli import design, main
+from sophron.cli import _dialogue, main
 from sophron.records.documents import load_yaml
 from sophron.records.errors import UserError
 from sophron.records.typed_json import from_json
@@ -102,17 +102,17 @@ def test_a_persons_draft_is_not_replaced(campaign):
 def test_a_drafted_spec_is_tried_before_it_is_put_in_place(campaign, tmp_path, monkeypatch, capsys):
     data, told, root = load_yaml(campaign.spec).data, [], tmp_path / "designed"
 
-    def turn(folder, _):
-        told.append(design_dialogue.inputs(folder)["refusals"])
+    def turn(*_, **__):
+        told.append(design_dialogue.inputs(root)["refusals"])
         limits = {"core_hours": 1 if len(told) == 1 else 100}
         return {"status": "draft", "text": "Here it is.", "draft": data | {"limits": limits}, "pitfalls": []}
 
-    monkeypatch.setattr(design, "_turn", turn)
+    monkeypatch.setattr(_dialogue, "_turn", turn)
     request = tmp_path / "request.md"
     request.write_text("A sum.")
     assert main(["design", str(root), "--from", str(request), "--answer", "yes"]) == 0
     first, second = told
-    assert first == design_dialogue.NO_DRAFT
+    assert first == dialogue.NO_DRAFT
     assert second.startswith("- limits.core_hours: the ceilings add up to")
     assert '"limits": {"core_hours": 1}' in second.partition("The draft:")[2]
     assert "The draft cannot be signed; it goes back once:\n  - limits.core_hours" in capsys.readouterr().out

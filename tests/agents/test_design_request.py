@@ -39,10 +39,11 @@ def sent(root):
 
 @pytest.mark.parametrize("kind", QUESTIONS)
 def test_a_turn_is_small_and_most_of_it_is_that_of_the_turn_before(kind, tmp_path):
-    design_dialogue.begin(tmp_path, QUESTIONS[kind])
+    dialogue = design_dialogue.dialogue(tmp_path)
+    dialogue.begin(QUESTIONS[kind])
     first = sent(tmp_path)
-    design_dialogue.add_answer(
-        tmp_path, 1, "At which pressure, and why? " * 40, "At 1 atm, since that is measured. " * 20
+    dialogue.add_answer(
+        1, "At which pressure, and why? " * 40, "At 1 atm, since that is measured. " * 20
     )
     second = sent(tmp_path)
     for body in (first, second):
@@ -53,7 +54,7 @@ def test_a_turn_is_small_and_most_of_it_is_that_of_the_turn_before(kind, tmp_pat
 
 
 def test_the_constants_are_what_the_service_caches(tmp_path):
-    design_dialogue.begin(tmp_path, QUESTIONS["viscosity"])
+    design_dialogue.dialogue(tmp_path).begin(QUESTIONS["viscosity"])
     agent = campaign_agents.find_agent(None, "design")
     request = model_request.request(agent, "design", design_dialogue.inputs(tmp_path))
     assert "### Stage green_kubo" in request.system
@@ -65,9 +66,10 @@ def test_the_constants_are_what_the_service_caches(tmp_path):
 
 
 def test_a_request_that_names_no_kind_gets_one_by_its_answers(tmp_path):
-    design_dialogue.begin(tmp_path, "How does it flow?")
+    dialogue = design_dialogue.dialogue(tmp_path)
+    dialogue.begin("How does it flow?")
     assert design_dialogue.inputs(tmp_path)["nearest"] == design_dialogue.NO_KIND_IS_NEAR
-    design_dialogue.add_answer(tmp_path, 1, "What is to be computed?", QUESTIONS["viscosity"])
+    dialogue.add_answer(1, "What is to be computed?", QUESTIONS["viscosity"])
     assert "## Kind viscosity" in design_dialogue.inputs(tmp_path)["nearest"]
 
 

@@ -167,7 +167,7 @@ def _ask(args: argparse.Namespace) -> int:
 
     root = args.campaign.absolute()
     inputs = design_dialogue.inputs(root) if args.name == "design" else agent_inputs.for_plan(root)
-    step = f"design-{len(design_dialogue.turns(root)) + 1}" if args.name == "design" else "plan"
+    step = design_dialogue.dialogue(root).step if args.name == "design" else "plan"
     override = args.agents or os.environ.get(BACKEND_VARIABLE)
     step_wiring.run_unapproved(
         root, args.name, inputs, step_name=step, answer=Path.cwd() / args.answer, override=override

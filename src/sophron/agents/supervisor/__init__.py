@@ -1,3 +1,3 @@
-"""The loop of `sophron run` around Snakemake: failure reports, drafted amendments, the design dialogue."""
+"""The loop of `sophron run` around Snakemake: failure reports, drafted amendments, dialogues."""
 
-__all__ = ["design_dialogue", "failure_report", "snakemake_process", "supervisor"]
+__all__ = ["design_dialogue", "dialogue", "failure_report", "snakemake_process", "supervisor"]
