@@ -24,7 +24,7 @@ Faults = Mapping[str, Sequence[str]]
 class Subject:
     """What a dialogue is about. command: how to go on with it; ended: status that ends it -> a sentence.
 
-    inputs: what its agent is told; faults: what programs hold against a draft; finish: put it in place, and return the
+    inputs: what its agent is told; faults: what programs hold against a turn with a draft; finish: put it in place, and return the
     exit code.
     """
 
@@ -68,7 +68,7 @@ def lead(subject: Subject, reply: str | None, agents: str | None) -> int:
             print(f"{subject.ended[turn['status']]} To begin anew, move {dialogue.folder} away.")
             return 1
         if turn["status"] == "draft":
-            faults = {what: why for what, why in subject.faults(turn["draft"]).items() if why}
+            faults = {what: why for what, why in subject.faults(turn).items() if why}
             if faults and dialogue.note_refusals([*chain(*faults.values())], turn["draft"]):
                 say_faults(f"The draft {next(iter(faults))}; it goes back once:", [*chain(*faults.values())])
                 back = True

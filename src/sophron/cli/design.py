@@ -67,7 +67,7 @@ def _leaders(root: Path, agents: str | None) -> Mapping[str, Any] | None:
     return step_wiring.unapproved_models(root, leader)[0].get("agents")
 
 
-def _faults(root: Path, agents: str | None, draft: Mapping[str, Any]) -> _dialogue.Faults:
+def _faults(root: Path, agents: str | None, turn: Mapping[str, Any]) -> _dialogue.Faults:
     """Why a drafted spec could not be signed whatever a person verified, and what it wants that is not here."""
     from sophron.agents.supervisor import design_dialogue
     from sophron.campaign.approval import approve
@@ -75,9 +75,9 @@ def _faults(root: Path, agents: str | None, draft: Mapping[str, Any]) -> _dialog
     from sophron.campaign.spec import pitfalls
 
     campaign_folder.furnish(root)
-    text = campaign_folder.draft_text(root, draft, _leaders(root, agents))
+    text = campaign_folder.draft_text(root, turn["draft"], _leaders(root, agents))
     unsignable = approve.spec_faults(root, text, pitfalls.probes_of(root))
-    return {UNSIGNABLE: unsignable, LACKING: design_dialogue.engine_faults(draft)}
+    return {UNSIGNABLE: unsignable, LACKING: design_dialogue.engine_faults(turn["draft"])}
 
 
 def _drafted(root: Path, args: argparse.Namespace, turn: Mapping[str, Any], faults: _dialogue.Faults) -> int:

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sophron.cli import _task_make
+
 if TYPE_CHECKING:
     from sophron.tasks.harbor_folder import HarborTask
     from sophron.tasks.judgement import Judgement
@@ -14,6 +16,8 @@ HELP = "tasks that programs judge: a Harbor folder, or Markdown with Context, To
 EXAMPLES = """\
 examples:
   sophron task new peak-fit                a folder with top.md, a task to edit (--harbor: one of Harbor)
+  sophron task make "fit a Gaussian to data.csv, mean within 0.1 of 2.5"
+                                           the same out of your words, one question a turn (--agents anthropic)
   sophron task check tasks/column-mean     what its folder asks for, and what cannot be rebuilt here
   sophron task check tasks/gauss-fit       which sentences of its expectation programs check, and which are UNVERIFIED
   sophron task run tasks/column-mean       its own solution works, its tests judge, both in the sandbox
@@ -41,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     new = actions.add_parser("new", help="write a task to begin with: in Markdown, or as a folder of Harbor")
     new.add_argument("folder", type=Path, metavar="NAME", help="a new folder")
     new.add_argument("--harbor", action="store_true", help="write a folder of Harbor in place of Markdown")
+    _task_make.add_arguments(actions.add_parser("make", help="make a task of your words, in a dialogue"))
     check = actions.add_parser("check", help="read a task and say what programs will check; nothing runs")
     check.add_argument("task", type=_task, help="folder of a task, its Markdown file, or the name of a shipped one")
     listed = actions.add_parser("list", help="say of each task of a collection whether it can run here; nothing runs")
@@ -120,6 +125,8 @@ def run(args: argparse.Namespace) -> int:
     """Do one action; UserError, a sentence, if a task is refused."""
     if args.action == "new":
         return _new(args.folder, harbor=args.harbor)
+    if args.action == "make":
+        return _task_make.run(args)
     if args.action == "check":
         return _check(args.task)
     if args.action == "list":
@@ -142,7 +149,7 @@ def _check(path: Path) -> int:
     from sophron.tasks import harbor_folder, scifi_markdown
 
     if path.is_file() or (path / scifi_markdown.TOP).is_file():
-        return _print_markdown(scifi_markdown.read(path))
+        return print_markdown(scifi_markdown.read(path))
     return _print_folder(harbor_folder.read(path))
 
 
@@ -307,7 +314,8 @@ def _print_list(title: str, lines: "list[str] | tuple[str, ...]") -> None:
         print(f"  {title if not number else '':<10} {one_line(line, 300)}")
 
 
-def _print_markdown(task: "MarkdownTask", indent: str = "") -> int:
+def print_markdown(task: "MarkdownTask", indent: str = "") -> int:
+    """Print each sentence of a task with its checks; 1 if one has none."""
     from sophron.records.sanitize import one_line
     from sophron.tasks.expectations import proposal
 
@@ -322,5 +330,5 @@ def _print_markdown(task: "MarkdownTask", indent: str = "") -> int:
             print(f"{indent}            a form that binds: {one_line(proposal(sentence.why), 100)}")
     for warning in task.warnings:
         print(f"{indent}  {one_line(warning, 300)}")
-    below = [_print_markdown(one, f"{indent}  ") for one in task.subtasks]
+    below = [print_markdown(one, f"{indent}  ") for one in task.subtasks]
     return max(int(bool(unverified)), *below, 0)

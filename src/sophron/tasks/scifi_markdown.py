@@ -160,7 +160,12 @@ def _ordered(tasks: Sequence[MarkdownTask]) -> tuple[MarkdownTask, ...]:
 
 
 def _read(path: Path, subtasks: tuple[MarkdownTask, ...]) -> MarkdownTask:
-    lines = read_text(path).removeprefix("\ufeff").splitlines()
+    return parse(path, read_text(path), subtasks)
+
+
+def parse(path: Path, text: str, subtasks: tuple[MarkdownTask, ...] = ()) -> MarkdownTask:
+    """Return the task that a text is, as if it stood in `path`. UserError with file and line."""
+    lines = text.removeprefix("\ufeff").splitlines()
     settings, begin, warnings = _settings(path, lines)
     title, sections = _sections(path, lines, begin)
     for name in (TODO, EXPECT):

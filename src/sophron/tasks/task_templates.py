@@ -89,14 +89,20 @@ PY
 }
 
 
+def checked_name(folder: Path) -> str:
+    """Return the name of a task's folder. UserError if it is not one for a task."""
+    name = folder.absolute().name
+    if not _NAME.fullmatch(name):
+        raise UserError(f"{shown(name)}: is not a name for a task; write letters, digits, - and _")
+    return name
+
+
 def write(folder: Path, *, harbor: bool) -> Path:
     """Write a task into a new folder: in Markdown, or as a folder of Harbor; the file that its author edits first.
 
     UserError if there is something in the folder, or its name is not one for a task.
     """
-    name = folder.absolute().name
-    if not _NAME.fullmatch(name):
-        raise UserError(f"{shown(name)}: is not a name for a task; write letters, digits, - and _")
+    name = checked_name(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder}: is not an empty folder; give the name of a new one")
     title = name.replace("-", " ").replace("_", " ").capitalize()

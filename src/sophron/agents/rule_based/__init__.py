@@ -3,5 +3,5 @@
 __all__ = [
     "amend", "benchmark_findings", "caveats", "checkpoint_management", "debug", "design", "example_specs", "experts",
     "explain", "input_checks", "judges", "optimize", "pipeline_agents", "pipeline_facts", "plan", "refinement",
-    "refinement_state", "request_parsing", "resume", "skill_maker", "task_agents",
+    "refinement_state", "request_parsing", "resume", "skill_maker", "task_agents", "task_maker",
 ]  # fmt: skip

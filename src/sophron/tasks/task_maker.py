@@ -1,0 +1,137 @@
+"""A task in Markdown out of a dialogue: what its agent is told, what a draft is held against, and the file.
+
+Nothing that an agent says binds a sentence: the drafted file is read by the code that reads any task.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from sophron.agents.supervisor.dialogue import Dialogue
+from sophron.interfaces import JsonObject
+from sophron.records import doc_passages, files
+from sophron.records.errors import UserError, shown
+from sophron.records.files import resource
+from sophron.tasks import expectations, folder_tree, scifi_markdown
+from sophron.tasks.expectation_checks import Work, find
+from sophron.tasks.number_provenance import agrees, is_small, numbers
+from sophron.tasks.scifi_markdown import TESTS, TOP, MarkdownTask
+from sophron.tasks.task_templates import checked_name
+
+AGENT, NAME = "task-maker", "make"
+FORMS_PAGE = ("docs/explanation/tasks.md", "Markdown")
+DIALOGUES = "{}.dialogue"
+"""Beside the folder of a task, for all that lies in it is given to the worker."""
+BEGINNING, MOST_FILES = 600, 100
+STOPWORDS = frozenset("a an and as at by for from in into is it its me my of on or our so that the this to with".split())
+MOST_WORDS = 4
+LOOSE = "has sentences that no program checks"
+NAMES = re.compile(r"`[^`]*`|\"[^\"]*\"|\S*[A-Za-z_/]\S*")
+"""What is not a number of its own: code, texts, words with digits in them."""
+
+
+def folder_of(request: str) -> str:
+    """Return a name for the folder of a task: the first words of the request."""
+    words = [word for word in re.findall(r"[a-z0-9]+", request.lower()) if word not in STOPWORDS]
+    return "-".join(words[:MOST_WORDS]) or "task"
+
+
+def dialogue(folder: Path) -> Dialogue:
+    """Return the dialogue about the task that `folder` is to hold. UserError if it holds one already."""
+    checked_name(folder)
+    if (folder / TOP).exists():
+        raise UserError(f"{folder / TOP}: is there already and is not written over; give another --folder")
+    return Dialogue(folder.with_name(DIALOGUES.format(folder.name)), AGENT, NAME)
+
+
+def inputs(folder: Path, about: Dialogue) -> JsonObject:
+    """Return what the task maker is told at its next turn."""
+    return {"forms": _forms(), "files": list(_given(folder)), **about.state()}
+
+
+def _forms() -> str:
+    """Return the forms of sentences that bind, as the documentation has them."""
+    page, heading = FORMS_PAGE
+    found = doc_passages.passages(resource("docs"))
+    return next(one.text for one in found if one.page == page and one.heading.endswith(heading))
+
+
+def _given(folder: Path) -> Iterator[JsonObject]:
+    """Yield the files that lie in the folder: path, bytes, beginning; of tests, that the worker does not see them."""
+    if not folder.is_dir():
+        return
+    for name in sorted(folder_tree.digests(folder))[:MOST_FILES]:
+        with (folder / name).open("rb") as stream:
+            data = stream.read(BEGINNING)
+        binary = b"\0" in data
+        about = {"path": name, "bytes": (folder / name).stat().st_size}
+        about["beginning"] = None if binary else data.decode(errors="replace")
+        yield about | ({"hidden": True} if name.startswith(f"{TESTS}/") else {})
+
+
+def markdown(draft: JsonObject) -> str:
+    """Return a drafted task as the text of its file."""
+    listed = "\n".join(f"- {' '.join(sentence.split())}" for sentence in draft["expectation"])
+    parts = [f"# {draft['title'].strip()}"]
+    parts += [f"## Context\n\n{draft['context'].strip()}"] if draft["context"].strip() else []
+    return "\n\n".join([*parts, f"## To-do\n\n{draft['todo'].strip()}", f"## Expectation\n\n{listed}"]) + "\n"
+
+
+def read(folder: Path, draft: JsonObject) -> MarkdownTask:
+    """Return a drafted task, read as `sophron task check` reads a file. UserError if it cannot be read."""
+    return scifi_markdown.parse(folder / TOP, markdown(draft))
+
+
+def faults(folder: Path, turn: JsonObject, said: str) -> dict[str, list[str]]:
+    """Return what programs hold against a draft: what is the matter -> sentences.
+
+    said: all that the person said; a number of the expectation comes from there, from the files, or from `chosen`.
+    """
+    draft = turn["draft"]
+    try:
+        task = read(folder, draft)
+    except UserError as refused:
+        return {"cannot be read as a task": [str(refused)]}
+    if len(task.expectations) != len(draft["expectation"]):
+        return {"cannot be read as a task": ["a sentence of the expectation is read as more than one, or as none"]}
+    loose = [
+        f'UNVERIFIED: "{shown(one.text, 300)}", for its clause "{shown(one.why, 100)}"; a form that binds: '
+        f"{expectations.proposal(one.why)}"
+        for one in task.unverified
+    ]
+    return {
+        LOOSE: loose,
+        "would pass without any work": list(_vacuous(folder, task)),
+        "has numbers that come from nowhere": list(_unfounded(folder, turn, said)),
+    }
+
+
+def _vacuous(folder: Path, task: MarkdownTask) -> Iterator[str]:
+    """Yield a sentence if all that programs check holds of the files as they are given; commands count as failed."""
+    given = folder_tree.digests(folder) if folder.is_dir() else {}
+    bound = [one for one in task.expectations if one.checks]
+    untouched = Work(folder, given, lambda _: (1, ""), ())
+    if bound and all(find(one, untouched).met for one in bound):
+        yield "each sentence that programs check holds of the given files already; say what the work adds"
+
+
+def _unfounded(folder: Path, turn: JsonObject, said: str) -> Iterator[str]:
+    """Yield a sentence for each number of the expectation that nobody said and `chosen` does not own."""
+    chosen = "\n".join(f"{one['what']} {one['why']}" for one in turn["chosen"])
+    shown_files = "\n".join(one["beginning"] or "" for one in _given(folder))
+    known = numbers("\n".join([said, chosen, shown_files]))
+    for sentence in turn["draft"]["expectation"]:
+        for value in numbers(NAMES.sub(" ", sentence)):
+            if not is_small(value) and not agrees(value, known):
+                yield f"{value:g} in \"{shown(sentence, 200)}\": neither the person nor a file said it; list it under chosen"
+
+
+def write(folder: Path, draft: JsonObject) -> Path:
+    """Write a drafted task to its folder; where it is. UserError if one is there."""
+    path = folder / TOP
+    if path.exists():
+        raise UserError(f"{path}: is there already and is not written over; move it away")
+    files.write_text(path, markdown(draft))
+    return path
