@@ -42,9 +42,7 @@ def test_a_turn_is_small_and_most_of_it_is_that_of_the_turn_before(kind, tmp_pat
     dialogue = design_dialogue.dialogue(tmp_path)
     dialogue.begin(QUESTIONS[kind])
     first = sent(tmp_path)
-    dialogue.add_answer(
-        1, "At which pressure, and why? " * 40, "At 1 atm, since that is measured. " * 20
-    )
+    dialogue.add_answer(1, "At which pressure, and why? " * 40, "At 1 atm, since that is measured. " * 20)
     second = sent(tmp_path)
     for body in (first, second):
         assert len(body.encode()) < MOST_TOKENS * BYTES_A_TOKEN

@@ -8,7 +8,7 @@ from sophron.records import documents
 from sophron.records.files import resource
 
 SOCRATIC = ["amend", "checkpoint-management", "debug", "design", "plan", "caveats", "resume", "explain"]
-AGENTS = [*SOCRATIC, "skill-maker"]
+AGENTS = [*SOCRATIC, "ask", "evolve", "skill-maker", "task-maker"]
 SKILLS = """using-it experiment-design workflow-planning executing-workflows compute-backend result-verification
 workflow-completion session-resume systematic-debugging checkpoint-management""".split()  # noqa: SIM905
 

@@ -97,7 +97,7 @@ def test_the_limits_are_those_of_the_loops(tmp_path):
 @pytest.mark.parametrize(
     ("agent", "said"),
     [
-        ("heuristic", "open work needs a model; name one in campaign.yaml, under agents, or with --agent"),
+        ("heuristic", "open work needs a model; name one in campaign.yaml, under agents, or on the command line"),
         ("antropic", "is no agent; known are oracle, nop and the backends anthropic, "),
     ],
 )

@@ -5,9 +5,9 @@ Verb modules are light: whatever is heavy is imported when the verb runs.
 """
 
 __all__ = [
-    "accept", "adopt", "agent", "amend", "answer", "approve", "ask", "build", "design", "gate", "mailbox", "new",
-    "profile", "rederive", "report", "restarts", "retry", "review", "rietveld", "run", "screen", "signer", "skill",
-    "stage", "status", "task", "trials", "verify", "watch",
+    "accept", "adopt", "agent", "amend", "answer", "approve", "ask", "build", "design", "evolve", "gate", "mailbox",
+    "new", "profile", "rederive", "report", "restarts", "retry", "review", "rietveld", "run", "screen", "signer",
+    "skill", "stage", "status", "task", "trials", "verify", "watch",
 ]  # fmt: skip
 
 import argparse

@@ -24,8 +24,8 @@ Faults = Mapping[str, Sequence[str]]
 class Subject:
     """What a dialogue is about. command: how to go on with it; ended: status that ends it -> a sentence.
 
-    inputs: what its agent is told; faults: what programs hold against a turn with a draft; finish: put it in place, and return the
-    exit code.
+    inputs: what its agent is told; faults: what programs hold against a turn with a draft; finish: put it in
+    place, and return the exit code.
     """
 
     dialogue: "Dialogue"
@@ -108,8 +108,10 @@ def say_suspicious(answer: Mapping[str, Any]) -> None:
 
 
 def _show(turn: Mapping[str, Any]) -> None:
+    from sophron.records.sanitize import lines
+
     say_suspicious(turn)
-    print(f"\n{turn['text']}\n")
+    print("\n".join(["", *lines(turn["text"]), ""]))
     if turn.get("nearest"):
         print(f"Nearest: {turn['nearest']}")
 
@@ -119,7 +121,13 @@ def _turn(subject: Subject, agents: str | None, *, back: bool) -> Mapping[str, A
     dialogue = subject.dialogue
     override, target = backend(dialogue.root, agents, dialogue), dialogue.answer_path()
     return ask_agent(
-        dialogue.root, dialogue.agent, subject.inputs(), target, dialogue.step, override, silent=target.is_file() and not back
+        dialogue.root,
+        dialogue.agent,
+        subject.inputs(),
+        step=dialogue.step,
+        target=target,
+        override=override,
+        silent=target.is_file() and not back,
     )
 
 
@@ -137,10 +145,10 @@ def ask_agent(
     root: Path,
     agent: str,
     inputs: Mapping[str, Any],
-    target: Path,
-    step: str,
-    override: str | None,
     *,
+    step: str,
+    target: Path,
+    override: str | None,
     silent: bool = False,
 ) -> Mapping[str, Any]:
     """Ask an agent without an approval, once; its answer, which is kept in `target` too.

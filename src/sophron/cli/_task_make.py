@@ -1,12 +1,16 @@
 """`sophron task make`: a task in Markdown out of a person's words, in a dialogue of one question a turn."""
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sophron.cli import _dialogue
+
+if TYPE_CHECKING:
+    from sophron.agents.supervisor.dialogue import Dialogue
+    from sophron.tasks.scifi_markdown import MarkdownTask
 
 ENDED = {
     "unsupported": "This ends the dialogue: no task can be made of it.",
@@ -24,8 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _dialogue.add_arguments(parser)
 
 
-def run(args: argparse.Namespace) -> int:
-    """Take turns until there is a task, or nobody to answer."""
+def run(args: argparse.Namespace, show: "Callable[[MarkdownTask], int]") -> int:
+    """Take turns until there is a task, or nobody to answer. show: prints each sentence with its checks."""
     from sophron.records.errors import UserError
     from sophron.records.files import read_text
     from sophron.tasks import task_maker
@@ -45,20 +49,21 @@ def run(args: argparse.Namespace) -> int:
         ENDED,
         inputs=partial(task_maker.inputs, folder.absolute(), dialogue),
         faults=partial(_faults, folder.absolute(), dialogue),
-        finish=partial(_made, folder),
+        finish=partial(_made, folder, show),
     )
     return _dialogue.lead(subject, args.answer, args.agents)
 
 
-def _faults(folder: Path, dialogue: Any, turn: Mapping[str, Any]) -> _dialogue.Faults:
+def _faults(folder: Path, dialogue: "Dialogue", turn: Mapping[str, Any]) -> _dialogue.Faults:
     from sophron.tasks import task_maker
 
     return task_maker.faults(folder, turn, "\n".join([dialogue.request(), *(one.answered for one in dialogue.turns())]))
 
 
-def _made(folder: Path, turn: Mapping[str, Any], faults: _dialogue.Faults) -> int:
+def _made(
+    folder: Path, show: "Callable[[MarkdownTask], int]", turn: Mapping[str, Any], faults: _dialogue.Faults
+) -> int:
     """Write the task and show what programs check of it; if it cannot be read, say why and write nothing."""
-    from sophron.cli import task
     from sophron.records.sanitize import one_line
     from sophron.tasks import task_maker
 
@@ -68,7 +73,7 @@ def _made(folder: Path, turn: Mapping[str, Any], faults: _dialogue.Faults) -> in
     path = task_maker.write(folder.absolute(), turn["draft"])
     for one in turn["chosen"]:
         print(f"  chosen     {one_line(one['what'], 300)}: {one_line(one['why'], 400)}")
-    task.print_markdown(task_maker.read(folder.absolute(), turn["draft"]))
+    show(task_maker.read(folder.absolute(), turn["draft"]))
     for what, why in faults.items():
         if what != task_maker.LOOSE:
             _dialogue.say_faults(f"It {what}:", why)

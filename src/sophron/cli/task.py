@@ -1,7 +1,7 @@
 """`sophron task`: look at tasks that programs are to judge, and run them: by a model, their own solution, or nobody."""
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -123,19 +123,16 @@ def _positive(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Do one action; UserError, a sentence, if a task is refused."""
-    if args.action == "new":
-        return _new(args.folder, harbor=args.harbor)
-    if args.action == "make":
-        return _task_make.run(args)
-    if args.action == "check":
-        return _check(args.task)
-    if args.action == "list":
-        return _list(args.collection)
-    if args.action == "judge":
-        return _judge(args)
-    if args.action in ("run", "bench"):
-        return _run_job(args)
-    return _run_step(args)
+    actions: dict[str, Callable[[argparse.Namespace], int]] = {
+        "new": lambda _: _new(args.folder, harbor=args.harbor),
+        "make": lambda _: _task_make.run(args, print_markdown),
+        "check": lambda _: _check(args.task),
+        "list": lambda _: _list(args.collection),
+        "judge": _judge,
+        "run": _run_job,
+        "bench": _run_job,
+    }
+    return actions.get(args.action, _run_step)(args)
 
 
 def _new(folder: Path, *, harbor: bool) -> int:

@@ -2,7 +2,7 @@
 
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,8 +10,21 @@ from sophron.records.files import resource
 
 TABLE = "CREATE VIRTUAL TABLE passages USING fts5(page, heading, text, tokenize='porter unicode61')"
 RANKED = """
-SELECT page, heading, text FROM passages WHERE passages MATCH ? ORDER BY bm25(passages, 2.0, 4.0, 1.0) LIMIT ?
+SELECT page, heading, text, -bm25(passages, 2.0, 4.0, 1.0) FROM passages WHERE passages MATCH ?
+ORDER BY bm25(passages, 2.0, 4.0, 1.0)
 """
+WORD = re.compile(r"\w+")
+DECAY = 0.5
+"""What each further passage of a page adds to its score, to the power of its place: a page on a subject has several."""
+BACKGROUND, BACKGROUND_WEIGHT = "docs/explanation/", 0.7
+"""Who asks mostly wants to do something, not to know why; chosen by the first set of `bench/doc_questions.py`."""
+STOPWORDS = frozenset(
+    """a about after again all also am an and any are as at be because been but by can could did do does doing each for
+    from had has have how i if in into is it its itself just like may me might my myself no not now of off on only or
+    our out own rather say says should so some such take than that the their them then there these they thing this to
+    too until up use using very want was we were what when where which while who why will with without would you
+    your""".split()  # noqa: SIM905
+)
 
 
 @dataclass(frozen=True)
@@ -23,17 +36,34 @@ class Passage:
     text: str
 
 
-def search(question: str, most: int) -> list[Passage]:
-    """Return the passages that say most of the question's words, best first; none if no word is found."""
-    words = re.findall(r"\w+", question)
+def search(question: str, most: int, each: int = 1) -> list[Passage]:
+    """Return passages that say most of the question's words, of `most` pages, best first; none if no word is found.
+
+    each: most passages of a page.
+    """
+    found = WORD.findall(question.lower())
+    words = [word for word in found if word not in STOPWORDS] or found
     if not words:
         return []
-    index = sqlite3.connect(":memory:")
-    index.execute(TABLE)
+    by_page: dict[str, list[tuple[Passage, float]]] = {}
+    for *row, score in index().execute(RANKED, (" OR ".join(f'"{word}"' for word in words),)):
+        by_page.setdefault(row[0], []).append((Passage(*row), score))
+    ranked = sorted(by_page.values(), key=_page_score, reverse=True)
+    return [passage for entries in ranked[:most] for passage, _ in entries[:each]]
+
+
+def _page_score(entries: Sequence[tuple[Passage, float]]) -> float:
+    weight = BACKGROUND_WEIGHT if entries[0][0].page.startswith(BACKGROUND) else 1
+    return weight * sum(score * DECAY**place for place, (_, score) in enumerate(entries))
+
+
+def index() -> sqlite3.Connection:
+    """Return the full-text index of the documentation, made anew."""
+    made = sqlite3.connect(":memory:")
+    made.execute(TABLE)
     rows = ((one.page, one.heading, one.text) for one in passages(resource("docs")))
-    index.executemany("INSERT INTO passages VALUES (?, ?, ?)", rows)
-    quoted = " OR ".join(f'"{word}"' for word in words)
-    return [Passage(*row) for row in index.execute(RANKED, (quoted, most))]
+    made.executemany("INSERT INTO passages VALUES (?, ?, ?)", rows)
+    return made
 
 
 def passages(folder: Path) -> Iterator[Passage]:

@@ -25,7 +25,6 @@ FORMS_PAGE = ("docs/explanation/tasks.md", "Markdown")
 DIALOGUES = "{}.dialogue"
 """Beside the folder of a task, for all that lies in it is given to the worker."""
 BEGINNING, MOST_FILES = 600, 100
-STOPWORDS = frozenset("a an and as at by for from in into is it its me my of on or our so that the this to with".split())
 MOST_WORDS = 4
 LOOSE = "has sentences that no program checks"
 NAMES = re.compile(r"`[^`]*`|\"[^\"]*\"|\S*[A-Za-z_/]\S*")
@@ -34,7 +33,7 @@ NAMES = re.compile(r"`[^`]*`|\"[^\"]*\"|\S*[A-Za-z_/]\S*")
 
 def folder_of(request: str) -> str:
     """Return a name for the folder of a task: the first words of the request."""
-    words = [word for word in re.findall(r"[a-z0-9]+", request.lower()) if word not in STOPWORDS]
+    words = [word for word in re.findall(r"[a-z0-9]+", request.lower()) if word not in doc_passages.STOPWORDS]
     return "-".join(words[:MOST_WORDS]) or "task"
 
 
@@ -125,7 +124,8 @@ def _unfounded(folder: Path, turn: JsonObject, said: str) -> Iterator[str]:
     for sentence in turn["draft"]["expectation"]:
         for value in numbers(NAMES.sub(" ", sentence)):
             if not is_small(value) and not agrees(value, known):
-                yield f"{value:g} in \"{shown(sentence, 200)}\": neither the person nor a file said it; list it under chosen"
+                where = f'{value:g} in "{shown(sentence, 200)}"'
+                yield f"{where}: neither the person nor a file said it; list it under chosen"
 
 
 def write(folder: Path, draft: JsonObject) -> Path:

@@ -67,6 +67,10 @@ INPUTS = {
         "tries": [{"action": "overlay", "overlay": {"key": "memory_mb", "value": 1}}],
     },
     "design": {"request": WORDS, "turns": TURNS},
+    "task-maker": {
+        "request": "Fit it.",
+        "turns": [{"question": 1, "asked": "?", "answered": f"`a.json` exists. {n}"} for n in "123"],
+    },
     "plan": {
         "spec": LIQUID,
         "plan": {
@@ -202,7 +206,9 @@ def test_every_registered_rule_is_tried_here_or_in_a_file_of_its_own():
         "judge-screen",
         "task-worker",
         "task-reviewer",
-    }  # test_refinement, test_optimize, test_judges, test_task_campaign
+        "ask",
+        "evolve",
+    }  # test_refinement, test_optimize, test_judges, test_task_campaign, test_open_work
     of_tests = {"adder"}
     assert set(entry_points.names("sophron.rule_based_agents")) - of_tests == elsewhere | set(INPUTS)
 

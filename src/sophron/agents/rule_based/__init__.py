@@ -2,6 +2,6 @@
 
 __all__ = [
     "amend", "benchmark_findings", "caveats", "checkpoint_management", "debug", "design", "example_specs", "experts",
-    "explain", "input_checks", "judges", "optimize", "pipeline_agents", "pipeline_facts", "plan", "refinement",
-    "refinement_state", "request_parsing", "resume", "skill_maker", "task_agents", "task_maker",
+    "explain", "input_checks", "judges", "open_work", "optimize", "pipeline_agents", "pipeline_facts", "plan",
+    "refinement", "refinement_state", "request_parsing", "resume", "skill_maker", "task_maker",
 ]  # fmt: skip

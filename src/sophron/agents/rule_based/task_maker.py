@@ -11,8 +11,8 @@ from sophron.interfaces import UncheckedObject
 QUESTIONS = {
     1: "What is given: which files, what is in them, in which units, and what must not be changed?",
     2: "What is to be left in the end: which files, under which names, with which keys, columns and units?",
-    3: "How does one see that it was done? Write one sentence a line, in the forms of docs/explanation/tasks.md, such as: "
-    "`fit.json` exists with keys mean, sigma; mean in [2.4, 2.6]",
+    3: "How does one see that it was done? Write one sentence a line, in the forms of docs/explanation/tasks.md, "
+    "such as: `fit.json` exists with keys mean, sigma; mean in [2.4, 2.6]",
 }
 CLOSING = {"close", "stop", "quit"}
 MARK = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
@@ -40,7 +40,9 @@ def answer(inputs: UncheckedObject) -> UncheckedObject:
         "todo": _section(f"{request}\n\n{said[1]}"),
         "expectation": sentences[:MOST_SENTENCES],
     }
-    note = "No model wrote this task: it is your own words, each answer in its place. A model (--agents) would say more."
+    note = (
+        "No model wrote this task: it is your own words, each answer in its place. A model (--agents) would say more."
+    )
     return _turn("draft", note, draft=draft)
 
 

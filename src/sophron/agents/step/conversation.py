@@ -4,6 +4,7 @@ Guardrails are what an answer must keep to beyond its schema: an agent explains,
 else.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -263,7 +264,44 @@ def _skill_maker(inputs: JsonObject, answer: JsonObject) -> list[str]:
     return [*against, *skill_draft.faults(from_json(SkillDraft, answer))]
 
 
+_COMMAND = re.compile(r"\bsophron((?: [a-z][a-z-]*){1,2})|(?<![\w-])(--[a-z][a-z-]+)")
+
+
+def _ask(inputs: JsonObject, answer: JsonObject) -> list[str]:
+    """Hold each quotation against its page, and verbs and options against the passages."""
+    pages: dict[str, str] = {}
+    for one in inputs["passages"]:
+        pages[one["page"]] = f"{pages.get(one['page'], '')} {one_line(one['text'])}"
+    against = [
+        f'the quote "{one_line(cited["quote"], LONGEST_QUOTE)}" does not stand in the passages of {cited["page"]}; '
+        "copy its words exactly"
+        for cited in answer["citations"]
+        if one_line(cited["quote"]) not in pages.get(cited["page"], "")
+    ]
+    read = " ".join([*pages.values(), one_line(inputs["question"])])
+    words = {" ".join(match.group().split()) for match in _COMMAND.finditer(answer["text"])}
+    return against + [
+        f"`{word}` stands in no passage; give commands and options as they stand there, or say that none is named"
+        for word in sorted(words)
+        if not _is_read(word, read)
+    ]
+
+
+def _is_read(word: str, read: str) -> bool:
+    """Return whether a command or option was read; of `sophron VERB WORD` the second word may be a name."""
+    verb = " ".join(word.split()[:2])
+    return bool(re.search(rf"(?<![\w-]){re.escape(verb)}(?![\w-])", read))
+
+
+def _evolve(inputs: JsonObject, answer: JsonObject) -> list[str]:
+    from sophron.agents.step import definition_edits
+
+    return definition_edits.faults(inputs, answer)
+
+
 _GUARDS: dict[str, Callable[[JsonObject, JsonObject], list[str]]] = {
+    "ask": _ask,
+    "evolve": _evolve,
     "explain": _explain,
     "amend": _amend,
     "debug": _debug,

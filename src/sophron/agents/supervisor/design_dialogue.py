@@ -28,7 +28,7 @@ def dialogue(root: Path) -> Dialogue:
 def inputs(root: Path) -> JsonObject:
     """Return what the design agent is told at its next turn."""
     state = dialogue(root).state()
-    return _constants(root, state["request"], [turn["answered"] for turn in state["turns"]]) | state
+    return {**_constants(root, state["request"], [turn["answered"] for turn in state["turns"]]), **state}
 
 
 def _constants(root: Path, request: str, answers: Sequence[str]) -> JsonObject:

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from sophron.agents.rule_based import task_agents
+from sophron.agents.rule_based import open_work
 from sophron.campaign.planning import campaign_agents
 from sophron.campaign.scaffold import campaign_folder
 from sophron.campaign.spec.spec import SPEC_NAME, load
@@ -83,7 +83,7 @@ def worker(backend: str, model: str | None) -> dict[str, Any]:
     if backend not in known:
         raise UserError(f"--agent {backend}: is no agent; known are oracle, nop and the backends {', '.join(known)}")
     if backend == campaign_agents.DEFAULT_BACKEND:
-        raise UserError(f"--agent {backend}: {task_agents.SENTENCE}")
+        raise UserError(f"--agent {backend}: {open_work.SENTENCE}")
     own = {"backend": backend} | ({"model": model} if model else {})
     return {"by_name": {name: dict(own) for name in ("task-worker", "task-reviewer")}}
 
