@@ -208,7 +208,8 @@ def test_every_registered_rule_is_tried_here_or_in_a_file_of_its_own():
         "task-reviewer",
         "ask",
         "evolve",
-    }  # test_refinement, test_optimize, test_judges, test_task_campaign, test_open_work
+        "skill-maker",
+    }  # test_refinement, test_optimize, test_judges, test_task_campaign, test_open_work, test_skill_make
     of_tests = {"adder"}
     assert set(entry_points.names("sophron.rule_based_agents")) - of_tests == elsewhere | set(INPUTS)
 
