@@ -1,9 +1,12 @@
-"""Conductivity of crystals by their phonons: 3C-SiC with the pinned potential of the campaign, and silicon.
+"""Conductivity of crystals by their phonons: 3C-SiC with the pinned potential, and two known cases.
 
-The stages of lattice dynamics run by themselves, on one core, over meshes of phonons.
+The stages of lattice dynamics run by themselves, on one core, over meshes of phonons. All three have Tersoff's
+potential of 1989: silicon with the same file, germanium with `SiCGe.tersoff`. The cost goes as the sixth power of the
+finest mesh.
 
-    python bench/phonons.py --crystal sic     # about 10 CPU minutes
-    python bench/phonons.py --crystal silicon
+    python bench/phonons.py --crystal sic --meshes 11 13 15 17    # about 8 CPU minutes
+    python bench/phonons.py --crystal silicon                     # about 4 CPU minutes
+    python bench/phonons.py --crystal germanium
 """
 
 import argparse
@@ -17,14 +20,24 @@ from conductivity import run
 from record import record
 
 SIC = {"species": [{"element": "Si", "mass": 28.0855}, {"element": "C", "mass": 12.0107}], "potential": "SiC.tersoff"}
-SILICON = {"species": [{"element": "Si", "mass": 28.0855}] * 2, "potential": "Si.tersoff"}
+SILICON = {"species": [{"element": "Si", "mass": 28.0855}] * 2, "potential": "SiC.tersoff"}
+GERMANIUM = {"species": [{"element": "Ge", "mass": 72.6}] * 2, "potential": "SiCGe.tersoff"}
 COMMON = {"units": "metal", "cells": [2, 2, 2], "pair_style": "tersoff"}
-CRYSTALS = {"sic": (SIC, 4.3212), "silicon": (SILICON, 5.4312)}
+CRYSTALS = {"sic": (SIC, 4.3212), "silicon": (SILICON, 5.4320), "germanium": (GERMANIUM, 5.65)}
+BOX = 12 * 4.3212
+"""Length of the shortest box of bench/sic_conductivity.py, angstrom."""
+PUBLISHED = {
+    "germanium": {
+        "conductivity": 84.42, "error": 6.32, "temperature": 300.0,
+        "source": "Green-Kubo in classical molecular dynamics, 50 runs of 4,096 atoms with GPUMD, the same potential, "
+        "lattice constant and mass: github.com/brucefan1983/GPUMD, database/thermal_conductivity/germanium/kappa.txt",
+    },
+}  # fmt: skip
 TRANSPORT = {
     "temperature": 300.0,
     "statistics": "classical",
     "isotopes": "none",
-    "lengths": [26.0, 52.0, 104.0, 208.0, 1000.0, 10000.0, 100000.0],
+    "lengths": [*(BOX * 2**power for power in range(-2, 5)), 1e4, 1e5, 1e6],
 }
 
 
@@ -37,7 +50,8 @@ def measure(folder: Path, args: argparse.Namespace) -> dict[str, Any]:
     displaced = run(folder, "displace", supercells, [built], 1)
     forces = run(folder, "forces", {"batches": 1}, [displaced], 1, batch="0")
     found = run(folder, "transport", TRANSPORT | {"meshes": args.meshes}, [displaced, forces], 1)
-    return {**lattice, **supercells, "forces": forces.result, "transport": found.result}
+    published = {"published": PUBLISHED[args.crystal]} if args.crystal in PUBLISHED else {}
+    return {**lattice, **supercells, "forces": forces.result, "transport": found.result, **published}
 
 
 def main() -> int:
@@ -49,7 +63,7 @@ def main() -> int:
     )
     parser.add_argument("--cells", type=int, default=2)
     parser.add_argument("--harmonic-cells", type=int, default=3)
-    parser.add_argument("--meshes", type=int, nargs="+", default=[11, 15, 19, 23])
+    parser.add_argument("--meshes", type=int, nargs="+", default=[9, 11, 13, 15])
     args = parser.parse_args()
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:

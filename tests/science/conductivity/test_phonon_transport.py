@@ -14,6 +14,7 @@ from sophron.science.conductivity.phonon_transport import (
     free_paths,
     mean,
     mode_capacity,
+    zone_centre,
 )
 
 
@@ -25,6 +26,7 @@ def modes():
     return Modes(
         volume=20.0,
         points=8,
+        distance=np.array([0.01, 0.02]),
         frequency=np.array([[1.0, 5.0], [2.0, 20.0]]),
         speed=np.sqrt((velocity**2).sum(axis=-1)),
         velocities=velocity[..., a] * velocity[..., b],
@@ -92,6 +94,32 @@ def test_a_line_in_the_inverse_mesh_ends_where_it_does():
     assert abs(bent.value - 500) < 2 * bent.error
     rough = extrapolate_mesh(meshes, [500, 520, 480, 510])
     assert rough.error > 20
+
+
+def debye(mesh, *, length=None):
+    """A simple cubic crystal, lattice constant 1, one speed, rates as distance^2: its mesh, and what it carries in all."""
+    line = (np.arange(mesh) - mesh // 2) / mesh
+    points = np.stack(np.meshgrid(line, line, line, indexing="ij"), axis=-1).reshape(-1, 3)
+    distance = np.sqrt((points**2).sum(axis=1))
+    toward = points / np.where(distance > 0, distance, 1.0)[:, None]
+    a, b = np.array([(0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1)]).T
+    bands = np.ones((1, 3))
+    made = Modes(
+        volume=1.0, points=mesh**3, distance=distance, frequency=distance[:, None] * bands,
+        speed=(distance > 0)[:, None] * bands, velocities=(toward[:, a] * toward[:, b])[:, None] * bands[..., None],
+        capacity=bands * np.ones((mesh**3, 1)), anharmonic=distance[:, None] ** 2 * bands,
+        isotope=0 * distance[:, None] * bands,
+    )  # fmt: skip
+    parts = (part(made, isotopes=False, length=length) for part in (conductivity, zone_centre))
+    return [mean(part) / METAL.to_conductivity for part in parts]
+
+
+@pytest.mark.parametrize("length", [None, 0.01])
+def test_the_cell_around_the_centre_is_what_a_coarse_mesh_lacks(length):
+    (coarse, centre), (fine, rest) = debye(9, length=length), debye(61, length=length)
+    whole = fine + rest
+    assert abs(coarse + centre - whole) < 0.1 * abs(coarse - whole)
+    assert centre > 5 * rest
 
 
 @pytest.mark.parametrize("meshes", [[9, 11], [11, 9, 15]])

@@ -111,10 +111,12 @@ def modes(made: Phono3py, mesh: int, temperature: float) -> dict[str, Modes]:
     found = _run(made, mesh, [temperature * factor for factor in factors.values()], solve=False)
     frequency = np.asarray(found.frequencies, np.float64)
     velocity = np.asarray(found.group_velocities, np.float64)
+    distance = np.sqrt(((found.qpoints @ np.linalg.inv(made.primitive.cell).T) ** 2).sum(axis=1))
     return {
         name: Modes(
             volume=float(made.primitive.volume),
             points=mesh**3,
+            distance=distance,
             frequency=frequency,
             speed=np.sqrt((velocity**2).sum(axis=-1)),
             velocities=np.asarray(found.gv_by_gv, np.float64),

@@ -25,20 +25,23 @@ PLANCK = 4.135667696e-3
 LEAST_FREQUENCY = 1e-3
 """Modes below it (THz) are the three translations, which carry no heat."""
 LEAST_MESHES = 3
+ACOUSTIC = 3
+"""Bands, the lowest ones, whose frequency goes to 0 at the zone's centre."""
 
 
 @dataclass(frozen=True)
 class Modes:
     """Phonons of a mesh that is reduced by symmetry: q irreducible points with b bands each.
 
-    volume: of the primitive cell, angstrom^3; points: of the whole mesh; frequency: (q, b), THz; speed: (q, b),
-    angstrom/ps; velocities: (q, b, 6), products of the velocity's components summed over the points that are equal by
+    volume: of the primitive cell, angstrom^3; points: of the whole mesh; distance: (q,), from the zone's centre without
+    2 pi, 1/angstrom; frequency: (q, b), THz; speed: (q, b), angstrom/ps; velocities: (q, b, 6), products of the velocity's components summed over the points that are equal by
     symmetry, xx, yy, zz, yz, xz, xy, angstrom^2/ps^2; capacity: (q, b), eV/K; anharmonic, isotope: (q, b), rates of
     scattering by other phonons and by the masses of isotopes, 1/ps. Statistics are those of capacity and anharmonic.
     """
 
     volume: float
     points: int
+    distance: NDArray[np.float64]
     frequency: NDArray[np.float64]
     speed: NDArray[np.float64]
     velocities: NDArray[np.float64]
@@ -75,6 +78,29 @@ def conductivity(modes: Modes, *, isotopes: bool, length: float | None = None) -
     """Return the tensor xx, yy, zz, yz, xz, xy in the relaxation-time approximation, W/(m K)."""
     rate = scattering_rate(modes, isotopes=isotopes, length=length)
     return np.asarray(mode_conductivity(modes, rate).sum(axis=(0, 1)), np.float64)
+
+
+def zone_centre(modes: Modes, *, isotopes: bool, length: float | None = None) -> NDArray[np.float64]:
+    """Return what the mesh leaves out: the heat of its cell around the centre, whose own point stands still; W/(m K).
+
+    Speeds are those of the nearest points. Of their rates, that of phonons goes as distance^2 (Herring 1954,
+    10.1103/PhysRev.95.954), that of isotopes as distance^4. The cell is a sphere of its volume.
+    """
+    nearest = modes.distance[modes.distance > 0].min()
+    shell = (modes.distance > 0) & (modes.distance < 1.001 * nearest)
+    bands = np.s_[shell, :ACOUSTIC]
+    velocities, speed = modes.velocities[bands], modes.speed[bands]
+    multiplicity = velocities[..., :3].sum(axis=-1) / speed**2
+    radius = (3 / (4 * np.pi * modes.volume * modes.points)) ** (1 / 3)
+    nodes, weights = np.polynomial.legendre.leggauss(32)
+    share = (nodes + 1) / 2
+    near = (share * radius / nearest)[:, None, None]
+    rate = near**2 * modes.anharmonic[bands] + (near**4 * modes.isotope[bands] if isotopes else 0.0)
+    time = 1 / (rate if length is None else rate + speed / length)
+    averaged = np.tensordot(1.5 * weights * share**2, time, axes=1)
+    heat = (modes.capacity[bands] * averaged)[..., None] * velocities
+    scale = METAL.to_conductivity / (modes.volume * modes.points)
+    return np.asarray(scale * heat.sum(axis=(0, 1)) / multiplicity.sum(axis=0).mean(), np.float64)
 
 
 def mean(tensor: NDArray[np.float64]) -> float:
