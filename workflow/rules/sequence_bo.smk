@@ -18,6 +18,12 @@ def before(wildcards):
     )
 
 
+def asked(wildcards):
+    """The answer of the agent of the round, if the campaign has one."""
+    answer = "<results>/rounds/propose_sequences/{round}/answer.json"
+    return answer if CAMPAIGN.has("propose_sequences") else []
+
+
 def updated(wildcards):
     """All rounds up to the one after which no further one comes."""
     found = []
@@ -49,12 +55,35 @@ rule warm_up:
         " --digest {params.digest}"
 
 
+if CAMPAIGN.has("propose_sequences"):
+
+    rule propose_sequences:
+        input:
+            gate=ancient(CAMPAIGN.gate),
+            accepted=ancient("<results>/warm_up/accepted.json"),
+            warm_up=CAMPAIGN.outcomes("warm_up"),
+            before=before,
+        output:
+            answer="<results>/rounds/propose_sequences/{round}/answer.json",
+        log:
+            "<logs>/rounds/propose_sequences/{round}.log",
+        localrule: True
+        resources:
+            **CAMPAIGN.agent_resources(),
+        params:
+            digest=CAMPAIGN.agent_digest("propose_sequences"),
+        shell:
+            "sophron agent run propose_sequences --gate {input.gate} --wildcard round={wildcards.round}"
+            " --answer {output.answer} --log {log} --digest {params.digest}"
+
+
 rule propose:
     input:
         gate=ancient(CAMPAIGN.gate),
         accepted=ancient("<results>/warm_up/accepted.json"),
         warm_up=CAMPAIGN.outcomes("warm_up"),
         before=before,
+        asked=asked,
     output:
         outcome="<results>/rounds/propose/{round}/outcome.json",
     log:

@@ -71,6 +71,11 @@ INPUTS = {
         "request": "Fit it.",
         "turns": [{"question": 1, "asked": "?", "answered": f"`a.json` exists. {n}"} for n in "123"],
     },
+    "propose-sequences": {
+        "chain": {"length": 4, "count_b": 2},
+        "evaluated": [{"sequence": "ABAB", "blocks": "ABAB", "radius": 1.0, "error": 0.01, "evaluations": 1}],
+        "wanted": {"proposals": 2, "round": 1, "of_rounds": 5},
+    },
     "plan": {
         "spec": LIQUID,
         "plan": {

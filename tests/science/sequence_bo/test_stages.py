@@ -205,3 +205,43 @@ def test_ranges_bound_the_loop():
 def test_definitions_of_the_tests_fit_their_schemas(stage):
     document = documents.schema(f"sequence_bo/{stage}")
     Draft202012Validator({**document, "$ref": "#/$defs/definition"}).validate(DEFINITIONS[stage])
+
+
+def agreed(context, *proposed, **more):
+    """The proposals of a round in which the agent named `proposed`."""
+    start = warmed(context)
+    answer = {"proposals": [{"sequence": one, "reason": "x"} for one in proposed]}
+    asked = UpstreamStep("propose_sequences", {"round": "0"}, answer, {}, **more)
+    upstream = {"warm_up": start, "propose_sequences": [asked]}
+    definition = {**ROUNDS, "agent_proposals": 2}
+    return valid("propose", rounds.propose(context("propose", definition, {"round": "0"}, upstream)).result), start
+
+
+def test_what_the_agent_proposes_is_evaluated(context):
+    result, _ = agreed(context, "B2A4B2", "ABBAABBA")
+    assert [one["origin"] for one in result["proposals"]] == ["agent", "agent", "repeat"]
+    assert {one["sequence"] for one in result["proposals"][:2]} == {"BBAAAABB", "ABBAABBA"}
+    assert result["dropped"] == 0
+
+
+def test_what_does_not_fit_is_dropped_and_its_place_is_filled(context):
+    result, start = agreed(context, "A4B4", "A5B3", "AB", "B2A4B2", "BBAAAABB", "A2B4A2", "A3B4A")
+    assert blocks(start[0].result["sequence"]) == "A4B4"
+    assert [one["origin"] for one in result["proposals"]] == ["agent", "agent", "repeat"]
+    assert result["dropped"] == 5
+    alone, _ = agreed(context, "A4B4", "A9")
+    assert len({one["sequence"] for one in alone["proposals"][:2]}) == 2
+    assert "agent" not in {one["origin"] for one in alone["proposals"]}
+
+
+def test_a_round_whose_agent_failed_goes_on_without_it(context):
+    result, _ = agreed(context, failed="no answer")
+    assert len(result["proposals"]) == ROUNDS["batch"]
+    assert result["dropped"] == 0
+
+
+def test_an_agent_has_room_or_is_refused():
+    with pytest.raises(UserError, match="agent_proposals"):
+        KIND.ranges({**DEFINITIONS, "rounds": {**ROUNDS, "agent_proposals": 3}})
+    assert list(KIND.left_out(DEFINITIONS)) == ["propose_sequences"]
+    assert not KIND.left_out({**DEFINITIONS, "rounds": {**ROUNDS, "agent_proposals": 2}})

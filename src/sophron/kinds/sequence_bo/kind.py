@@ -5,14 +5,15 @@ Read by every verb at start-up, so it imports nothing heavy; what runs a stage i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
-from sophron.interfaces.kind import Definition, Kind, Part, Question, stage_of
+from sophron.interfaces.kind import AgentRule, Definition, Kind, Part, Question, stage_of
 from sophron.records.errors import UserError
 from sophron.science.sequence_bo.sequences import distinct, expand, forward
 
 _MODULE = "sophron.science.sequence_bo.rounds"
+AGENT = "propose_sequences"
 WARM_UP = "warm_up"
 """Candidate of validate that is the best of the warm-up."""
 
@@ -20,8 +21,8 @@ WARM_UP = "warm_up"
 def ranges(definitions: Mapping[str, Definition]) -> dict[str, Sequence[str]]:
     """Return the values of the wildcards: sequences of the warm-up, rounds and items of the loop, and candidates.
 
-    UserError if the warm-up has fewer than four sequences or one that does not fit the chain, or if a round has room
-    for repeats only.
+    UserError if the warm-up has fewer than four sequences or one that does not fit the chain, if a round has room for
+    repeats only, or if an agent is to propose more than it has room for.
     """
     warm_up, rounds = definitions["warm_up"], definitions["rounds"]
     _check_given(warm_up["given"], **warm_up["chain"])
@@ -35,6 +36,11 @@ def ranges(definitions: Mapping[str, Definition]) -> dict[str, Sequence[str]]:
     if rounds["repeats"] >= rounds["batch"]:
         raise UserError(
             "stages.rounds.definition.repeats: a round has room for no new sequence; make it less than batch"
+        )
+    if rounds.get("agent_proposals", 0) > rounds["batch"] - rounds["repeats"]:
+        raise UserError(
+            "stages.rounds.definition.agent_proposals: a round has no room for so many new sequences; make it batch "
+            "less repeats at most"
         )
     return {
         "sequence": [str(number) for number in range(count)],
@@ -60,6 +66,11 @@ def _check_given(given: Sequence[str], length: int, count_b: int) -> None:
         raise UserError(f"{where}: two are the same chain, read from either end; remove one")
     if not 0 < count_b < length:
         raise UserError("stages.warm_up.definition.chain.count_b: a chain needs both kinds of beads; change it")
+
+
+def left_out(definitions: Mapping[str, Definition]) -> Collection[str]:
+    """Return the agent's rule if no definition asks it for proposals."""
+    return [] if definitions["rounds"].get("agent_proposals") else [AGENT]
 
 
 def question(_definitions: Mapping[str, Definition]) -> Question:
@@ -90,10 +101,11 @@ KIND = Kind(
             "warm_up",
             outputs={"progress_plot": "progress.svg"},
             parts=(
-                _part("propose", ("round",), ("warm_up",), carried=("update",), rederivable=True),
+                _part("propose", ("round",), ("warm_up", AGENT), carried=("update",), rederivable=True),
                 _part("evaluate", ("round", "item"), ("propose",), engine="lammps"),
                 _part("update", ("round",), ("warm_up", "propose", "evaluate"), carried=("update",), rederivable=True),
             ),
+            agents=(AgentRule(AGENT, ("round",), bounded=True, may_fail=True),),
             builds_on=("update",),
             rederivable=True,
         ),
@@ -101,6 +113,7 @@ KIND = Kind(
         _stage("compare", "validate", outputs={"candidates_plot": "candidates.svg"}, rederivable=True),
     ),
     ranges=ranges,
+    left_out=left_out,
     question=question,
     planted_faults="sequence_bo/planted_faults.yaml",
 )

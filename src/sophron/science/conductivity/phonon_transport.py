@@ -34,9 +34,10 @@ class Modes:
     """Phonons of a mesh that is reduced by symmetry: q irreducible points with b bands each.
 
     volume: of the primitive cell, angstrom^3; points: of the whole mesh; distance: (q,), from the zone's centre without
-    2 pi, 1/angstrom; frequency: (q, b), THz; speed: (q, b), angstrom/ps; velocities: (q, b, 6), products of the velocity's components summed over the points that are equal by
-    symmetry, xx, yy, zz, yz, xz, xy, angstrom^2/ps^2; capacity: (q, b), eV/K; anharmonic, isotope: (q, b), rates of
-    scattering by other phonons and by the masses of isotopes, 1/ps. Statistics are those of capacity and anharmonic.
+    2 pi, 1/angstrom; frequency: (q, b), THz; speed: (q, b), angstrom/ps; velocities: (q, b, 6), products of the
+    velocity's components summed over the points that are equal by symmetry, xx, yy, zz, yz, xz, xy, angstrom^2/ps^2;
+    capacity: (q, b), eV/K; anharmonic, isotope: (q, b), rates of scattering by other phonons and by the masses of
+    isotopes, 1/ps. Statistics are those of capacity and anharmonic.
     """
 
     volume: float

@@ -77,7 +77,7 @@ def _centre_share(found: Modes, *, isotopes: bool) -> float:
 
 
 def _extrapolated(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """The numbers of the result that come from all meshes; the error covers where they end without the centre's cell."""
+    """The numbers of the result that come from all meshes; the error reaches to where they end without the centre."""
     meshes = [int(row["mesh"]) for row in rows]
     ends = {name: extrapolate_mesh(meshes, [row[name] for row in rows]) for name in ENDS}
     without = extrapolate_mesh(meshes, [row["solved"] * (1 - row["zone_centre"]) for row in rows])

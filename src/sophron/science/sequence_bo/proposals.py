@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.float64]
 
-REPEAT = "repeat"
+AGENT, REPEAT = "agent", "repeat"
 
 
 @dataclass(frozen=True)
@@ -98,33 +98,41 @@ def features(sequences: Sequence[str]) -> Rows:
 
 
 def propose(
-    observations: Sequence[Observation], settings: Settings, rng: Generator, pool: Sequence[str] | None = None
+    observations: Sequence[Observation],
+    settings: Settings,
+    rng: Generator,
+    pool: Sequence[str] | None = None,
+    given: Sequence[str] = (),
 ) -> Proposals:
     """Choose the evaluations of a round.
 
-    pool: the only sequences that may be proposed, for replays within a table; without it, moves make candidates.
+    pool: the only sequences that may be proposed, for replays within a table; without it, moves make candidates. given:
+    new sequences of an agent, which are in the round whatever the model thinks of them.
     """
     fit = Fit.of(observations)
     if pool is None:
         parents = [fit.sequences[place] for place in fit.order[: settings.parents]]
-        origins = candidates(parents, settings.candidates, fit.sequences, rng)
+        origins = candidates(parents, settings.candidates, [*fit.sequences, *given], rng)
     else:
-        known = set(fit.sequences)
+        known = {*fit.sequences, *given}
         origins = dict.fromkeys((one for one in pool if one not in known), "pool")
-    return choose(fit, origins, settings, rng)
+    return choose(fit, dict.fromkeys(given, AGENT) | origins, settings, rng)
 
 
 def choose(fit: Fit, origins: Mapping[str, str], settings: Settings, rng: Generator) -> Proposals:
-    """Choose new ones among `origins` (sequence -> origin), and repeats among those of the fit."""
+    """Choose those of an agent and others among `origins` (sequence -> origin), and repeats among those of the fit."""
     fresh, known = list(origins), len(fit.sequences)
+    given = sum(origin == AGENT for origin in origins.values())
     rows = np.concatenate([fit.model.features, features(fresh)]) if fresh else fit.model.features
     mean, covariance = fit.model.posterior(rows)
     drawn = acquisition.draws(mean, covariance, settings.draws, rng)
-    count = settings.batch - settings.repeats
-    chosen, gains = acquisition.noisy_expected_improvement(drawn[:, :known], drawn[:, known:], count)
+    count = settings.batch - settings.repeats - given
+    settled = known + given
+    chosen, gains = acquisition.noisy_expected_improvement(drawn[:, :settled], drawn[:, settled:], count)
     if settings.acquisition == "thompson":
-        chosen = acquisition.thompson(drawn[:, known:], count)
-    places = [known + place for place in chosen]
+        chosen = acquisition.thompson(drawn[:, settled:], count)
+    _, given_gains = acquisition.noisy_expected_improvement(drawn[:, :known], drawn[:, known:settled], 1)
+    places = [*range(known, settled), *(settled + place for place in chosen)]
     again = acquisition.repeats(drawn[:, :known], settings.batch - len(places))
     deviation = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     proposals = [
@@ -134,4 +142,4 @@ def choose(fit: Fit, origins: Mapping[str, str], settings: Settings, rng: Genera
             *((place, REPEAT) for place in again),
         ]
     ]
-    return Proposals(proposals, gains[0] if gains else 0.0, fit.model.hyperparameters, len(fresh))
+    return Proposals(proposals, max([0.0, *gains[:1], *given_gains]), fit.model.hyperparameters, len(fresh))

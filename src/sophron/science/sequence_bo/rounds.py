@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sophron.interfaces.kind import EngineFailure, StepContext, StepResult, UpstreamStep
+from sophron.records.errors import UserError
 from sophron.records.typed_json import from_json, to_json
 from sophron.science.sequence_bo.evaluate import evaluate as evaluated
-from sophron.science.sequence_bo.sequences import blocks
+from sophron.science.sequence_bo.sequences import blocks, expand, forward
 
 if TYPE_CHECKING:
     from sophron.science.sequence_bo.proposals import Observation
 
 WARM_UP = "warm_up"
+AGENT = "propose_sequences"
 MODEL = "model"
 
 
@@ -29,9 +31,30 @@ def propose(ctx: StepContext) -> StepResult:
         raise EngineFailure("rounds.definition.repeats: a round has room for none that is new; make it less than batch")
     names = ("batch", "repeats", "acquisition", "draws", "parents", "candidates")
     settings = from_json(proposals.Settings, {name: ctx.definition[name] for name in names})
-    found = proposals.propose(_before(ctx), settings, np.random.default_rng(ctx.seed))
-    result = {**to_json(found), MODEL: ctx.upstream[WARM_UP][0].result[MODEL]}
+    known = _before(ctx)
+    given, dropped = _of_agent(ctx, {one.sequence for one in known})
+    found = proposals.propose(known, settings, np.random.default_rng(ctx.seed), given=given)
+    result = {**to_json(found), "dropped": dropped, MODEL: ctx.upstream[WARM_UP][0].result[MODEL]}
     return StepResult(result, {}, {"numpy": np.__version__})
+
+
+def _of_agent(ctx: StepContext, known: Collection[str]) -> tuple[list[str], int]:
+    """Return the new sequences that the agent proposed and the round has room for, and how many were dropped."""
+    answers = [step.result for step in ctx.upstream.get(AGENT, []) if not step.failed]
+    proposed = [one["sequence"] for answer in answers for one in answer["proposals"]]
+    beads = sorted(ctx.upstream[WARM_UP][0].result["sequence"])
+    new = dict.fromkeys(one for text in proposed for one in _fitting(text, beads) if one not in known)
+    kept = list(new)[: ctx.definition.get("agent_proposals", 0)]
+    return kept, len(proposed) - len(kept)
+
+
+def _fitting(text: str, beads: Sequence[str]) -> list[str]:
+    """Return the sequence that `text` writes if it has these beads, sorted."""
+    try:
+        sequence = expand(text)
+    except UserError:
+        return []
+    return [forward(sequence)] if sorted(sequence) == beads else []
 
 
 def evaluate(ctx: StepContext) -> StepResult:
