@@ -182,7 +182,7 @@ def read(path: Path = TABLE) -> list[dict[str, str]]:
 
 
 def run_pass(engine: Engine, number: int) -> None:
-    """Add the rows that pass `number` lacks, sixteen at a time; one without an error is run once more, twice as long."""
+    """Add the rows that pass `number` lacks, sixteen at a time; what has no error is run once more, twice as long."""
     families = dict(planned())
     new = not TABLE.exists()
     with TABLE.open("a", newline="") as stream:
