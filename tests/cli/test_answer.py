@@ -57,6 +57,14 @@ def test_a_refused_number_says_why():
     ]
 
 
+def test_a_remark_stands_below_the_number_or_its_refusal():
+    question = {"quantity": "conductivity", "units": "W/(m K)"}
+    found = Answer(None, "c", "", 560.0, 20.0, None, None, units="W/(m K)", remark="half flies\nfar")
+    assert list(_about(found, question)) == ["conductivity: 560 ± 20 W/(m K)", "  half flies far"]
+    refused = Answer(None, "c", "", None, None, None, "too short", remark="Boxes: 4 at 52.")
+    assert list(_about(refused, question))[-1] == "  Boxes: 4 at 52."
+
+
 def test_a_campaign_that_was_never_signed_gets_one_sentence(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     main(["new", "viscosity", str(tmp_path / "melt")])

@@ -49,6 +49,14 @@ def _held(passed: Sequence[bool]) -> str:
 
 
 def _about(answer: "Answer", question: Mapping[str, Any]) -> Iterator[str]:
+    from sophron.records.sanitize import one_line
+
+    yield from _number(answer, question)
+    if answer.remark:
+        yield f"  {one_line(answer.remark)}"
+
+
+def _number(answer: "Answer", question: Mapping[str, Any]) -> Iterator[str]:
     from sophron.campaign.rendering.formatting import interval, with_error
     from sophron.campaign.report.report import comparison
     from sophron.records.sanitize import one_line

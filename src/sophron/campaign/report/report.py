@@ -1,9 +1,9 @@
 """What a report says, gathered from the results and the records alone: the answer first, then what stands behind it.
 
 Which number answers the question is said by the stage's schema, in the key `answer` beside `$defs`: `{value,
-standard_error, interval: {low, high, level}, subject, refusal}`, each the name of a property of the result but for the
-level, a fraction. With `quantities`, a list, it answers questions for these alone. The key `figures` there gives the
-captions of the outputs whose names end in `_plot`.
+standard_error, interval: {low, high, level}, subject, refusal, remark}`, each the name of a property of the result but
+for the level, a fraction. With `quantities`, a list, it answers questions for these alone. The key `figures` there
+gives the captions of the outputs whose names end in `_plot`.
 """
 
 import hashlib
@@ -40,7 +40,8 @@ class Answer:
     """The number that answers the question.
 
     name: its name in the result; interval: (low, high, level from 0 to 1); refusal: why there is no number; subject:
-    whom or what it is of, where the question asks for one among several; units: of value, standard_error and interval.
+    whom or what it is of, where the question asks for one among several; units: of value, standard_error and interval;
+    remark: what has to be read with it, a sentence or two that the stage computed.
     """
 
     step: Finished
@@ -52,6 +53,7 @@ class Answer:
     refusal: str | None
     subject: str | None = None
     units: str = ""
+    remark: str | None = None
 
     def times(self, factor: float, units: str) -> Self:
         """It in other units, of which its own is `factor`."""
@@ -303,6 +305,7 @@ def _answers(stage: StageReport, asked: str) -> Iterator[Answer]:
             interval=None if low is None or high is None else (low, high, ends["level"]),
             refusal=step.outcome.reason or result.get(keys.get("refusal", "")),
             subject=result.get(keys.get("subject", "")),
+            remark=result.get(keys.get("remark", "")),
         )
 
 

@@ -77,6 +77,7 @@ def _answer(answer: Answer, gathered: Report) -> dict[str, object]:
         "interval": between,
         "refusal": answer.refusal,
         "subject": answer.subject,
+        "remark": answer.remark,
         "description": answer.description,
         "name": answer.name,
         "step": answer.step.step,

@@ -54,6 +54,7 @@ def run(ctx: StepContext) -> StepResult:
         "other_form": found.other_conductivity,
         "lower_bound": found.lower_bound,
         "lengths": to_json(lengths),
+        "remark": _remark(lengths, units),
         "refused": not given,
         "refusal": found.refusal,
     }
@@ -93,6 +94,14 @@ def by_length(results: Sequence[Mapping[str, Any]]) -> list[BoxLength]:
             "measure more steps, or more replicas"
         )
     return lengths
+
+
+def _remark(lengths: Sequence[BoxLength], units: Units) -> str:
+    """Return the boxes in one sentence."""
+    boxes = ", ".join(
+        f"{one.conductivity:.3g} +- {one.conductivity_error:.1g} at {one.length:.3g} {units.length}" for one in lengths
+    )
+    return f"Boxes with an imposed flux, in {units.conductivity}: {boxes}."
 
 
 def _draw(path: Path, lengths: Sequence[BoxLength], found: Extrapolation, units: Units) -> None:

@@ -54,6 +54,8 @@ def run(ctx: StepContext) -> StepResult:
         row = {"mesh": mesh, "zone_centre": share, "solved": mean(tensor) / (1 - share)}
         rows.append(row | _relaxation_time(both))
     found = both[statistics]
+    lengths = _lengths(found, definition["lengths"], isotopes=isotopes)
+    paths = dict(zip(SHARES, free_paths(found, list(SHARES.values()), isotopes=isotopes), strict=True))
     result = {
         **_extrapolated(rows),
         "units": UNITS["metal"].conductivity,
@@ -61,9 +63,10 @@ def run(ctx: StepContext) -> StepResult:
         "anisotropy": anisotropy(tensor),
         "lowest_frequency": float(found.frequency.min()),
         "highest_frequency": float(found.frequency.max()),
-        **dict(zip(SHARES, free_paths(found, list(SHARES.values()), isotopes=isotopes), strict=True)),
+        **paths,
+        "remark": _remark(paths["free_path_50"], lengths),
         "meshes": rows,
-        "lengths": _lengths(found, definition["lengths"], isotopes=isotopes),
+        "lengths": lengths,
     }
     path = ctx.workdir / "lengths.svg"
     _draw(path, result)
@@ -147,6 +150,19 @@ def _lengths(found: Modes, lengths: Sequence[float], *, isotopes: bool) -> list[
     """Conductivity of boxes whose walls end every path at their length."""
     tensors = {length: _whole(found, isotopes=isotopes, length=length) for length in lengths}
     return [{"length": length, "conductivity": mean(tensor)} for length, tensor in tensors.items()]
+
+
+def _remark(half: float, lengths: Sequence[Mapping[str, float]]) -> str:
+    """Return why shorter boxes conduct less, in two sentences."""
+    shorter = [one for one in lengths if one["length"] < half]
+    sentence = (
+        f"Half of the heat flies further than {half:.3g} angstrom: a shorter box conducts less, and a straight line "
+        "through shorter boxes ends below the crystal."
+    )
+    if not shorter:
+        return sentence
+    boxes = ", ".join(f"{one['conductivity']:.3g} at {one['length']:.3g} angstrom" for one in shorter)
+    return f"{sentence} Boxes whose walls end every path: {boxes}."
 
 
 def _draw(path: Path, result: Mapping[str, Any]) -> None:

@@ -1,0 +1,158 @@
+"""Conductivity of SiC in boxes with an imposed flux, by length, beside the Boltzmann equation in boxes with walls.
+
+Mueller-Plathe in boxes of 4 x 4 x {12, 24, 48, 96, 192} cells by the stages of the kind, at the lattice constant of
+bench/phonons.py; the shortest box again with rarer swaps, with reservoirs (eHEX) in place of swaps, and 6 x 6 cells
+wide. Boxes that have ended are not run again, so it can be stopped and called again; what was not run is listed.
+
+    python bench/nemd_ladder.py --keep nemd --run 12 24 12-rare 48 12-reservoir 12-wide    # 8 CPU minutes
+    python bench/nemd_ladder.py --keep nemd    # record what is there
+"""
+
+import argparse
+import json
+import shutil
+import subprocess
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from conductivity import run
+from phonons import COMMON, CRYSTALS
+from record import RESULTS, record
+
+from sophron.science.conductivity.build import UNITS, potential
+from sophron.science.conductivity.temperature_profile import Profile, conductivity, read_profile
+from sophron.science.estimators.statistical_power import compare_two
+from sophron.science.estimators.statistics import Estimated
+from sophron.science.lammps.executable import find
+
+TEMPERATURE, TIMESTEP, CELLS = 300.0, 0.002, 12
+SWAP_EVERY, BLOCK, SAMPLE, FIT_SHARE = 25, 500, 10, 0.7
+EQUILIBRATE = {
+    "temperature": TEMPERATURE, "timestep": TIMESTEP, "damping": 0.1, "discard_steps": 2000, "steps": 4000,
+    "settle_steps": 500, "sample_every": SAMPLE,
+}  # fmt: skip
+IMPOSED = {
+    "timestep": TIMESTEP, "damping": 0.1, "settle_steps": 1000, "discard_steps": 2000, "steps": 10_000,
+    "slab_cells": 1, "sample_every": SAMPLE, "block_steps": BLOCK, "fit_share": FIT_SHARE,
+}  # fmt: skip
+SHARES = (1.0, 0.5, 0.25)
+"""Length of the walls' box over that of the periodic one, whose hot and cold slabs lie half a length apart."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """One box: copies of 12 cells along z, steps between swaps, cells across; `reservoir`: no swaps, but eHEX."""
+
+    copies: int
+    swap_every: int = SWAP_EVERY
+    width: int = 4
+    reservoir: bool = False
+
+
+BOXES = {str(CELLS * copies): Box(copies) for copies in (1, 2, 4, 8, 16)} | {
+    "12-rare": Box(1, swap_every=2 * SWAP_EVERY),
+    "12-wide": Box(1, width=6),
+    "12-reservoir": Box(1, reservoir=True),
+}
+
+
+def measure(box: Box, kept: Path) -> dict[str, Any]:
+    """Run the stages up to the box; its conductivity with the error of its blocks."""
+    build, constant = CRYSTALS["sic"]
+    cells = {"cells": [box.width, box.width, CELLS], "lattice": {"style": "zincblende", "constant": constant}}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        built = run(folder, "build", COMMON | build | cells, [], 1, replica="0")
+        started = run(folder, "equilibrate", EQUILIBRATE, [built], 2, replica="0")
+        if box.reservoir:
+            return by_reservoirs(folder, started.files["system"], json.loads((kept / "12.json").read_text()))
+        definition = IMPOSED | {"swap_every": box.swap_every, "copies": [box.copies]}
+        copies = str(box.copies)
+        return dict(run(folder, "mueller_plathe", definition, [started], 3, copies=copies, replica="0").result)
+
+
+def by_reservoirs(folder: Path, system: Path, swapped: dict[str, Any]) -> dict[str, Any]:
+    """Run the box of 12 cells with the power of its swaps, added to the middle slab and taken from the first (eHEX)."""
+    length, area = swapped["length"], swapped["area"]
+    power = swapped["energy_swapped"] / (IMPOSED["steps"] * TIMESTEP)
+    file = str(CRYSTALS["sic"][0]["potential"])
+    shutil.copy(potential(find(), file), folder)
+    shutil.copy(system, folder / "start.data")
+    slab, middle = length / CELLS, length / 2
+    (folder / "in").write_text(
+        "units metal\natom_style atomic\nread_data start.data\npair_style tersoff\n"
+        f"pair_coeff * * {file} Si C\ntimestep {TIMESTEP}\n"
+        f"region cold block INF INF INF INF 0 {slab}\nregion hot block INF INF INF INF {middle} {middle + slab}\n"
+        f"fix move all nve\nfix add all ehex 1 {power} region hot\nfix take all ehex 1 {-power} region cold\n"
+        f"compute slab all chunk/atom bin/1d z lower {(1 + 1e-9) / CELLS} units reduced\n"
+        f"fix profile all ave/chunk {SAMPLE} {BLOCK // SAMPLE} {BLOCK} slab temp file profile\n"
+        f"run {IMPOSED['discard_steps'] + IMPOSED['steps']}\n"
+    )
+    subprocess.run(["lmp", "-in", "in", "-log", "log", "-screen", "none"], cwd=folder, check=True)
+    first = IMPOSED["discard_steps"] // BLOCK
+    blocks = read_profile(folder / "profile", CELLS)[first:]
+    energy = power * BLOCK * TIMESTEP * np.arange(len(blocks) + 1)
+    profile = Profile(blocks, energy, length, area, BLOCK * TIMESTEP)
+    return conductivity(profile, FIT_SHARE, UNITS["metal"].to_conductivity) | {"length": length, "area": area}
+
+
+def run_missing(kept: Path, names: list[str]) -> None:
+    """Run what is not there yet, in this order."""
+    for name in names:
+        path = kept / f"{name}.json"
+        if not path.exists():
+            found = measure(BOXES[name], kept)
+            path.write_text(json.dumps(found))
+            print(name, found["conductivity"], found["conductivity_error"], flush=True)
+
+
+def row(name: str, found: dict[str, Any], walls: dict[int, float]) -> dict[str, Any]:
+    """One line of the table: a box, and what walls at shares of its length leave of the conductivity."""
+    keys = ("length", "conductivity", "conductivity_error", "conductivity_degrees_of_freedom", "temperature_span",
+            "halves_z")  # fmt: skip
+    beside = {str(share): walls.get(round(share * found["length"])) for share in SHARES}
+    return {**asdict(BOXES[name]), **{key: found[key] for key in keys}, "with_walls": beside}
+
+
+def against(found: dict[str, dict[str, Any]], name: str) -> dict[str, Any] | None:
+    """Compare a variant of the shortest box with it."""
+    if name not in found or "12" not in found:
+        return None
+    keys = ("conductivity", "conductivity_error", "conductivity_degrees_of_freedom")
+    compared = compare_two(*(Estimated(*(found[one][key] for key in keys)) for one in ("12", name)))
+    return {**asdict(compared), "agreement": compared.agreement(0.2)}
+
+
+def payload(kept: Path) -> dict[str, Any]:
+    """Return all that has run, and what has not."""
+    found = {name: json.loads(path.read_text()) for name in BOXES if (path := kept / f"{name}.json").exists()}
+    phonons = json.loads((RESULTS / "phonons_sic.json").read_text())["result"]["transport"]
+    walls = {round(one["length"]): one["conductivity"] for one in phonons["lengths"]}
+    return {
+        "protocol": IMPOSED | {"temperature": TEMPERATURE, "swap_every": SWAP_EVERY},
+        "boxes": {name: row(name, one, walls) for name, one in found.items()},
+        "variants": {name: against(found, name) for name in ("12-rare", "12-wide", "12-reservoir")},
+        "not_run": [name for name in BOXES if name not in found],
+        "bulk_by_phonons": phonons["conductivity"],
+        "paper": {"boxes": [12, 24, 48], "width": 6, "straight_line": 8.87, "error": 0.06},
+    }
+
+
+def main() -> None:
+    """Run what is asked for, or record what is there."""
+    given = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    given.add_argument("--keep", type=Path, required=True, help="folder of the boxes that have ended")
+    given.add_argument("--run", nargs="+", choices=BOXES, default=[])
+    args = given.parse_args()
+    args.keep.mkdir(parents=True, exist_ok=True)
+    if args.run:
+        run_missing(args.keep, args.run)
+        return
+    print(record("nemd_ladder", payload(args.keep)))
+
+
+if __name__ == "__main__":
+    main()
