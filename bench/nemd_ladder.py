@@ -22,11 +22,11 @@ from conductivity import run
 from phonons import COMMON, CRYSTALS
 from record import RESULTS, record
 
-from sophron.science.conductivity.build import UNITS, potential
+from sophron.science.conductivity.build import UNITS
 from sophron.science.conductivity.temperature_profile import Profile, conductivity, read_profile
 from sophron.science.estimators.statistical_power import compare_two
 from sophron.science.estimators.statistics import Estimated
-from sophron.science.lammps.executable import find
+from sophron.science.lammps.executable import find, potential
 
 TEMPERATURE, TIMESTEP, CELLS = 300.0, 0.002, 12
 SWAP_EVERY, BLOCK, SAMPLE, FIT_SHARE = 25, 500, 10, 0.7
