@@ -2,22 +2,29 @@
 
 The stages of lattice dynamics run by themselves, on one core, over meshes of phonons. All three have Tersoff's
 potential of 1989: silicon with the same file, germanium with `SiCGe.tersoff`. The cost goes as the sixth power of the
-finest mesh.
+finest mesh. Meshes that have ended are kept, so that it can be stopped and called again.
 
-    python bench/phonons.py --crystal sic --meshes 11 13 15    # about 4 CPU minutes
-    python bench/phonons.py --crystal silicon                  # about 2 CPU minutes
+    python bench/phonons.py --crystal sic        # about 2 CPU minutes
+    python bench/phonons.py --crystal silicon
     python bench/phonons.py --crystal germanium
 """
 
 import argparse
+import pickle
 import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from conductivity import run
+from phono3py import Phono3py
 from record import record
+
+from sophron.interfaces.kind import StepContext
+from sophron.science.conductivity import transport
+from sophron.science.conductivity.phonon_transport import Modes, mode_conductivity, scattering_rate
 
 SIC = {"species": [{"element": "Si", "mass": 28.0855}, {"element": "C", "mass": 12.0107}], "potential": "SiC.tersoff"}
 SILICON = {"species": [{"element": "Si", "mass": 28.0855}] * 2, "potential": "SiC.tersoff"}
@@ -41,36 +48,59 @@ TRANSPORT = {
 }
 
 
-def measure(folder: Path, args: argparse.Namespace) -> dict[str, Any]:
-    """Result of transport with the lattice constant that it was for."""
+def crystal(folder: Path, args: argparse.Namespace) -> tuple[Phono3py, dict[str, Any]]:
+    """Run the stages up to the force constants; what they were made of."""
     build, usual = CRYSTALS[args.crystal]
-    lattice = {"style": "zincblende", "constant": args.constant or usual}
+    lattice = {"style": "zincblende", "constant": usual}
     built = run(folder, "build", COMMON | build | {"lattice": lattice}, [], 1, replica="0")
-    supercells = {"cells": args.cells, "harmonic_cells": args.harmonic_cells, "displacement": 0.03}
+    supercells = {"cells": 2, "harmonic_cells": 3, "displacement": 0.03}
     displaced = run(folder, "displace", supercells, [built], 1)
     forces = run(folder, "forces", {"batches": 1}, [displaced], 1, batch="0")
-    found = run(folder, "transport", TRANSPORT | {"meshes": args.meshes}, [displaced, forces], 1)
-    published = {"published": PUBLISHED[args.crystal]} if args.crystal in PUBLISHED else {}
-    return {**lattice, **supercells, "forces": forces.result, "transport": found.result, **published}
+    upstream = {"displace": [displaced], "forces": [forces]}
+    made = transport.force_constants(StepContext("transport", {}, {}, upstream, folder, folder, 1))
+    return made, {**lattice, **supercells, "potential": build["potential"], "forces": forces.result}
+
+
+def on_mesh(made: Phono3py, mesh: int, kept: Path) -> transport.OnMesh:
+    """Return one mesh, from the folder if it is there."""
+    if not kept.exists():
+        begun = time.process_time()
+        found = transport.on_mesh(made, mesh, TRANSPORT)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_bytes(pickle.dumps(found))
+        print(kept.name, f"{time.process_time() - begun:.0f} CPU s", flush=True)
+    return pickle.loads(kept.read_bytes())
 
 
 def main() -> int:
     """Measure and record."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--crystal", choices=CRYSTALS, default="sic")
-    parser.add_argument(
-        "--constant", type=float, help="edge of the unit cell in angstrom; without it that of the potential at rest"
-    )
-    parser.add_argument("--cells", type=int, default=2)
-    parser.add_argument("--harmonic-cells", type=int, default=3)
-    parser.add_argument("--meshes", type=int, nargs="+", default=[9, 11, 13])
+    parser.add_argument("--meshes", type=int, nargs="+", default=[10, 12, 14])
+    parser.add_argument("--keep", type=Path, default=Path(tempfile.gettempdir()) / "sophron-phonons")
     args = parser.parse_args()
-    begun = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        found = measure(Path(folder), args)
-    record(f"phonons_{args.crystal}", found | {"wall_s": time.monotonic() - begun})
-    print(found["transport"])
+        made, about = crystal(Path(folder), args)
+        found = [on_mesh(made, mesh, args.keep / f"{args.crystal}-{mesh}.pickle") for mesh in args.meshes]
+    result = transport.gather_meshes(found, TRANSPORT)
+    finest = found[-1].modes[TRANSPORT["statistics"]]
+    paths = [10.0**power for power in range(2, 7)]
+    result["accumulation"] = [
+        {"free_path": path, "share": float(share)}
+        for path, share in zip(paths, accumulation(finest, paths), strict=True)
+    ]
+    published = {"published": PUBLISHED[args.crystal]} if args.crystal in PUBLISHED else {}
+    record(f"phonons_{args.crystal}", about | {"transport": result} | published)
+    print(result)
     return 0
+
+
+def accumulation(found: Modes, paths: list[float]) -> np.ndarray:
+    """Return the share of the conductivity that free paths up to each of `paths` (angstrom) carry."""
+    rate = scattering_rate(found, isotopes=False)
+    carried = mode_conductivity(found, rate)[..., :3].mean(axis=-1)
+    path = found.speed / np.where(rate > 0, rate, np.inf)
+    return np.array([carried[path <= one].sum() for one in paths]) / carried.sum()
 
 
 if __name__ == "__main__":

@@ -78,7 +78,7 @@ def crystal(silicon, tmp_path_factory):
     folder = tmp_path_factory.mktemp("crystal")
     transport = import_module("sophron.science.conductivity.transport")
     upstream = {name: silicon.steps[name] for name in ("displace", "forces")}
-    return transport._force_constants(StepContext("transport", {}, {}, upstream, folder, folder, 1))
+    return transport.force_constants(StepContext("transport", {}, {}, upstream, folder, folder, 1))
 
 
 def test_the_cell_is_that_of_build(silicon):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sophron.interfaces.kind import EngineFailure, EnvironmentFailure, StepContext, StepResult
+from sophron.interfaces.kind import Definition, EngineFailure, EnvironmentFailure, StepContext, StepResult
 from sophron.records.typed_json import from_json
 from sophron.science.conductivity.build import UNITS
 from sophron.science.conductivity.displace import ORDERS, Displaced, available
@@ -44,33 +45,54 @@ def run(ctx: StepContext) -> StepResult:
     relaxation-time approximation beside it. Walls and free paths are of the finest mesh, in that approximation. To all
     but the free paths, what the cell around the zone's centre carries is added: to the solved equation its share.
     """
-    made, definition = _force_constants(ctx), ctx.definition
-    temperature, statistics = definition["temperature"], definition["statistics"]
-    isotopes, rows = definition["isotopes"] == "natural", []
-    for mesh in definition["meshes"]:
-        both = modes(made, mesh, temperature)
-        tensor = solved(made, mesh, temperature, classical=statistics == "classical", isotopes=isotopes)
-        share = _centre_share(both[statistics], isotopes=isotopes)
-        row = {"mesh": mesh, "zone_centre": share, "solved": mean(tensor) / (1 - share)}
-        rows.append(row | _relaxation_time(both))
-    found = both[statistics]
-    lengths = _lengths(found, definition["lengths"], isotopes=isotopes)
-    paths = dict(zip(SHARES, free_paths(found, list(SHARES.values()), isotopes=isotopes), strict=True))
-    result = {
+    made, definition = force_constants(ctx), ctx.definition
+    found = [on_mesh(made, mesh, definition) for mesh in definition["meshes"]]
+    result = gather_meshes(found, definition)
+    path = ctx.workdir / "lengths.svg"
+    _draw(path, result)
+    return StepResult(result, {"lengths_plot": path}, {"phono3py": made.version, "numpy": np.__version__})
+
+
+@dataclass(frozen=True)
+class OnMesh:
+    """What one mesh gives: the phonons by statistics, and the tensor of the equation solved whole, W/(m K)."""
+
+    mesh: int
+    modes: Mapping[str, Modes]
+    tensor: NDArray[np.float64]
+
+
+def on_mesh(made: Phono3py, mesh: int, definition: Definition) -> OnMesh:
+    """Compute one mesh; the cost goes as its sixth power."""
+    temperature, classical = definition["temperature"], definition["statistics"] == "classical"
+    both = modes(made, mesh, temperature)
+    tensor = solved(made, mesh, temperature, classical=classical, isotopes=definition["isotopes"] == "natural")
+    return OnMesh(mesh, both, tensor)
+
+
+def gather_meshes(found: Sequence[OnMesh], definition: Definition) -> dict[str, Any]:
+    """Return the result of the stage from its meshes, the finest last."""
+    isotopes, statistics = definition["isotopes"] == "natural", definition["statistics"]
+    rows = []
+    for one in found:
+        share = _centre_share(one.modes[statistics], isotopes=isotopes)
+        row = {"mesh": one.mesh, "zone_centre": share, "solved": mean(one.tensor) / (1 - share)}
+        rows.append(row | _relaxation_time(one.modes))
+    finest = found[-1].modes[statistics]
+    lengths = _lengths(finest, definition["lengths"], isotopes=isotopes)
+    paths = dict(zip(SHARES, free_paths(finest, list(SHARES.values()), isotopes=isotopes), strict=True))
+    return {
         **_extrapolated(rows),
         "units": UNITS["metal"].conductivity,
-        "temperature": temperature,
-        "anisotropy": anisotropy(tensor),
-        "lowest_frequency": float(found.frequency.min()),
-        "highest_frequency": float(found.frequency.max()),
+        "temperature": definition["temperature"],
+        "anisotropy": anisotropy(found[-1].tensor),
+        "lowest_frequency": float(finest.frequency.min()),
+        "highest_frequency": float(finest.frequency.max()),
         **paths,
         "remark": _remark(paths["free_path_50"], lengths),
         "meshes": rows,
         "lengths": lengths,
     }
-    path = ctx.workdir / "lengths.svg"
-    _draw(path, result)
-    return StepResult(result, {"lengths_plot": path}, {"phono3py": made.version, "numpy": np.__version__})
 
 
 def _centre_share(found: Modes, *, isotopes: bool) -> float:
@@ -98,7 +120,7 @@ def _extrapolated(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
     }
 
 
-def _force_constants(ctx: StepContext) -> Phono3py:
+def force_constants(ctx: StepContext) -> Phono3py:
     """Return phono3py with force constants from all batches.
 
     EngineFailure if supercells are missing; EnvironmentFailure if phono3py displaces other atoms than displace did.

@@ -1,0 +1,46 @@
+"""The shipped campaign of sequences, on a short chain, with an agent that proposes."""
+
+import json
+import shutil
+
+import pytest
+import toy
+import yaml
+from sequence_steps import ROUNDS, RUN, WARM_UP
+
+from sophron.campaign.approval.approve import propose
+from sophron.cli import main
+from sophron.records.files import resource
+
+
+@pytest.mark.slow
+def test_an_agent_proposes_and_its_sequences_are_evaluated(tmp_path, monkeypatch, capsys):
+    for variable, value in toy.settings(tmp_path).items():
+        monkeypatch.setenv(variable, value)
+    toy.plan_here(monkeypatch)
+    root = tmp_path / "chains"
+    shutil.copytree(resource("campaigns", "copolymer-sequences"), root)
+    campaign = toy.Campaign(root, toy.make_key(tmp_path / "key"))
+    spec = yaml.safe_load(campaign.spec.read_text())
+    stages = spec["stages"]
+    spec["question"]["conditions"] |= {key: WARM_UP["chain"][key] for key in ("length", "count_b")}
+    stages["warm_up"]["definition"] = {**WARM_UP, "random": 3}
+    stages["rounds"]["definition"] = {**ROUNDS, "rounds": 2, "agent_proposals": 1}
+    stages["validate"]["definition"] = {"candidates": 1, **RUN}
+    for stage in stages.values():
+        stage["criteria"] = []  # nothing is concluded from runs as short as these
+    for one in spec["method"]["assumptions"]:
+        one["verified_by"] = "nobody: nothing is concluded from runs as short as these"
+    campaign.spec.write_text(yaml.safe_dump(spec, sort_keys=False))
+    digest = propose(root).digest
+    assert main(["approve", str(root), "--key", str(campaign.key), "--digest", digest, "--as", "alex"]) == 0
+    campaign.complete()
+    for number in (0, 1):
+        answer = json.loads((root / "results/rounds/propose_sequences" / str(number) / "answer.json").read_text())
+        asked = [one["sequence"] for one in answer["answer"]["proposals"]]
+        proposed = json.loads((root / "results/rounds/propose" / str(number) / "outcome.json").read_text())["result"]
+        assert [one["sequence"] for one in proposed["proposals"] if one["origin"] == "agent"] == asked
+        assert len(proposed["proposals"]) == ROUNDS["batch"]
+    capsys.readouterr()
+    assert main(["answer", str(root)]) == 0
+    assert "largest Rg: " in capsys.readouterr().out
