@@ -352,12 +352,13 @@ def curve(runs: dict[int, dict[str, str]], top: float, *, free: bool) -> dict[st
             "evaluations": count, "mean": float(regret.mean()), "error": float(stats.sem(regret)),
             "q10": float(low), "median": float(middle), "q90": float(high),
         })  # fmt: skip
-    last = [run[str(MOST)] for run in runs.values()]
+    last, families = [run[str(MOST)] for run in runs.values()], dict(planned())
     return {
         "replays": len(runs),
         "regret": rows,
         "at_100": {
             "within_0.002_of_the_best": float(np.mean([top - truth().value(one, free=free) < NEAR for one in last])),
+            "structured": float(np.mean([families.get(one) == "structured" for one in last])),
             "at_most_four_blocks": float(np.mean([count_blocks(one) <= 4 for one in last])),
             "one_block_of_B_between_A": float(np.mean([count_blocks(one) == 3 and one[0] == "A" for one in last])),
             "most_often": blocks(max(set(last), key=last.count)),

@@ -28,6 +28,41 @@ def sequences():
     yield f"{here['gain']:.4f} ± {here['gain_error']:.4f}"
 
 
+def table():
+    found = result("sequence_table")
+    yield f"{sum(found['sequences'].values())}, {found['median_error']:.4f}"
+    block = next(one for one in found["run_sixteen_times"] if one["sequence"] == "A5B10A5")
+    yield f"{block['radius_of_gyration']:.4f} ± {block['radius_of_gyration_error']:.4f}"
+
+
+def searches():
+    found = result("sequence_bo")
+    at = {name: {row["evaluations"]: row for row in arm["regret"]} for name, arm in found["arms"].items()}
+    for name in ("random", "noisy_ei"):
+        yield f"{1000 * at[name][35]['mean']:.2f} ± {1000 * at[name][35]['error']:.2f}"
+    yield f"{found['against_random_at_35']['noisy_ei']['p_value']:.0e}"
+    at_100 = found["arms"]["noisy_ei"]["at_100"]
+    yield f"{100 * at_100['structured']:.0f}, {100 * at_100['one_block_of_B_between_A']:.0f}"
+
+
+def phonons():
+    for name in ("sic", "germanium"):
+        found = result(f"phonons_{name}")["transport"]
+        yield f"{found['conductivity']:.0f} ± {found['conductivity_standard_error']:.0f}"
+    published = result("phonons_germanium")["published"]
+    yield f"{published['conductivity']:.1f} ± {published['error']:.1f}"
+    sic = result("phonons_sic")["transport"]
+    yield f"{100 * sic['conductivity_relative_error']:.1f}"
+    walls = {round(one["length"]): one["conductivity"] for one in sic["lengths"]}
+    yield ", ".join(f"{walls[length]:.0f}" for length in (52, 104, 207))
+
+
+def boxes():
+    found = result("nemd_ladder")
+    for box in found["boxes"].values():
+        yield f"{box['conductivity']:.1f} ± {box['conductivity_error']:.1f}"
+
+
 def rietveld():
     ppm = result("rietveld_fluorapatite")["ppm_of_rietx_from_gsas2"]["0.0"]
     yield f"{ppm['a']:.1f}"

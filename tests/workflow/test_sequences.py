@@ -24,9 +24,10 @@ def test_an_agent_proposes_and_its_sequences_are_evaluated(tmp_path, monkeypatch
     spec = yaml.safe_load(campaign.spec.read_text())
     stages = spec["stages"]
     spec["question"]["conditions"] |= {key: WARM_UP["chain"][key] for key in ("length", "count_b")}
-    stages["warm_up"]["definition"] = {**WARM_UP, "random": 3}
-    stages["rounds"]["definition"] = {**ROUNDS, "rounds": 2, "agent_proposals": 1}
-    stages["validate"]["definition"] = {"candidates": 1, **RUN}
+    short = {**RUN, "discard_steps": 6000}
+    stages["warm_up"]["definition"] = {**WARM_UP, **short, "random": 3}
+    stages["rounds"]["definition"] = {**ROUNDS, **short, "rounds": 2, "agent_proposals": 1}
+    stages["validate"]["definition"] = {"candidates": 1, **short, "steps": 5 * RUN["steps"]}
     for stage in stages.values():
         stage["criteria"] = []  # nothing is concluded from runs as short as these
     for one in spec["method"]["assumptions"]:
