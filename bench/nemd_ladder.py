@@ -4,7 +4,7 @@ Mueller-Plathe in boxes of 4 x 4 x {12, 24, 48, 96, 192} cells by the stages of 
 bench/phonons.py; the shortest box again with rarer swaps, with reservoirs (eHEX) in place of swaps, and 6 x 6 cells
 wide. Boxes that have ended are not run again, so it can be stopped and called again; what was not run is listed.
 
-    python bench/nemd_ladder.py --keep nemd --run 12 24 12-rare 48 12-reservoir 12-wide    # 8 CPU minutes
+    python bench/nemd_ladder.py --keep nemd --run 12 24 12-rare 48 12-reservoir 12-wide    # 6 CPU minutes
     python bench/nemd_ladder.py --keep nemd    # record what is there
 """
 
@@ -29,13 +29,13 @@ from sophron.science.estimators.statistics import Estimated
 from sophron.science.lammps.executable import find, potential
 
 TEMPERATURE, TIMESTEP, CELLS = 300.0, 0.002, 12
-SWAP_EVERY, BLOCK, SAMPLE, FIT_SHARE = 25, 500, 10, 0.7
+SWAP_EVERY, BLOCK, SAMPLE, FIT_SHARE = 25, 250, 10, 0.7
 EQUILIBRATE = {
-    "temperature": TEMPERATURE, "timestep": TIMESTEP, "damping": 0.1, "discard_steps": 2000, "steps": 4000,
+    "temperature": TEMPERATURE, "timestep": TIMESTEP, "damping": 0.1, "discard_steps": 1000, "steps": 1500,
     "settle_steps": 500, "sample_every": SAMPLE,
 }  # fmt: skip
 IMPOSED = {
-    "timestep": TIMESTEP, "damping": 0.1, "settle_steps": 1000, "discard_steps": 2000, "steps": 10_000,
+    "timestep": TIMESTEP, "damping": 0.1, "settle_steps": 1000, "discard_steps": 2000, "steps": 5000,
     "slab_cells": 1, "sample_every": SAMPLE, "block_steps": BLOCK, "fit_share": FIT_SHARE,
 }  # fmt: skip
 SHARES = (1.0, 0.5, 0.25)
