@@ -314,7 +314,7 @@ def payload(engine: Engine, folder: Path) -> dict[str, object]:
         "median_error": float(np.median(errors)),
         "largest_error": float(errors.max()),
         "spread_of_random": float(np.std([values[one][0] for one in values if families[one] == "random"])),
-        "passes_agree": {"chi2": chi2, "degrees_of_freedom": freedom, "p_value": float(stats.chi2.sf(chi2, freedom))},
+        "passes_agree": freedom and float(stats.chi2.sf(chi2, freedom)),
         "largest": [
             {"sequence": blocks(one), "radius_of_gyration": values[one][0], "error": values[one][1]}
             for one in sorted(values, key=lambda one: -values[one][0])[:10]
