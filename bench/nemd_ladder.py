@@ -29,7 +29,7 @@ from sophron.science.estimators.statistics import Estimated
 from sophron.science.lammps.executable import find, potential
 
 TEMPERATURE, TIMESTEP, CELLS = 300.0, 0.002, 12
-SWAP_EVERY, BLOCK, SAMPLE, FIT_SHARE = 25, 250, 10, 0.7
+SWAP_EVERY, BLOCK, SAMPLE, FIT_SHARE = 25, 500, 10, 0.7
 EQUILIBRATE = {
     "temperature": TEMPERATURE, "timestep": TIMESTEP, "damping": 0.1, "discard_steps": 1000, "steps": 1500,
     "settle_steps": 500, "sample_every": SAMPLE,
