@@ -2,9 +2,10 @@
 
 Mueller-Plathe in boxes of 4 x 4 x {12, 24, 48, 96, 192} cells by the stages of the kind, at the lattice constant of
 bench/phonons.py; the shortest box again with rarer swaps, with reservoirs (eHEX) in place of swaps, and 6 x 6 cells
-wide. Boxes that have ended are not run again, so it can be stopped and called again; what was not run is listed.
+wide. Each has replicas, whose spread is the error if blocks of a picosecond correlate. What has ended is not run again,
+so it can be stopped and called again; what was not run is listed.
 
-    python bench/nemd_ladder.py --keep nemd --run 12 24 12-rare 48 12-reservoir 12-wide    # 6 CPU minutes
+    python bench/nemd_ladder.py --keep nemd --replica 0 --run 12 24 12-rare 48 12-reservoir 12-wide    # 6 CPU minutes
     python bench/nemd_ladder.py --keep nemd    # record what is there
 """
 
@@ -25,7 +26,7 @@ from record import RESULTS, record
 from sophron.science.conductivity.build import UNITS
 from sophron.science.conductivity.temperature_profile import Profile, conductivity, read_profile
 from sophron.science.estimators.statistical_power import compare_two
-from sophron.science.estimators.statistics import Estimated
+from sophron.science.estimators.statistics import Estimated, replica_mean
 from sophron.science.lammps.executable import find, potential
 
 TEMPERATURE, TIMESTEP, CELLS = 300.0, 0.002, 12
@@ -59,19 +60,21 @@ BOXES = {str(CELLS * copies): Box(copies) for copies in (1, 2, 4, 8, 16)} | {
 }
 
 
-def measure(box: Box, kept: Path) -> dict[str, Any]:
-    """Run the stages up to the box; its conductivity with the error of its blocks."""
+def measure(box: Box, kept: Path, replica: int) -> dict[str, Any]:
+    """Run the stages up to the box; its conductivity with the error of its blocks, None if they correlate."""
     build, constant = CRYSTALS["sic"]
     cells = {"cells": [box.width, box.width, CELLS], "lattice": {"style": "zincblende", "constant": constant}}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         built = run(folder, "build", COMMON | build | cells, [], 1, replica="0")
-        started = run(folder, "equilibrate", EQUILIBRATE, [built], 2, replica="0")
+        started = run(folder, "equilibrate", EQUILIBRATE, [built], 2 + 10 * replica, replica="0")
         if box.reservoir:
-            return by_reservoirs(folder, started.files["system"], json.loads((kept / "12.json").read_text()))
+            return by_reservoirs(folder, started.files["system"], json.loads((kept / "12.0.json").read_text()))
         definition = IMPOSED | {"swap_every": box.swap_every, "copies": [box.copies]}
         copies = str(box.copies)
-        return dict(run(folder, "mueller_plathe", definition, [started], 3, copies=copies, replica="0").result)
+        return dict(
+            run(folder, "mueller_plathe", definition, [started], 3 + 10 * replica, copies=copies, replica="0").result
+        )
 
 
 def by_reservoirs(folder: Path, system: Path, swapped: dict[str, Any]) -> dict[str, Any]:
@@ -99,27 +102,36 @@ def by_reservoirs(folder: Path, system: Path, swapped: dict[str, Any]) -> dict[s
     return conductivity(profile, FIT_SHARE, UNITS["metal"].to_conductivity) | {"length": length, "area": area}
 
 
-def run_missing(kept: Path, names: list[str]) -> None:
+def run_missing(kept: Path, names: list[str], replica: int) -> None:
     """Run what is not there yet, in this order."""
     for name in names:
-        path = kept / f"{name}.json"
+        path = kept / f"{name}.{replica}.json"
         if not path.exists():
-            found = measure(BOXES[name], kept)
+            found = measure(BOXES[name], kept, replica)
             path.write_text(json.dumps(found))
             print(name, found["conductivity"], found["conductivity_error"], flush=True)
+
+
+def over_replicas(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the first replica with the mean of all, its error, and the degrees of freedom of that."""
+    values, errors = ([one[key] for one in runs] for key in ("conductivity", "conductivity_error"))
+    freedoms = [one["conductivity_degrees_of_freedom"] or 1.0 for one in runs]
+    mean, error, freedom = replica_mean(values, errors, freedoms)
+    about = {"conductivity": mean, "conductivity_error": error, "conductivity_degrees_of_freedom": freedom}
+    return {**runs[0], **about, "replicas": len(runs)}
 
 
 def row(name: str, found: dict[str, Any], walls: dict[int, float]) -> dict[str, Any]:
     """One line of the table: a box, and what walls at shares of its length leave of the conductivity."""
     keys = ("length", "conductivity", "conductivity_error", "conductivity_degrees_of_freedom", "temperature_span",
-            "halves_z")  # fmt: skip
+            "replicas")  # fmt: skip
     beside = {str(share): walls.get(round(share * found["length"])) for share in SHARES}
     return {**asdict(BOXES[name]), **{key: found[key] for key in keys}, "with_walls": beside}
 
 
 def against(found: dict[str, dict[str, Any]], name: str) -> dict[str, Any] | None:
     """Compare a variant of the shortest box with it."""
-    if name not in found or "12" not in found:
+    if not all(one in found and found[one]["conductivity_error"] for one in ("12", name)):
         return None
     keys = ("conductivity", "conductivity_error", "conductivity_degrees_of_freedom")
     compared = compare_two(*(Estimated(*(found[one][key] for key in keys)) for one in ("12", name)))
@@ -128,7 +140,8 @@ def against(found: dict[str, dict[str, Any]], name: str) -> dict[str, Any] | Non
 
 def payload(kept: Path) -> dict[str, Any]:
     """Return all that has run, and what has not."""
-    found = {name: json.loads(path.read_text()) for name in BOXES if (path := kept / f"{name}.json").exists()}
+    runs = {name: [json.loads(path.read_text()) for path in sorted(kept.glob(f"{name}.[0-9].json"))] for name in BOXES}
+    found = {name: over_replicas(one) for name, one in runs.items() if one}
     phonons = json.loads((RESULTS / "phonons_sic.json").read_text())["result"]["transport"]
     walls = {round(one["length"]): one["conductivity"] for one in phonons["lengths"]}
     return {
@@ -146,10 +159,11 @@ def main() -> None:
     given = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     given.add_argument("--keep", type=Path, required=True, help="folder of the boxes that have ended")
     given.add_argument("--run", nargs="+", choices=BOXES, default=[])
+    given.add_argument("--replica", type=int, default=0)
     args = given.parse_args()
     args.keep.mkdir(parents=True, exist_ok=True)
     if args.run:
-        run_missing(args.keep, args.run)
+        run_missing(args.keep, args.run, args.replica)
         return
     print(record("nemd_ladder", payload(args.keep)))
 

@@ -25,7 +25,14 @@ def test_the_shipped_campaign_answers_on_coarse_meshes(tmp_path, monkeypatch, ca
     campaign = toy.Campaign(root, toy.make_key(tmp_path / "key"))
     spec = yaml.safe_load(campaign.spec.read_text())
     spec["stages"]["build"]["definition"]["cells"] = [2, 2, 8]
-    boxes = {"copies": [1, 2, 3], "settle_steps": 200, "discard_steps": 500, "steps": 5000, "swap_every": 10}
+    boxes = {
+        "copies": [1, 2, 3],
+        "settle_steps": 200,
+        "discard_steps": 500,
+        "steps": 5000,
+        "swap_every": 10,
+        "block_steps": 500,
+    }
     spec["stages"]["equilibrate"]["definition"] |= {"damping": 0.02, "discard_steps": 200, "steps": 1000}
     spec["stages"]["mueller_plathe"]["definition"] |= boxes
     for name in ("equilibrate", "mueller_plathe"):
