@@ -26,12 +26,14 @@ SMALL = {
     "compare": {"significance": 1e-4},  # of values that agree, one test in 10,000 may fail by chance
 }
 EXECUTOR = ["--executor", "slurm", "--slurm-status-command", "squeue", "--default-resources", "slurm_account=test"]
+DISPATCHED = ["--executor", "dpdispatcher", "--dpdispatcher-batch-type", "Slurm", "--seconds-between-status-checks", "1"]
 FAST = ["--slurm-init-seconds-before-status-checks", "2", "--seconds-between-status-checks", "2", "--jobs", "2"]
 
 
 def lacking() -> str | None:
     """Why this cannot run here; None where it can."""
     pytest.importorskip("snakemake_executor_plugin_slurm")
+    pytest.importorskip("dpdispatcher")
     try:
         find().mpiexec()
     except EngineFailure as failure:
@@ -80,27 +82,28 @@ def outcome(made: toy.Campaign, step: str) -> dict:
     return json.loads((made.root / "results" / step / "outcome.json").read_text())
 
 
+def queued(made: toy.Campaign, options: list[str], target: str) -> None:
+    """Make one target through a queue."""
+    command = [sys.executable, "-m", "snakemake", *options, "--rerun-incomplete", "--nolock", "--", target]
+    done = subprocess.run(
+        command, cwd=made.root, env=os.environ, text=True, capture_output=True, check=False, timeout=900
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.queues
-def test_one_signed_campaign_runs_through_two_executors_and_is_compared(slurm, tmp_path, monkeypatch):
-    made = campaign(tmp_path, monkeypatch, ("sample_local", "sample_slurm"))
+def test_one_signed_campaign_runs_through_three_executors_and_is_compared(slurm, tmp_path, monkeypatch):
+    made = campaign(tmp_path, monkeypatch, ("sample_local", "sample_slurm", "sample_dpdispatcher"))
     for replica in "01":
         made.complete(f"results/sample_local/{replica}/outcome.json")
-        command = [sys.executable, "-m", "snakemake", *EXECUTOR, *FAST, "--rerun-incomplete", "--nolock"]
-        done = subprocess.run(
-            [*command, f"results/sample_slurm/{replica}/outcome.json"],
-            cwd=made.root,
-            env=os.environ,
-            text=True,
-            capture_output=True,
-            check=False,
-            timeout=900,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+        queued(made, [*EXECUTOR, *FAST], f"results/sample_slurm/{replica}/outcome.json")
+        queued(made, [*DISPATCHED, "--jobs", "2"], f"results/sample_dpdispatcher/{replica}/outcome.json")
     made.complete()
     result = outcome(made, "compare")["result"]
-    local, slurm_set = result["sets"]
+    local, slurm_set, dispatched = result["sets"]
     assert (local["scheduler"], local["ranks"], local["jobs"]) == (None, 1, [])
     assert (slurm_set["scheduler"], slurm_set["ranks"], len(slurm_set["jobs"])) == ("slurm", 2, 2)
+    assert (dispatched["scheduler"], dispatched["ranks"], dispatched["equal_to"]) == ("slurm", 1, "sample_local")
     assert result["took_turns"] is True
     assert (result["distinct_sets"], result["degrees_of_freedom"]) == (2, 1)
     assert (made.root / "results" / "report.html").is_file()

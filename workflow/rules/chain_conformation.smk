@@ -162,6 +162,34 @@ if CAMPAIGN.has("sample_parsl"):
             " --digest {params.digest}"
 
 
+if CAMPAIGN.has("sample_dpdispatcher"):
+
+    rule sample_dpdispatcher:
+        input:
+            gate=ancient(CAMPAIGN.gate),
+            accepted=ancient("<results>/equilibrate/accepted.json"),
+            outcome="<results>/equilibrate/{replica}/outcome.json",
+            system="<results>/equilibrate/{replica}/system.data",
+        output:
+            series="<results>/sample_dpdispatcher/{replica}/series.npz",
+            ran="<results>/sample_dpdispatcher/{replica}/ran.json",
+            outcome="<results>/sample_dpdispatcher/{replica}/outcome.json",
+        log:
+            "<logs>/sample_dpdispatcher/{replica}.log",
+        retries: CAMPAIGN.retries("sample_dpdispatcher")
+        conda:
+            "../../envs/md.yaml"
+        threads: CAMPAIGN.cores("sample_dpdispatcher")
+        resources:
+            **CAMPAIGN.resources("sample_dpdispatcher"),
+        params:
+            digest=CAMPAIGN.definition_digest("sample_dpdispatcher"),
+        shell:
+            "sophron stage sample_dpdispatcher --gate {input.gate} --wildcard replica={wildcards.replica} --outcome {output.outcome}"
+            " --log {log} --cores {threads} --memory-mb {resources.mem_mb} --runtime-min {resources.runtime}"
+            " --digest {params.digest}"
+
+
 SAMPLED = [stage for stage in CAMPAIGN.stages if stage.startswith("sample_")]
 
 

@@ -1,4 +1,4 @@
-"""Which process is meant by a recorded pid, and where it runs: host, scheduler's job, pilot's worker.
+"""Which process is meant by a recorded pid, and where it runs: host, scheduler's job, pilot's worker, dispatcher.
 
 A process is its host, pid and the moment it started, so that a reused pid is another. A scheduler sets its job's id in
 every process of the job, a pilot its worker's number. Read from /proc, by the standard library: each step does this at
@@ -17,6 +17,9 @@ SCHEDULER_JOBS = {"slurm": "SLURM_JOB_ID", "pbs": "PBS_JOBID", "lsf": "LSB_JOBID
 
 PILOTS = {"parsl": ("PARSL_WORKER_POOL_ID", "PARSL_WORKER_RANK")}
 """Pilot -> variables that name a worker of it."""
+
+DISPATCHERS = {"dpdispatcher": "DPDISP_DONE"}
+"""Dispatcher -> variable that it sets in each of its tasks."""
 
 
 class ProcessIdentity(TypedDict):
@@ -39,18 +42,21 @@ def host() -> str:
 
 
 def placement(environment: Mapping[str, str] = os.environ) -> dict[str, str | None]:
-    """Return `host`; `scheduler` and `job`; `pilot` and `worker`. Each is None outside of one.
+    """Return `host`; `scheduler` and `job`; `pilot` and `worker`; `dispatcher`. Each is None outside of one.
 
-    A pilot's worker stands inside the job of its block, so it may have all of them.
+    A pilot's worker stands inside the job of its block, and a dispatcher's task in that of its queue, so it may have
+    several of them.
     """
     scheduler = next((name for name, variable in SCHEDULER_JOBS.items() if environment.get(variable)), None)
     pilot = next((name for name, variables in PILOTS.items() if all(map(environment.get, variables))), None)
+    dispatcher = next((name for name, variable in DISPATCHERS.items() if environment.get(variable)), None)
     return {
         "host": host(),
         "scheduler": scheduler,
         "job": environment[SCHEDULER_JOBS[scheduler]] if scheduler else None,
         "pilot": pilot,
         "worker": "/".join(environment[variable] for variable in PILOTS[pilot]) if pilot else None,
+        "dispatcher": dispatcher,
     }
 
 

@@ -37,10 +37,11 @@ IDEAL: Mapping[str, Mapping[str, Any]] = {
     "sample": {"discard_steps": 0, "steps": 20_000, "sample_every": 50},
 }
 BEFORE = {"equilibrate": "build", "sample": "equilibrate"}
-NOWHERE: dict[str, Any] = {"scheduler": None, "job": None, "pilot": None, "worker": None}
+NOWHERE: dict[str, Any] = {"scheduler": None, "job": None, "pilot": None, "worker": None, "dispatcher": None}
 LOCAL = {**process_identity.placement({}), **NOWHERE}
 SLURM = {**LOCAL, "scheduler": "slurm", "job": "17"}
 PARSL = {**LOCAL, "pilot": "parsl", "worker": "a1/0"}
+DISPATCHED = {**LOCAL, "dispatcher": "dpdispatcher"}
 
 
 @dataclass

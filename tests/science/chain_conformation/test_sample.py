@@ -9,7 +9,7 @@ from sophron.records.errors import UserError
 from sophron.science.chain_conformation.gyration import squared_radii
 from sophron.science.viscosity import build
 
-from .conftest import LOCAL, PARSL, SLURM
+from .conftest import DISPATCHED, LOCAL, PARSL, SLURM
 
 
 def ranks_here(system, tmp_path) -> str | None:
@@ -70,6 +70,8 @@ def test_two_ranks_run_the_same_start_to_other_bits(repelling, tmp_path):
         ("sample_local", PARSL, "is to run outside of any queue, and this is in a parsl pilot on "),
         ("sample_slurm", LOCAL, "is to run in a job of slurm, and this is outside of any queue on "),
         ("sample_slurm", {**SLURM, **PARSL, "scheduler": "slurm"}, "and this is in a parsl pilot on "),
+        ("sample_slurm", {**SLURM, **DISPATCHED, "scheduler": "slurm"}, "and this is in a task of dpdispatcher on "),
+        ("sample_dpdispatcher", SLURM, "is to run in a task of dpdispatcher, and this is in a job of slurm (17) on "),
         ("sample_parsl", SLURM, "is to run in a parsl pilot, and this is in a job of slurm (17) on "),
     ],
 )
@@ -81,9 +83,10 @@ def test_it_refuses_to_run_where_its_stage_does_not_belong(repelling, tmp_path, 
     assert not (tmp_path / "work" / "in.sample").exists()
 
 
-def test_a_pilot_may_stand_inside_a_job(repelling, tmp_path):
-    place = {**PARSL, "scheduler": "slurm", "job": "18"}
-    assert repelling.run(tmp_path, "sample_parsl", place=place).result["ranks"] == 1
+@pytest.mark.parametrize(("stage", "place"), [("sample_parsl", PARSL), ("sample_dpdispatcher", DISPATCHED)])
+def test_a_pilot_or_a_task_may_stand_inside_a_job(repelling, tmp_path, stage, place):
+    inside = {**place, "scheduler": "slurm", "job": "18"}
+    assert repelling.run(tmp_path, stage, place=inside).result["ranks"] == 1
 
 
 def test_it_refuses_fewer_ranks_than_its_stage_stands_for(repelling, tmp_path):

@@ -54,7 +54,7 @@ _analysis = partial(_stage, rederivable=True)
 KIND = Kind(
     name="chain_conformation",
     about="Size of bead-spring chains (LAMMPS), the same run executed in several ways (local, MPI under Slurm, a GPU "
-    "under Slurm, Parsl), and whether they agree",
+    "under Slurm, Parsl, DPDispatcher), and whether they agree",
     rules="chain_conformation.smk",
     stages=(
         _analysis("build", wildcards=_REPLICA, outputs=_SYSTEM),

@@ -17,6 +17,7 @@ class Place:
     pilot: str | None
     job: str | None = None
     host: str | None = None
+    dispatcher: str | None = None
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class Ran:
 class Way:
     """One way to execute. A stage stands for it, so that `snakemake --profile P --until STAGE` is all there is to know.
 
-    scheduler, pilot: what its steps run under; None for none. A pilot may stand inside any scheduler's job or none.
+    scheduler, pilot, dispatcher: what its steps run under; None for none. A pilot, or a task of a dispatcher, may stand
+    inside any scheduler's job or none.
     least_ranks: fewer MPI ranks are another way. suffix: accelerator whose styles LAMMPS must have used.
     """
 
@@ -51,6 +53,7 @@ class Way:
     pilot: str | None = None
     least_ranks: int = 1
     suffix: str | None = None
+    dispatcher: str | None = None
 
     @property
     def command(self) -> str:
@@ -59,7 +62,9 @@ class Way:
 
     def misplaced(self, place: Place) -> str | None:
         """Return where a process is instead, in words; None if it is in the right place."""
-        fits = place.pilot == self.pilot and (self.pilot is not None or place.scheduler == self.scheduler)
+        anywhere = self.pilot or self.dispatcher
+        fits = (place.pilot, place.dispatcher) == (self.pilot, self.dispatcher)
+        fits = fits and (anywhere is not None or place.scheduler == self.scheduler)
         return None if fits else located(place)
 
     def unlike(self, ran: Ran) -> str | None:
@@ -76,13 +81,15 @@ class Way:
     @property
     def claim(self) -> str:
         """The claim in words."""
-        return located(Place(self.scheduler, self.pilot))
+        return located(Place(self.scheduler, self.pilot, dispatcher=self.dispatcher))
 
 
 def located(place: Place) -> str:
     """Name a place: `in a parsl pilot`, `in a job of slurm (17) on node3`, `outside of any queue on laptop`."""
     if place.pilot:
         where = f"in a {place.pilot} pilot"
+    elif place.dispatcher:
+        where = f"in a task of {place.dispatcher}"
     elif place.scheduler:
         where = f"in a job of {place.scheduler}" + (f" ({place.job})" if place.job else "")
     else:
@@ -97,6 +104,7 @@ WAYS: Mapping[str, Way] = {
         Way("sample_slurm", "slurm", scheduler="slurm", least_ranks=2),
         Way("sample_slurm_gpu", "slurm", scheduler="slurm", suffix="gpu"),
         Way("sample_parsl", "parsl", pilot="parsl"),
+        Way("sample_dpdispatcher", "dpdispatcher", dispatcher="dpdispatcher"),
     )
 }
 """Stage -> its way, in the order of results."""
