@@ -26,7 +26,14 @@ SMALL = {
     "compare": {"significance": 1e-4},  # of values that agree, one test in 10,000 may fail by chance
 }
 EXECUTOR = ["--executor", "slurm", "--slurm-status-command", "squeue", "--default-resources", "slurm_account=test"]
-DISPATCHED = ["--executor", "dpdispatcher", "--dpdispatcher-batch-type", "Slurm", "--seconds-between-status-checks", "1"]
+DISPATCHED = [
+    "--executor",
+    "dpdispatcher",
+    "--dpdispatcher-batch-type",
+    "Slurm",
+    "--seconds-between-status-checks",
+    "1",
+]
 FAST = ["--slurm-init-seconds-before-status-checks", "2", "--seconds-between-status-checks", "2", "--jobs", "2"]
 
 
