@@ -40,7 +40,10 @@ KINDS = {
         r"|\b(curl|wget|nc|scp|rsync|ssh)\s+[-\w]*[^|]*[:/.]"
         r"|\bgit\s+clone\b|\b(urlopen|urlretrieve|MPRester)\b|\bfetch\("
     ),
-    "installs": re.compile(r"\b((uv|conda|mamba|micromamba|npm|npx|apt|apt-get|brew)\s+\w|pip3?\s+install\b)"),
+    "installs": re.compile(
+        r"\b((uv|conda|mamba|micromamba|npm|npx|apt|apt-get|brew)\s+\w|pip3?\s+install\b)"
+        r"|/releases/download/|https?://\S+\.(zip|7z|exe|msi|dmg|pkg|deb|rpm|sh|ps1|bat)\b"
+    ),
     "keys": re.compile(rf"\b[A-Z0-9_]*_({WORDS})\b|\bAPI_?KEY\b|{_HOME_KEYS}|\bprintenv\b|\bos\.environ\b(?!\[|\.get)"),
     "writes outside": re.compile(
         r"""(?:open|write_text|write_bytes|mkdir|rmtree|remove|unlink|copy\w*|move|Path|>>?|tee)\s*\(?\s*['"]?"""
@@ -48,7 +51,10 @@ KINDS = {
         r"|\bPath\.home\(\)|expanduser|\brm\s+-\w*r\w*\s+[/~$]|\b(sudo|chmod\s+\+s|chown|crontab|systemctl)\b"
     ),
     "hides code": re.compile(
-        r"\b(b64decode|base64\s+(-d|--decode)|codecs\.decode|marshal\.loads|pickle\.loads?|exec\(|eval\(|__import__\(|fromhex\()"
+        r"\b(b64decode|codecs\.decode|marshal\.loads|pickle\.loads?|exec\(|eval\(|__import__\(|fromhex\()"
+    ),
+    "pipes into a shell": re.compile(
+        r"\|\s*(sudo\s+)?(ba|z|da)?sh\b(?!\s*\|)|\bbase64\s+(-[dD]\b|--decode)|\b(iex|Invoke-Expression)\b|\$\(\s*curl\b"
     ),
     "runs at load": re.compile(r"!`[^`]+`|^```!"),
     "signs": re.compile(
