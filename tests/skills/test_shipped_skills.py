@@ -89,7 +89,7 @@ def environments(tmp_path_factory):
 
 def run(name, python, work, seed=1, given=None):
     """Run the entry point in the sandbox, without a network; its result, or what it said."""
-    work.mkdir()
+    work.mkdir(exist_ok=True)
     program = shutil.which(PROGRAMS.get(name) or "true")
     places = [folder(name).resolve(), python.parent.parent, Path(sys.base_prefix), Path(program).parent]
     env = {"PATH": f"{python.parent}:{Path(program).parent}:/usr/bin:/bin", "HOME": str(work), "OMP_NUM_THREADS": "1"}
@@ -143,6 +143,33 @@ def test_a_wrong_input_is_a_sentence(ready, tmp_path):
     name, python = ready
     said = run(name, python, tmp_path / "one", given={"nonsense": 1}).splitlines()
     assert said[-1].startswith("input: nonsense is unknown; known are ")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ready", ["pyscf"], indirect=True)
+@pytest.mark.parametrize(("method", "stable"), [("hf", True), ("ccsd", False)])
+def test_a_bond_that_broke_is_two_atoms(ready, tmp_path, method, stable):
+    given = {"atoms": [["H", [0, 0, 0]], ["H", [0, 0, 10]]], "unit": "bohr", "basis": "sto-3g", "method": method}
+    result = run(*ready, tmp_path / "one", given=given)
+    assert result["stable"] is stable
+    if stable:
+        assert math.isclose(result["energy"], 2 * -0.46658185, abs_tol=1e-6), "two hydrogen atoms in STO-3G, exactly"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ready", ["freud"], indirect=True)
+def test_a_crystal_in_motion_is_known_by_its_mean_positions(ready, tmp_path):
+    import numpy as np
+
+    cell = np.array([[0, 0, 0], [0, 0.5, 0.5], [0.5, 0, 0.5], [0.5, 0.5, 0]])
+    sites = np.concatenate([cell + [i, j, k] for i in range(4) for j in range(4) for k in range(4)])
+    frames = np.random.default_rng(1).normal(sites, 0.05, (40, *sites.shape))
+    (tmp_path / "one").mkdir()
+    np.save(tmp_path / "one" / "moved.npy", frames % 4)
+    given = {"positions": "moved.npy", "box": [4, 4, 4], "measure": "steinhardt", "l": 4}
+    apart = run(*ready, tmp_path / "one", given=given)
+    mean = run(*ready, tmp_path / "one", given={**given, "average": True})
+    assert abs(mean["mean"] - 0.19094) < 0.01 < abs(apart["mean"] - 0.19094), "geometry of fcc: 0.19094"
 
 
 @pytest.mark.slow

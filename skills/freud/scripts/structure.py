@@ -18,6 +18,7 @@ DEFAULTS = {
     "bins": 100,
     "l": 6,
     "neighbours": 12,
+    "average": False,
 }
 LATTICES = ("fcc", "bcc", "sc")
 
@@ -72,7 +73,7 @@ def rdf(box, frames, about):
 
 
 def steinhardt(box, frames, about):
-    """q_l over all particles and frames."""
+    """q_l over all particles and frames, and of each particle (frames, particles)."""
     made, found = freud.order.Steinhardt(about["l"]), []
     for points in frames:
         made.compute((box, points), neighbors={"num_neighbors": about["neighbours"], "exclude_ii": True})
@@ -83,6 +84,7 @@ def steinhardt(box, frames, about):
         "mean": float(values.mean()),
         "standard_deviation": float(values.std()),
         "samples": len(values),
+        "each": np.array(found),
     }
 
 
@@ -98,7 +100,12 @@ def main():
     freud.parallel.set_num_threads(1)
     box, frames = frames_of(about, args.input.parent, args.seed)
     frames = [box.wrap(points) for points in frames]
+    if about["average"]:
+        away = np.mean([box.wrap(points - frames[0]) for points in frames], axis=0)
+        frames = [box.wrap(frames[0] + away)]
     measured = (rdf if about["measure"] == "rdf" else steinhardt)(box, frames, about)
+    if "each" in measured:
+        np.save(args.work / "each.npy", measured.pop("each"))
     count = len(frames[0])
     result = {"particles": count, "frames": len(frames), "number_density": count / box.volume, **measured}
     (args.work / "result.json").write_text(json.dumps(result, indent=1) + "\n")

@@ -19,7 +19,7 @@ DEFAULTS = {
     "threads": 1,
     "allowed_warnings": 0,
 }
-BLOCKS = 5
+FEW = 20
 
 
 def checked(given):
@@ -34,12 +34,14 @@ def checked(given):
     return about
 
 
-def gmx(work, *words, told=""):
-    """What a program of GROMACS says; ends with its error if it fails."""
+def gmx(work, *words, told="", may_fail=False):
+    """What a program of GROMACS says; if it fails, None or the end with its error."""
     program = shutil.which("gmx") or sys.exit("gmx is not on PATH; install GROMACS, or load its module")
     done = subprocess.run(
         [program, "-nobackup", *words], cwd=work, input=told, capture_output=True, text=True, check=False
     )
+    if done.returncode and may_fail:
+        return None
     if done.returncode:
         fault = re.search(r"(?:Fatal error|Error in user input|ERROR \d+.*):\n(.*?)\n\n", done.stderr, re.DOTALL)
         sys.exit(f"gmx {words[0]} failed: {' '.join((fault[1] if fault else done.stderr[-300:]).split())}")
@@ -53,21 +55,32 @@ def remarks(text, kind):
     ]
 
 
+def average(series):
+    """Mean, standard error and number of independent samples, with the initial positive sequence of the autocorrelation."""
+    count = len(series)
+    mean = sum(series) / count
+    away = [value - mean for value in series]
+    variance = sum(value * value for value in away) / count
+    if count < 4 or variance < 1e-24 * max(mean * mean, 1):
+        return {"mean": mean, "standard_error": 0.0, "samples": float(count)}
+    time = 1.0
+    for lag in range(1, count // 2):
+        rho = sum(away[i] * away[i + lag] for i in range(count - lag)) / (count * variance)
+        if rho <= 0:
+            break
+        time += 2 * rho
+    samples = max(count / time, 1.0)
+    return {"mean": mean, "standard_error": (variance / max(samples - 1, 1)) ** 0.5, "samples": samples}
+
+
 def column(work, term, discard):
-    """Mean, error by blocks and last value of one energy term."""
-    gmx(work, "energy", "-f", "md.edr", "-o", "term.xvg", told=f"{term}\n0\n")
+    """Average and last value of one energy term; None if the run has no such term."""
+    said = gmx(work, "energy", "-f", "md.edr", "-o", "term.xvg", told=f"{term}\n0\n", may_fail=True)
+    if said is None:
+        return None
     lines = (work / "term.xvg").read_text().splitlines()
     values = [float(line.split()[1]) for line in lines if line and line[0] not in "#@"]
-    kept = values[int(discard * len(values)) :]
-    mean, size = sum(kept) / len(kept), len(kept) // BLOCKS
-    blocks = [sum(kept[i * size : (i + 1) * size]) / size for i in range(BLOCKS)] if size else []
-    spread = sum((one - mean) ** 2 for one in blocks) / (BLOCKS - 1)
-    return {
-        "mean": mean,
-        "standard_error": (spread / BLOCKS) ** 0.5 if blocks else None,
-        "last": values[-1],
-        "values": len(kept),
-    }
+    return {**average(values[int(discard * len(values)) :]), "last": values[-1]}
 
 
 def main():
@@ -103,12 +116,19 @@ def main():
     threads = str(about["threads"])
     ran = gmx(args.work, "mdrun", "-deffnm", "md", "-ntmpi", "1", "-ntomp", threads, "-nb", "cpu", "-pin", "off")
     version = re.search(r"GROMACS(?: - gmx \w+|:\s+gmx \w+)?,? (?:version )?(\d{4}[.\d]*)", ran)
+    terms = {term: column(args.work, term, about["discard"]) for term in about["terms"]}
+    warnings = remarks(said, "WARNING") + [f"the run has no term {term}" for term, one in terms.items() if one is None]
+    warnings += [
+        f"{term}: {one['samples']:.0f} independent samples are too few for an error"
+        for term, one in terms.items()
+        if one and one["samples"] < FEW and int(about["parameters"].get("nsteps", 0))
+    ]
     result = {
         "gromacs": version[1] if version else "unknown",
         "steps": int(about["parameters"].get("nsteps", 0)),
-        "terms": {term: column(args.work, term, about["discard"]) for term in about["terms"]},
+        "terms": terms,
         "notes": remarks(said, "NOTE"),
-        "warnings": remarks(said, "WARNING"),
+        "warnings": warnings,
     }
     (args.work / "result.json").write_text(json.dumps(result, indent=1) + "\n")
 

@@ -81,11 +81,11 @@ def main():
     names, rows = thermo(log)
     if not rows:
         sys.exit("LAMMPS wrote no thermo line; add `thermo` and a `run` to the script")
-    if missing := [name for name in about["columns"] if name not in names]:
-        sys.exit(f"input: columns: there is no {missing[0]}; the log has {', '.join(names)}")
+    missing = [name for name in about["columns"] if name not in names]
     kept = rows[int(about["discard"] * len(rows)) :]
-    columns = {name: average([row[names.index(name)] for row in kept]) for name in about["columns"]}
+    columns = {name: average([row[names.index(name)] for row in kept]) for name in about["columns"] if name in names}
     warnings = [line.strip() for line in log.splitlines() if line.startswith("WARNING")]
+    warnings += [f"there is no column {name}; the log has {', '.join(names)}" for name in missing]
     warnings += [
         f"{name}: {one['samples']:.0f} independent samples are too few for an error"
         for name, one in columns.items()

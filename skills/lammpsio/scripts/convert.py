@@ -18,10 +18,8 @@ def checked(given):
     for key in given.keys() - DEFAULTS.keys():
         sys.exit(f"input: {key} is unknown; known are {', '.join(DEFAULTS)}")
     about = {**DEFAULTS, **given}
-    if (about["data"] is None) == (about["dump"] is None):
-        sys.exit("input: give one of data and dump")
-    if about["dump"] and not about["schema"]:
-        sys.exit("input: schema must say which column of the dump is what, from 0")
+    if about["data"] is None and about["dump"] is None:
+        sys.exit("input: give data, dump, or both: bonds of the data file and positions of the dump")
     for one in about["write"]:
         if one not in FORMATS:
             sys.exit(f"input: write: {one} is unknown; known are {', '.join(FORMATS)}")
@@ -30,9 +28,14 @@ def checked(given):
 
 def load(about, folder):
     """The frame that is asked for, and how many there are."""
+    known = None
     if about["data"]:
-        return lammpsio.DataFile(str(folder / about["data"]), atom_style=about["atom_style"]).read(), 1
-    frames = list(lammpsio.DumpFile(str(folder / about["dump"]), about["schema"]))
+        known = lammpsio.DataFile(str(folder / about["data"]), atom_style=about["atom_style"]).read()
+    if not about["dump"]:
+        return known, 1
+    if known is not None and known.has_id():
+        known.reorder(np.argsort(known.id))
+    frames = list(lammpsio.DumpFile(str(folder / about["dump"]), about["schema"], copy_from=known))
     return frames[about["frame"]], len(frames)
 
 
@@ -51,6 +54,7 @@ def write_gsd(snapshot, path):
 
     made = snapshot.to_hoomd_gsd()
     frame = made[0] if isinstance(made, tuple) else made  # some versions return the labels of types too
+    frame.particles.body = None  # lammpsio puts the molecule there, which HOOMD takes for a rigid body
     with gsd.hoomd.open(str(path), "w") as out:
         out.append(frame)
     with gsd.hoomd.open(str(path), "r") as stored:

@@ -19,6 +19,7 @@ DEFAULTS = {
     "unpaired": 0,
 }
 METHODS = ("hf", "dft", "mp2", "ccsd", "ccsd(t)")
+STEPS = 6
 EV = 27.211386245988
 
 
@@ -49,15 +50,26 @@ def converged(mf):
     return mf
 
 
-def stabilised(mf):
-    """The mean field after one step down from an unstable solution; whether it is a minimum now; what was seen."""
-    orbitals, _, stable, _ = mf.stability(return_status=True)
-    if stable:
-        return mf, True, []
-    before = mf.e_tot
-    mf.kernel(mf.make_rdm1(orbitals, mf.mo_occ))
-    stable = mf.converged and mf.stability(return_status=True)[2]
-    return mf, bool(stable), [f"the first solution was unstable ({before:.8f}); the energy is that of a lower one"]
+def stabilised(mf, may_break):
+    """The mean field after steps down from unstable solutions; whether it is a minimum now; what was seen.
+
+    may_break: let spin up and spin down part where one of both is lower, as in a bond that breaks.
+    """
+    seen, before = [], mf.e_tot
+    for _ in range(STEPS):
+        closed = isinstance(mf, scf.hf.RHF) and not isinstance(mf, scf.rohf.ROHF)
+        orbitals, outer, inside, outside = mf.stability(external=closed, return_status=True)
+        if inside and (outside or not closed):
+            return mf, True, seen
+        if inside and not may_break:
+            return mf, False, ["a lower solution with broken spin symmetry exists; one determinant may not be enough"]
+        if inside:
+            mf, orbitals = mf.to_uhf(), outer
+        mf.kernel(mf.make_rdm1(orbitals, mf.mo_occ))
+        seen = [f"the first solution was unstable ({before:.8f}); the energy is that of a lower one"]
+        if isinstance(mf, scf.uhf.UHF):
+            seen[0] += f", <S^2> = {mf.spin_square()[0]:.3f}"
+    return mf, False, seen
 
 
 def main():
@@ -83,7 +95,7 @@ def main():
     mf = dft.KS(molecule) if about["method"] == "dft" else scf.HF(molecule)
     if about["functional"]:
         mf.xc = about["functional"]
-    mf, stable, warnings = stabilised(converged(mf))
+    mf, stable, warnings = stabilised(converged(mf), about["method"] in ("hf", "dft"))
     energy = reference = float(mf.e_tot)
     if about["method"] == "mp2":
         energy += float(mp.MP2(mf).run().e_corr)
