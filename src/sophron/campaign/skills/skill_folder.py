@@ -78,7 +78,7 @@ def find(folders: list[Path], name: str) -> Skill:
 
 def read(folder: Path) -> Skill:
     """Read and check a folder. UserError with file, line and key if it is not a skill, or holds what no skill may."""
-    return of_files(folder, dict(_files(folder)))
+    return of_files(folder, dict(files_of(folder)))
 
 
 def of_files(folder: Path, files: Mapping[str, bytes]) -> Skill:
@@ -101,8 +101,8 @@ def of_files(folder: Path, files: Mapping[str, bytes]) -> Skill:
     return Skill(data["name"], body, path, data, files)
 
 
-def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
-    """(path, bytes) of each file, in order; UserError for a link or device, and for more than a skill may hold."""
+def files_of(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield (path, bytes) of each file, in order. UserError for a link, a device, or more than a skill may hold."""
     if folder.is_symlink() or not folder.is_dir():
         raise UserError(f"{folder}: is not a folder; name the folder that holds {SKILL_FILE}")
     found, size = 0, 0

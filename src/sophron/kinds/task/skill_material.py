@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from sophron.agents.memory.agent_memory import Memory
 from sophron.campaign.execution import outcome_store
-from sophron.campaign.execution.outcome_store import Finished
 from sophron.campaign.skills import skill_folder, skill_source
 from sophron.campaign.spec.spec import Spec
 from sophron.interfaces import JsonObject
 from sophron.kinds.task import agent_inputs, stages
-from sophron.kinds.task.kind import CALLS, CONCLUDE, KIND, WORK, rule_of
+from sophron.kinds.task.kind import CALLS, CONCLUDE, FILES, KIND, WORK, rule_of
+from sophron.records.digests import step_name
 from sophron.records.errors import UserError, did_you_mean
 from sophron.records.files import resource
 from sophron.records.typed_json import to_json
@@ -37,27 +37,36 @@ def stage_of(spec: Spec, name: str | None) -> str:
 
 
 def inputs(root: Path, spec: Spec, stage: str) -> dict[str, Any]:
-    """Gather the inputs of the skill maker. UserError if there is no attempt yet."""
-    concluded = outcome_store.of_loop(root, spec, rule_of(CONCLUDE, stage), {})
+    """Gather the inputs of the skill maker. UserError if there is no attempt yet.
+
+    The record of an agent that was edited since teaches no less, so it is read as it lies there.
+    """
+    concluded = _left(root, rule_of(CONCLUDE, stage), "history.json")
     if not concluded:
         raise UserError(f"{root}: there is no attempt at {stage} yet; let a worker try it first")
-    tried = stages.history(concluded[-1].files["history"])
     return {
         "task": agent_inputs.task_text(spec.definition(stage)),
-        "attempts": [to_json(one) for one in tried],
-        "calls": _calls(outcome_store.of_loop(root, spec, rule_of(WORK, stage), {})),
+        "attempts": [to_json(one) for one in stages.history(concluded[max(concluded)])],
+        "calls": _calls(_left(root, rule_of(WORK, stage), FILES[CALLS])),
         "memory": _remembered(root, agent_inputs.memories(stage, spec.definition(stage))),
         "known": _known(root),
     }
 
 
-def _calls(worked: Iterable[Finished]) -> list[JsonObject]:
+def _left(root: Path, rule: str, name: str) -> dict[int, Path]:
+    """Return the file of a name that each round of a rule left, by its number."""
+    found: dict[int, Path] = {}
+    while outcome := outcome_store.published(root, step_name(rule, {"round": str(len(found) + 1)})):
+        found[len(found) + 1] = outcome.parent / name
+    return found
+
+
+def _calls(histories: Mapping[int, Path]) -> list[JsonObject]:
     """Return what workers did; of many calls the first ones and the last ones."""
     told = [
-        _told(int(step.wildcards["round"]), number, call)
-        for step in worked
-        if CALLS in step.files
-        for number, call in enumerate(tool_history.load(step.files[CALLS]), 1)
+        _told(attempt, number, call)
+        for attempt, path in histories.items()
+        for number, call in enumerate(tool_history.load(path), 1)
     ]
     half = MOST_CALLS // 2
     return told if len(told) <= MOST_CALLS else [*told[:half], *told[-half:]]
