@@ -1,8 +1,9 @@
 """What `sophron skill check` sees in skills that attackers published, in benign ones, and in injections of a benchmark.
 
-The collections are not part of this repository: data/ground_truth of ShenaoW/MalSkills at 46d60f09 (Apache-2.0; skills of
-ClawHub, which its authors found malicious or benign), and data/*_injections.json of aisa-group/skill-inject at 182f3d9d.
-Three of the malicious skills were looked at when the check was last widened (`LOOKED_AT`); they are not counted. Run as:
+The collections are not part of this repository: data/ground_truth of ShenaoW/MalSkills at 46d60f09 (Apache-2.0; skills
+of ClawHub, which its authors found malicious or benign), and data/*_injections.json of aisa-group/skill-inject at
+182f3d9d. Three malicious skills were looked at when the check was last widened (`LOOKED_AT`); they are not counted.
+Run as:
 python bench/malicious_skills.py MALSKILLS SKILL_INJECT
 """
 
@@ -38,7 +39,7 @@ def collection(folder: Path) -> Iterable[set[str]]:
     """Yield what is found in each skill below a folder."""
     for path in sorted(folder.rglob(SKILL_FILE)):
         if not any(path.parent.relative_to(folder).as_posix().find(name) >= 0 for name in LOOKED_AT):
-            yield kinds(dict(skill_folder._files(path.parent)))
+            yield kinds(dict(skill_folder.files_of(path.parent)))
 
 
 def injections(folder: Path, name: str) -> Iterable[set[str]]:

@@ -128,6 +128,6 @@ def test_what_was_read_is_what_a_program_gets_whatever_becomes_of_the_folder(tmp
     shutil.rmtree(tmp_path / "helper" / "scripts")
     skill.write(tmp_path / "sandbox")
     assert (
-        skill_folder.Skill("helper", "", tmp_path, {}, dict(skill_folder._files(tmp_path / "sandbox"))).digest
+        skill_folder.Skill("helper", "", tmp_path, {}, dict(skill_folder.files_of(tmp_path / "sandbox"))).digest
         == skill.digest
     )
