@@ -162,7 +162,7 @@ def test_a_crystal_in_motion_is_known_by_its_mean_positions(ready, tmp_path):
     import numpy as np
 
     cell = np.array([[0, 0, 0], [0, 0.5, 0.5], [0.5, 0, 0.5], [0.5, 0.5, 0]])
-    sites = np.concatenate([cell + [i, j, k] for i in range(4) for j in range(4) for k in range(4)])
+    sites = np.concatenate([np.add(cell, (i, j, k)) for i in range(4) for j in range(4) for k in range(4)])
     frames = np.random.default_rng(1).normal(sites, 0.05, (40, *sites.shape))
     (tmp_path / "one").mkdir()
     np.save(tmp_path / "one" / "moved.npy", frames % 4)

@@ -8,12 +8,20 @@ import toy
 from loopback_anthropic import serve_anthropic
 from scripted_worker import DONE, Script, Turn, markdown, shell, write
 
+from sophron.agents.memory.agent_memory import Memory
 from sophron.agents.step import conversation
+from sophron.campaign.execution import outcome_store
 from sophron.campaign.skills import danger_checks, skill_folder
 from sophron.campaign.spec.spec import load
 from sophron.cli import main
 from sophron.kinds.task import skill_material
+from sophron.kinds.task.kind import CALLS, CONCLUDE, FILES, WORK, rule_of
+from sophron.kinds.task.stages import Attempt
+from sophron.records.digests import step_name
+from sophron.records.files import append_json_line, write_json
+from sophron.records.typed_json import to_json
 from sophron.sandbox.bubblewrap import Bubblewrap
+from sophron.tasks.tool_history import RecordedCall
 
 pytest.importorskip("anthropic")
 pytestmark = pytest.mark.skipif(bool(Bubblewrap().missing()), reason="needs bubblewrap")
@@ -31,32 +39,51 @@ SKILL = {
 }
 
 
-@pytest.fixture(scope="module")
-def worked(tmp_path_factory):
-    """A campaign whose task was missed once and then met; nothing in it is changed by the tests."""
-    with pytest.MonkeyPatch.context() as patch:
-        place = tmp_path_factory.mktemp("worked")
-        patch.setenv("ANTHROPIC_API_KEY", "loopback-no-real-key")
-        markdown(place / "tasks", "add", ["sum.json exists with keys sum; sum in [3, 3] in sum.json"], a__txt="1\n2\n")
-        first = [shell("cat a.txt", "cat b.txt"), REMEMBER, write("sum.json", '{"total": 3}'), Turn(DONE)]
-        with serve_anthropic(Script(add=[*first, write("sum.json", '{"sum": 3}'), Turn(DONE)])) as peer:
-            patch.setenv("ANTHROPIC_BASE_URL", peer.url)
-            made = scripted_worker.campaign(place, patch, place / "tasks")
-            with toy.forked_steps(made.root):
-                done = made.snakemake("--keep-going")
-        assert done.returncode == 0, done.stdout
-        yield made
+def loop(place, patch):
+    """A campaign whose task was missed once and then met by a scripted worker."""
+    patch.setenv("ANTHROPIC_API_KEY", "loopback-no-real-key")
+    markdown(place / "tasks", "add", ["sum.json exists with keys sum; sum in [3, 3] in sum.json"], a__txt="1\n2\n")
+    first = [shell("cat a.txt", "cat b.txt"), REMEMBER, write("sum.json", '{"total": 3}'), Turn(DONE)]
+    with serve_anthropic(Script(add=[*first, write("sum.json", '{"sum": 3}'), Turn(DONE)])) as peer:
+        patch.setenv("ANTHROPIC_BASE_URL", peer.url)
+        made = scripted_worker.campaign(place, patch, place / "tasks")
+        with toy.forked_steps(made.root):
+            done = made.snakemake("--keep-going")
+    assert done.returncode == 0, done.stdout
+    return made.root
 
 
 @pytest.fixture
-def campaign(worked, tmp_path, monkeypatch):
-    for variable, value in toy.settings(tmp_path).items():
-        monkeypatch.setenv(variable, value)
+def campaign(tmp_path, monkeypatch):
+    """The record that `loop` leaves, written down."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "loopback-no-real-key")
-    yield worked.root
-    for name in ("skill-drafts", "agents", "records/skill-add"):
-        if (worked.root / name).exists():
-            (worked.root / name).rename(tmp_path / name.rpartition("/")[2])
+    markdown(tmp_path / "tasks", "add", ["sum.json exists with keys sum; sum in [3, 3] in sum.json"], a__txt="1\n2\n")
+    root = scripted_worker.campaign(tmp_path, monkeypatch, tmp_path / "tasks").root
+    Memory(root / "records/memory/work/add.md", "task").add("Sums are wanted with one decimal.", by="work_add-1")
+    failed = ["sum.json exists with keys sum; sum in [3, 3] in sum.json"]
+    tried = [Attempt(1, "done", "It is there.", False, tuple(failed)), Attempt(2, "done", "It is there.", True, ())]
+    output = "[exit code 1]\n[stderr]\ncat: b.txt: No such file or directory\n"
+    calls = [
+        [RecordedCall("task_shell", {"line": "cat a.txt"}, "1\n2\n"), RecordedCall("task_shell", {"line": "cat b.txt"}, output, failed=True)],
+        [RecordedCall("task_write", {"path": "sum.json", "text": '{"sum": 3}'}, "[wrote]", changed={"sum.json": "d"})],
+    ]  # fmt: skip
+    for number in (1, 2):
+        for step, name in ((CONCLUDE, "outcome.json"), (WORK, "answer.json")):
+            place = root / "results" / "add" / step / str(number)
+            write_json(place / name, {})
+            outcome_store.publish(root, step_name(rule_of(step, "add"), {"round": str(number)}), place / name)
+        write_json(root / f"results/add/{CONCLUDE}/{number}/history.json", to_json(tried[:number]))
+        for call in calls[number - 1]:
+            append_json_line(root / f"results/add/{WORK}/{number}" / FILES[CALLS], to_json(call))
+    return root
+
+
+@pytest.mark.slow
+def test_what_a_loop_leaves_is_read(tmp_path, monkeypatch):
+    told = material(loop(tmp_path, monkeypatch))
+    assert [(one["attempt"], one["met"]) for one in told["attempts"]] == [(1, False), (2, True)]
+    assert [one["call"] for one in told["calls"]] == [1, 2, 3, 1]
+    assert "one decimal" in told["memory"]
 
 
 def material(root):

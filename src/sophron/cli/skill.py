@@ -1,9 +1,10 @@
 """`sophron skill`: list skills, examine one, copy one into a campaign, draft one, hand ours out to coding agents."""
 
 import argparse
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from sophron.cli import _dialogue
 
 if TYPE_CHECKING:
     from sophron.campaign.skills.skill_folder import Skill
@@ -119,11 +120,9 @@ def _add(args: argparse.Namespace) -> int:
 
 
 def _make(args: argparse.Namespace) -> int:
-    from sophron.agents.step import step_wiring
     from sophron.campaign.skills import danger_checks, skill_draft
     from sophron.campaign.skills.skill_draft import SkillDraft
     from sophron.campaign.spec.spec import SPEC_NAME, load
-    from sophron.cli.agent import BACKEND_VARIABLE
     from sophron.kinds.task import skill_material
     from sophron.records import documents
     from sophron.records.sanitize import escape_lines, one_line
@@ -132,25 +131,16 @@ def _make(args: argparse.Namespace) -> int:
     root = args.folder.absolute()
     spec = load(root / SPEC_NAME)
     stage = skill_material.stage_of(spec, args.stage)
-    target, override = (
-        root / skill_draft.FOLDER / f"{stage}.answer.json",
-        args.agents or os.environ.get(BACKEND_VARIABLE),
-    )
-    step_wiring.run_unapproved(
-        root,
-        "skill-maker",
-        skill_material.inputs(root, spec, stage),
-        step_name=f"skill-{stage}",
-        answer=target,
-        override=override,
-    )
-    record = documents.load_json(target)
-    answer = record["answer"]
+    target, inputs = root / skill_draft.FOLDER / f"{stage}.answer.json", skill_material.inputs(root, spec, stage)
+    backend, step = _dialogue.backend(root, args.agents), f"skill-{stage}"
+    answer = _dialogue.ask_agent(root, "skill-maker", inputs, step=step, target=target, override=backend)
+    _dialogue.say_suspicious(answer)
     print(escape_lines(answer["reason"], 2000))
     if answer["status"] == "nothing":
         return 1
     draft = from_json(SkillDraft, answer)
-    made = skill_draft.write(root, draft, f"skill-maker ({record['backend']}) of the task {stage}")
+    who = documents.load_json(target)["backend"]
+    made = skill_draft.write(root, draft, f"skill-maker ({who}) of the task {stage}")
     for one in answer["evidence"]:
         call = f", call {one['call']}" if one["call"] else ""
         print(f"  attempt {one['attempt']}{call}: {one_line(one['says'], 200)}")
