@@ -23,6 +23,7 @@ from sophron.science.host_guest.sampling import equilibration, replica_exchange_
 from sophron.science.host_guest.systems import data, tasks
 
 NAME = "sampl4-cb7"
+SEED = 2014
 
 
 def prepared(found: data.Benchmark, code: str, folder: Path, args: argparse.Namespace) -> apr_setup.Experiment:
@@ -47,20 +48,26 @@ def prepared(found: data.Benchmark, code: str, folder: Path, args: argparse.Name
     return made
 
 
-def one(found: data.Benchmark, code: str, args: argparse.Namespace) -> dict[str, Any]:
-    """One guest: every guard's figure, or the reason of the refusal."""
-    folder = args.work / code
-    made = prepared(found, code, folder, args)
+def produced(made: apr_setup.Experiment, folder: Path, ns: float, seed: int) -> list[samples.Sampled]:
+    """Samples of all windows from both starts; what was sampled before is read."""
     engine = window_sampling.Engine(made, asked="CPU")
-    plan = window_sampling.Plan.of(args.ns / len(samples.WAYS), 100)
+    plan = window_sampling.Plan.of(ns / len(samples.WAYS), 100)
     sampled = []
     for place in range(len(made.windows)):
         for number, way in enumerate(samples.WAYS):
             start = seeding.load_start(folder / "experiment" / "starts.npz", way, place)
             where = folder / "windows" / f"{place}_{way}"
-            seed = args.seed + 2 * place + number
-            ran = replica_exchange_block.run(engine, range(place, place + 1), [start], plan, seed=seed, folder=where)
+            own = seed + 2 * place + number
+            ran = replica_exchange_block.run(engine, range(place, place + 1), [start], plan, seed=own, folder=where)
             sampled.append(samples.Sampled(place, way, ran.values[0]))
+    return sampled
+
+
+def one(found: data.Benchmark, code: str, args: argparse.Namespace) -> dict[str, Any]:
+    """One guest: every guard's figure, or the reason of the refusal."""
+    folder = args.work / code
+    made = prepared(found, code, folder, args)
+    sampled = produced(made, folder, args.ns, args.seed)
     answer = analysis.binding(made, sampled, read_task(folder / "inputs"))
     row: dict[str, Any] = {
         "guest": code,
@@ -95,7 +102,7 @@ def main() -> None:
     parser.add_argument("--guest", action="append")
     parser.add_argument("--ns", type=float, default=1.0)
     parser.add_argument("--windows", type=int, default=48)
-    parser.add_argument("--seed", type=int, default=2014)
+    parser.add_argument("--seed", type=int, default=SEED)
     args = parser.parse_args()
     found = data.benchmark(NAME)
     codes = args.guest or [found.guests[index] for index in found.training]
