@@ -3,12 +3,14 @@
     python bench/cb7_gb.py DATA WORK [--guest CODE]... [--ns NS] [--windows N] [--seed N]
 
 DATA: the folder with `sampl4_cb7`; WORK: kept between calls, so that a stopped bench goes on where it was, within a
-window too; NS: sampling of a window, both directions together. The free energies in OBC2 test the machinery; they are
-never compared with experiment, and no prediction is printed.
+window too; NS: sampling of a window, both directions together; where the guards want more samples, that much is added,
+up to the 1 ns of the campaign. The free energies in OBC2 test the machinery; they are never compared with experiment,
+and no prediction is printed.
 """
 
 import argparse
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from record import record
 
 from sophron.records import documents
 from sophron.records.files import write_json
-from sophron.science.estimators.refusal import Refusal
+from sophron.science.estimators.refusal import Reason, Refusal
 from sophron.science.host_guest.preparation.complex_builder import build, read_task
 from sophron.science.host_guest.protocols import analysis, apr_setup, seeding
 from sophron.science.host_guest.sampling import equilibration, replica_exchange_block, samples, window_sampling
@@ -24,6 +26,8 @@ from sophron.science.host_guest.systems import data, tasks
 
 NAME = "sampl4-cb7"
 SEED = 2014
+MOST_NS = 1.0
+"""Of a window, as in the campaign sampl4-cb7-bench."""
 
 
 def prepared(found: data.Benchmark, code: str, folder: Path, args: argparse.Namespace) -> apr_setup.Experiment:
@@ -48,12 +52,32 @@ def prepared(found: data.Benchmark, code: str, folder: Path, args: argparse.Name
     return made
 
 
-def produced(made: apr_setup.Experiment, folder: Path, ns: float, seed: int) -> list[samples.Sampled]:
-    """Samples of all windows from both starts; what was sampled before is read."""
+def analysed(
+    made: apr_setup.Experiment, folder: Path, ns: float, seed: int
+) -> tuple[list[samples.Sampled], list[float], analysis.Binding | Refusal]:
+    """Samples, nanoseconds of each window, and what the analysis says of them.
+
+    Windows in which the guards want more samples run on by as much again, until they have what the campaign signs.
+    """
+    lengths = [ns] * len(made.windows)
+    while True:
+        sampled = produced(made, folder, lengths, seed)
+        answer = analysis.binding(made, sampled, read_task(folder / "inputs"))
+        if not isinstance(answer, Refusal) or answer.reason is not Reason.FEW_SAMPLES:
+            return sampled, lengths, answer
+        print(answer.sentence, flush=True)
+        longer = [min(MOST_NS, was + ns * (place in answer.windows)) for place, was in enumerate(lengths)]
+        if longer == lengths:
+            return sampled, lengths, answer
+        lengths = longer
+
+
+def produced(made: apr_setup.Experiment, folder: Path, lengths: Sequence[float], seed: int) -> list[samples.Sampled]:
+    """Samples of all windows from both starts; what was sampled before is read. lengths: ns of each window."""
     engine = window_sampling.Engine(made, asked="CPU")
-    plan = window_sampling.Plan.of(ns / len(samples.WAYS), 100)
     sampled = []
-    for place in range(len(made.windows)):
+    for place, ns in enumerate(lengths):
+        plan = window_sampling.Plan.of(ns / len(samples.WAYS), 100)
         for number, way in enumerate(samples.WAYS):
             start = seeding.load_start(folder / "experiment" / "starts.npz", way, place)
             where = folder / "windows" / f"{place}_{way}"
@@ -67,12 +91,12 @@ def one(found: data.Benchmark, code: str, args: argparse.Namespace) -> dict[str,
     """One guest: every guard's figure, or the reason of the refusal."""
     folder = args.work / code
     made = prepared(found, code, folder, args)
-    sampled = produced(made, folder, args.ns, args.seed)
-    answer = analysis.binding(made, sampled, read_task(folder / "inputs"))
+    sampled, lengths, answer = analysed(made, folder, args.ns, args.seed)
     row: dict[str, Any] = {
         "guest": code,
         "windows": len(made.windows),
         "ns_per_window": args.ns,
+        "ns_of_longer_windows": {place: round(ns, 2) for place, ns in enumerate(lengths) if ns > args.ns},
         "least_neighbour_overlap": round(min(overlaps(made, sampled)), 3),
         "residual_force_kcal_per_mol_a": round(analysis.residual(made, sampled), 2),
     }

@@ -24,15 +24,14 @@ from typing import Any
 
 import numpy as np
 import parmed
-from cb7_gb import SEED, overlaps, produced
+from cb7_gb import SEED, analysed, overlaps
 from record import record
 from scipy.integrate import quad
 
 from sophron.records.files import write_text
 from sophron.science.estimators.refusal import Refusal
 from sophron.science.host_guest.preparation import ambertools
-from sophron.science.host_guest.preparation.complex_builder import read_task
-from sophron.science.host_guest.protocols import analysis, apr_setup, seeding
+from sophron.science.host_guest.protocols import apr_setup, seeding
 from sophron.science.host_guest.sampling.openmm_system import KJ_PER_KCAL, NM_PER_A, openmm, solvated
 
 KT = 0.0019872042586 * 298.0
@@ -292,19 +291,19 @@ def by_sander(sander: Sander, windows: Sequence[Window], rounds: int) -> dict[st
 def by_sophron(folder: Path, ns: float, seed: int) -> tuple[apr_setup.Experiment, dict[str, Any]]:
     """The pipeline's number, kcal/mol at 1 mol/l, with what its guards saw; or its refusal."""
     made = apr_setup.Experiment.load(folder / "experiment")
-    sampled = produced(made, folder, ns, seed)
-    answer = analysis.binding(made, sampled, read_task(folder / "inputs"))
+    sampled_, lengths, answer = analysed(made, folder, ns, seed)
     if isinstance(answer, Refusal):
         return made, {"refused": answer.reason.value, "sentence": answer.sentence}
     seen = answer.estimate
     return made, {
         "windows": len(made.windows),
         "ns_per_window": ns,
+        "ns_of_longer_windows": {place: round(each, 2) for place, each in enumerate(lengths) if each > ns},
         "legs": {leg.name: asdict(leg) for leg in answer.legs},
         "binding": answer.total.value,
         "statistical_error": answer.total.statistical,
         "systematic_error": answer.total.systematic,
-        "least_neighbour_overlap": min(overlaps(made, sampled)),
+        "least_neighbour_overlap": min(overlaps(made, sampled_)),
         "least_overlap": min(seen.overlaps),
         "least_independent_samples": min(seen.samples),
         "least_effective_samples": min(seen.effective_samples),
