@@ -44,9 +44,9 @@ LOCK_DEG, K_LOCK = 91.0, 200.0
 COULOMB_RATIO = 332.06371335 / 18.2223**2
 """Of Coulomb's constant in OpenMM to that in sander, kcal/mol Angstrom/e^2."""
 WAYS = ("forward", "backward")
-STEP_PS, EVERY, ROUND_PS = 0.004, 25, 40.0
+STEP_PS, EVERY, WALK_PS, ROUND_PS = 0.004, 25, 4.0, 40.0
 MD = """sander
-&cntrl imin=0, irest={restart}, ntx={read}, nstlim={steps}, dt=0.004, ntt=3, gamma_ln=1.0, tempi=298.0, temp0=298.0,
+&cntrl imin=0, irest={restart}, ntx={read}, nstlim={steps}, dt=0.004, ischeme=1, ithermostat=1, therm_par=1.0, tempi=298.0, temp0=298.0,
  ig={seed}, ntc=2, ntf=2, tol=1e-6, ntb=0, igb=5, cut=999.0, rgbmax=999.0, gbsa=0, saltcon=0.0, nscm=0,
  ntpr=500, ntwx=0, ntwr={steps}, nmropt=1 /
 &wt type='DUMPFREQ', istep1={every} /
@@ -54,6 +54,7 @@ MD = """sander
 DISANG=restraints
 DUMPAVE=values
 """
+"""The middle scheme: at 4 fs sander's default (ntt=3) holds stiff bonds and angles too warm by an eighth."""
 POINT = """sander
 &cntrl imin=1, maxcyc={cycles}, ntb=0, igb=5, cut=999.0, rgbmax=999.0, gbsa=0, saltcon=0.0, ntpr=100, nmropt=1 /
 &wt type='END' /
@@ -201,10 +202,10 @@ def walked(sander: Sander, seed: int) -> tuple[list[Window], dict[str, list[Path
     starts: dict[str, list[Path]] = {"forward": [], "backward": []}
     begun = warm / "end"
     for place, window in enumerate(windows):
-        begun = sander.run(f"walk/forward_{place}", window, begun, 6.0, seed + 100 + place) / "end"
+        begun = sander.run(f"walk/forward_{place}", window, begun, WALK_PS, seed + 100 + place) / "end"
         starts["forward"].append(begun)
     for place, window in reversed(list(enumerate(windows))):
-        begun = sander.run(f"walk/backward_{place}", window, begun, 6.0, seed + 200 + place) / "end"
+        begun = sander.run(f"walk/backward_{place}", window, begun, WALK_PS, seed + 200 + place) / "end"
         starts["backward"].insert(0, begun)
     return windows, starts
 
