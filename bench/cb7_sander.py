@@ -46,9 +46,9 @@ COULOMB_RATIO = 332.06371335 / 18.2223**2
 WAYS = ("forward", "backward")
 STEP_PS, EVERY, WALK_PS, ROUND_PS = 0.004, 25, 4.0, 40.0
 MD = """sander
-&cntrl imin=0, irest={restart}, ntx={read}, nstlim={steps}, dt=0.004, ischeme=1, ithermostat=1, therm_par=1.0, tempi=298.0, temp0=298.0,
- ig={seed}, ntc=2, ntf=2, tol=1e-6, ntb=0, igb=5, cut=999.0, rgbmax=999.0, gbsa=0, saltcon=0.0, nscm=0,
- ntpr=500, ntwx=0, ntwr={steps}, nmropt=1 /
+&cntrl imin=0, irest={restart}, ntx={read}, nstlim={steps}, dt=0.004, ischeme=1, ithermostat=1, therm_par=1.0,
+ tempi=298.0, temp0=298.0, ig={seed}, ntc=2, ntf=2, tol=1e-6, ntb=0, igb=5, cut=999.0, rgbmax=999.0, gbsa=0,
+ saltcon=0.0, nscm=0, ntpr=500, ntwx=0, ntwr={steps}, nmropt=1 /
 &wt type='DUMPFREQ', istep1={every} /
 &wt type='END' /
 DISANG=restraints
