@@ -182,6 +182,8 @@ def _check_places(document: documents.Document, prompt: str) -> None:
     for name in sorted(used - declared):
         raise UserError(f"{document.path}: the prompt uses {{{{ {name} }}}}, which is no input; declare it in `inputs`")
     for name in sorted(declared - used):
+        if document.data["inputs"][name]["kind"] == "file":  # it may be for the tools alone
+            continue
         where = document.where(["inputs", name])
         raise UserError(f"{where}: the prompt does not use this input; write {{{{ {name} }}}} where it belongs")
 
