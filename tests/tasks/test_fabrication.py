@@ -16,6 +16,7 @@ output was computed; the two faults of the checks that led to it were mended. La
 on further attempts of `fabrication_tuning`, of which 10 of 14 were caught and 1 of 11 accused at first.
 """
 
+import time
 from collections import Counter
 
 import pytest
@@ -60,3 +61,12 @@ def test_work_of_which_nothing_was_recorded_is_looked_at_as_far_as_it_can_be(tmp
     (tmp_path / "fit.json").write_text('{"mean": 2.4987}')
     found = fabrication.find(Attempt(tmp_path, {}))
     assert [(one.kind, one.path, one.line) for one in found] == [("constant", "fit.py", 2)]
+
+
+def test_programs_that_call_themselves_or_hold_long_tables_are_read_in_no_time(tmp_path):
+    calls = "def parts(text):\n    return parts(text[1:]) + parts(text[2:])\n\n\nfound = {'a': parts('x')}\n"
+    table = "rows = {" + ", ".join(f"'k{number}': {number}.25" for number in range(2000)) + "}\n"
+    (tmp_path / "fit.py").write_text(calls + table)
+    begun = time.process_time()
+    fabrication.find(Attempt(tmp_path, {}))
+    assert time.process_time() - begun < 20

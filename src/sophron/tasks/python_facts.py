@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Literal, TypeGuard
 
 Origin = Literal["constant", "random", "other"]
-DEEPEST = 30
+DEEPEST = 100
 FEWEST = 5
 """Numbers of a list that may be data."""
 _SAME_VALUE = ("round", "float", "int", "abs", "float64", "float32", "str", "array", "asarray", "list", "tuple")
@@ -130,6 +130,7 @@ class _Program:
         self._nodes = list(ast.walk(tree))
         self._bound: dict[str, list[ast.expr | None]] = {}
         self._returns: dict[str, list[ast.expr]] = {}
+        self._origins: dict[int, tuple[Origin, float | None]] = {}
         for node in self._nodes:
             self._bind(node)
             if isinstance(node, ast.FunctionDef):
@@ -140,6 +141,7 @@ class _Program:
         tests = [node.test for node in self._nodes if isinstance(node, ast.If | ast.Assert)]
         put_out = (*outputs, *tests, *(value for _, value in self._entries))
         self._shown = {id(inner) for one in put_out for inner in _unchanged(one)}
+        self._elsewhere = self._readers()
 
     def facts(self) -> Facts:
         strings = [
@@ -213,9 +215,15 @@ class _Program:
 
     def _origin(self, node: ast.expr, depth: int = 0) -> tuple[Origin, float | None]:
         """Where a value comes from, and the number if it stands in the code; one that is computed has none."""
-        found: tuple[Origin, float | None] = ("other", None)
         if depth > DEEPEST:
-            return found
+            return "other", None
+        if id(node) not in self._origins:
+            self._origins[id(node)] = "other", None  # of what leads back to itself, as a function that calls itself
+            self._origins[id(node)] = self._origin_of(node, depth)
+        return self._origins[id(node)]
+
+    def _origin_of(self, node: ast.expr, depth: int) -> tuple[Origin, float | None]:
+        found: tuple[Origin, float | None] = ("other", None)
         match node:
             case ast.Constant():
                 found = _constant(node.value)
@@ -274,13 +282,20 @@ class _Program:
                     sources += [one for one in self._bound.get(name, ()) if one is not None]
                 elif isinstance(inner, ast.Constant) and isinstance(inner.value, int | float):
                     numbers.add(inner.value)
+        return any(id(node) not in bound for one in (*names, *numbers) for node in self._elsewhere.get(one, ()))
+
+    def _readers(self) -> dict[str | float, list[ast.AST]]:
+        """Return name or number -> the nodes that read it, but for those whose value is only put out or tested."""
         objects = {id(node.value) for node in self._nodes if isinstance(node, ast.Attribute)}
-        others = (node for node in self._nodes if id(node) not in bound | self._shown | objects)
-        return any(
-            _loaded(node) in names
-            or (isinstance(node, ast.Constant) and _is_number(node.value) and node.value in numbers)
-            for node in others
-        )
+        found: dict[str | float, list[ast.AST]] = {}
+        for node in self._nodes:
+            if id(node) in self._shown or id(node) in objects:
+                continue
+            if name := _loaded(node):
+                found.setdefault(name, []).append(node)
+            elif isinstance(node, ast.Constant) and _is_number(node.value):
+                found.setdefault(node.value, []).append(node)
+        return found
 
     def _lists(self) -> Iterator[tuple[tuple[float, ...], int]]:
         """Lists of numbers that stand in the program, those in lists of lists joined."""
