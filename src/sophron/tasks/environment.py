@@ -25,6 +25,8 @@ COMMAND_S = 600.0
 """Seconds of a command that an expectation runs, if the task says nothing else."""
 SYSTEM_FILES = (Path("/etc/ssl/openssl.cnf"),)
 """What programs of /usr look up and every container has: openssl makes no certificate without it."""
+HARNESS = Path(__file__).parents[1]
+"""This package, which may be installed beside what the task needs: tests of the shipped tasks are in it."""
 TAIL = 4000
 """Characters that are kept of what a program wrote."""
 
@@ -92,6 +94,7 @@ class Box:
             disk_mb=DISK_MB,
             places={**places, **self.read_only},
             start=self.workdir,
+            hidden=[HARNESS],
         )
 
     def run(self, command: Sequence[str], sandbox: SandboxBackend, log: Path) -> Ended:

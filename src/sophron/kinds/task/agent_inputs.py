@@ -6,6 +6,7 @@ its own, is told the task, the sentences that were signed as its to judge, and a
 
 from __future__ import annotations
 
+import importlib.metadata
 import platform
 from collections.abc import Mapping
 from pathlib import Path
@@ -40,10 +41,11 @@ def task_work(root: Path, spec: Spec, wildcards: Wildcards) -> Inputs:
     scanned = outcome_store.usable(outcome_store.finished(root, spec, rule_of(PRESCAN, stage), {}))
     step = step_name(rule_of(WORK, stage), {"round": str(number)})
     tried = _tried(root, spec, stage, number)
-    order = _order(root, about, scanned, _start(root, spec, stage, number, scanned), memories(stage, about))
+    start = _start(root, spec, stage, number, scanned)
+    order = _order(root, about, scanned, start, memories(stage, about))
     return {
         "task": task_text(about),
-        "place": _place(root, about, scanned, number),
+        "place": _place(root, about, scanned, start, number),
         "attempts": [to_json(one) for one in tried],
         "memory": _remembered(root, step, order.memory),
         "desk": _written(root, step, order),
@@ -122,15 +124,15 @@ def _names(step: Finished) -> list[str]:
     return [*(f"/{name}" for name in names[:MOST_NAMES]), *more]
 
 
-def _place(root: Path, about: Definition, scanned: Finished, number: int) -> Inputs:
+def _place(root: Path, about: Definition, scanned: Finished, start: Finished, number: int) -> Inputs:
     """Return what there is to work with; no path of this machine."""
     made = load(scanned.files["environment"], RebuiltEnvironment)
     order = desk.Order("", "")
     return {
         "work_folder": _workdir(root, about),
-        "files_at_the_beginning": _names(scanned),
+        "files_at_the_beginning": _names(start),
         "kept_between_calls": KEPT,
-        "not_here": NOT_HERE,
+        **({"not_here": NOT_HERE} if "tests" in about else {}),
         "python": made.python or platform.python_version(),
         "python_packages": _packages(made),
         "network": bool(about.get("network", False)),
@@ -142,8 +144,10 @@ def _place(root: Path, about: Definition, scanned: Finished, number: int) -> Inp
 
 
 def _packages(made: RebuiltEnvironment) -> list[str] | str:
-    """Return what pip resolved; a task in Markdown has what this installation has."""
-    return [*made.packages.get(attempts.WORK, ())] if made.python else "those of this installation; look with pip list"
+    """Return what pip resolved; for a task in Markdown, the names of what this installation has."""
+    if made.python:
+        return [*made.packages.get(attempts.WORK, ())]
+    return " ".join(sorted({str(one.metadata["Name"]) for one in importlib.metadata.distributions()} - {"sophron"}))
 
 
 def memories(stage: str, about: Definition) -> dict[str, str]:
