@@ -54,6 +54,9 @@ def test_that_of_a_folder_is_read():
         ("ghcr.io/laude-institute/t-bench/ubuntu-24-04:20250624", "3.12"),
         ("ghcr.io/laude-institute/t-bench/python-3-13:20250620", "3.13"),
         ("ghcr.io/astral-sh/uv:python3.12-bookworm-slim", "3.12"),
+        ("public.ecr.aws/docker/library/python:3.12-slim-bookworm", "3.12"),
+        ("docker.io/library/ubuntu:24.04", "3.12"),
+        (f"python:3.13-slim-bookworm@sha256:{'0' * 64}", "3.13"),
         ("python:3.12-alpine", ""),
         ("python", ""),
         ("alpine:3", ""),
@@ -183,6 +186,13 @@ def test_what_cannot_be_rebuilt_is_refused_by_name(refusal, line, said):
     sentence = refusal(f"WORKDIR /app\n{line}\n")
     assert sentence.startswith(f"Dockerfile:3: {line.split()[0]}: ")
     assert said in sentence
+
+
+def test_modules_of_debian_are_wheels_since_the_python_of_a_task_does_not_see_those(recipe):
+    found = recipe("RUN apt-get install -y python3 python3-pip python-is-python3 python3-yaml python3-pytest git\n")
+    assert found.packages == ("git",)
+    assert [one.names for one in found.requirements] == [("pyyaml", "pytest")]
+    assert "Dockerfile:2: pyyaml: its wheel, in place of Debian's" in found.notes
 
 
 def test_bases_that_are_not_known_are_refused(refusal):

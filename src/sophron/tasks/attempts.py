@@ -29,6 +29,7 @@ from sophron.tasks import (
 from sophron.tasks.dockerfile import Copy, Recipe
 from sophron.tasks.environment import Box, Python
 from sophron.tasks.harbor_folder import DOCKERFILE, ENVIRONMENT, SOLUTION_SCRIPT, TEST_SCRIPT, HarborTask
+from sophron.tasks.run_instruction import of_debian
 
 Agent = Literal["oracle", "nop", "given"]
 GIVEN: Agent = "given"
@@ -254,7 +255,7 @@ def judge(folder: Path, place: Path, attempt: Path, sandbox: SandboxBackend) -> 
 
 def _missing_of_solution(task: HarborTask) -> str:
     """Why a solution cannot have worked here, as far as one sees it; empty otherwise."""
-    wanted = grading_stubs.packages(read_text(task.folder / SOLUTION_SCRIPT))
+    wanted = of_debian(grading_stubs.packages(read_text(task.folder / SOLUTION_SCRIPT))).names
     missing = environment.not_installed(wanted)
     return (
         f"its solution wants the Debian packages {', '.join(missing)}, which are not on this machine" if missing else ""

@@ -47,9 +47,9 @@ HIDDEN = ("tests", "solution", "logs")
 READ = ("FROM", "ARG", "ENV", "WORKDIR", "COPY", "ADD", "RUN", "USER", "ENTRYPOINT", "CMD", "HEALTHCHECK", "SHELL")
 SILENT = ("LABEL", "EXPOSE", "MAINTAINER", "STOPSIGNAL", "VOLUME")
 
-_PYTHON_IMAGE = re.compile(
-    r"(?:docker\.io/)?(?:library/)?python:(3\.\d+)(?:\.\d+)?(?:-(?:slim|bookworm|trixie|bullseye))*"
-)
+_OFFICIAL = re.compile(r"^(?:(?:docker\.io|index\.docker\.io|public\.ecr\.aws/docker|mirror\.gcr\.io)/)?(?:library/)?")
+"""Where the official images are fetched from; they are the same ones."""
+_PYTHON_IMAGE = re.compile(r"python:(3\.\d+)(?:\.\d+)?(?:-(?:slim|bookworm|trixie|bullseye))*")
 _UV_IMAGE = re.compile(r"ghcr\.io/astral-sh/uv:(?:[0-9.]+-)?python(3\.\d+)(?:-\w+)*")
 _BENCH_IMAGE = re.compile(r"ghcr\.io/laude-institute/t-bench/(ubuntu|python)-(\d+)-(\d+)(?::\w+)?")
 _INSTRUCTION = re.compile(r"\s*([A-Za-z]+)(?:\s+(.*))?", re.DOTALL)
@@ -273,6 +273,10 @@ class _Reader:
         for piece in pieces(shlex.join(_exec_form(text)) if text.startswith("[") else text):
             if isinstance(piece, Packages):
                 self.packages += piece.names
+                self.requirements += [Requirements(piece.wheels)] * bool(piece.wheels)
+                self.notes += [
+                    f"{self.path.name}:{one.line}: {name}: its wheel, in place of Debian's" for name in piece.wheels
+                ]
             elif isinstance(piece, Requirements):
                 files = tuple(map(self._absolute, piece.files))
                 self.requirements.append(replace(piece, files=files))
@@ -342,13 +346,14 @@ class _Reader:
 
 
 def python_of(image: str) -> str:
-    """Return the Python of a base image, `3.12`; empty if the image is not known."""
+    """Return the Python of a base image, `3.12`; empty if the image is not known. Its digest is not looked at."""
+    image = _OFFICIAL.sub("", image.partition("@")[0], count=1)
     if found := _PYTHON_IMAGE.fullmatch(image) or _UV_IMAGE.fullmatch(image):
         return found[1]
     if bench := _BENCH_IMAGE.fullmatch(image):
         version = f"{bench[2]}.{bench[3]}"
         return version if bench[1] == "python" else SYSTEM_PYTHON.get(f"ubuntu:{version}", "")
-    name = image.removeprefix("docker.io/").removeprefix("library/").removesuffix("-slim")
+    name = image.removesuffix("-slim")
     name = re.sub(r"(debian:\d+)\.\d+", r"\1", name)  # a point release
     return SYSTEM_PYTHON.get(name, SYSTEM_PYTHON["ubuntu:latest"] if name == "ubuntu" else "")
 

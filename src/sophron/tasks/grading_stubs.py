@@ -12,6 +12,7 @@ from pathlib import Path
 
 from sophron.records.files import write_text
 from sophron.records.sanitize import one_line
+from sophron.tasks.run_instruction import of_debian
 
 NAMES = ("apt", "apt-get", "sudo", "curl", "wget", "uv", "uvx")
 CALLS = "SOPHRON_STUB_CALLS"
@@ -88,6 +89,7 @@ def requirements(script: str) -> tuple[str, ...]:
         except ValueError:
             continue
         found += [word for word in words if not word.startswith("-")]
+    found += of_debian(packages(script)).wheels
     plain = (word.strip("\"'") for word in found)
     return tuple(
         dict.fromkeys(word for word in plain if re.fullmatch(r"[A-Za-z0-9][\w.\[\]-]*(?:[=<>!~]=?[\w.*,<>=!]+)?", word))

@@ -21,9 +21,10 @@ class NotRebuiltError(Exception):
 
 @dataclass(frozen=True)
 class Packages:
-    """Debian packages that are to be there. names: without versions."""
+    """Debian packages that are to be there. names: without versions; wheels: modules of Python, by names of PyPI."""
 
     names: tuple[str, ...]
+    wheels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,18 @@ _OPERATORS = ("|", "||", "&", "(", ")", "<", "<<", "<<<", "|&", ";;")
 _READING = ("cat", "ls", "find", "test", "[", "echo", "printf", "grep", "head", "tail", "wc")
 """Programs that write only where their output goes."""
 _APT_SILENT = ("update", "clean", "autoclean", "autoremove", "upgrade", "dist-upgrade", "purge", "remove")
+_INTERPRETER = re.compile(
+    r"python3?(?:\.\d+)?(?:-(?:pip|venv|minimal|full|is-python3|distutils|wheel|setuptools))?|python-is-python3"
+)
+"""What every virtual environment has."""
+_MODULE = re.compile(r"python3-(?!dev$|dbg$|apt$|gi$|tk$|doc$|all|lib)([a-z0-9][\w.+-]*)")
+WHEELS: Mapping[str, str] = {
+    "yaml": "pyyaml", "bs4": "beautifulsoup4", "pil": "pillow", "sklearn": "scikit-learn", "skimage": "scikit-image",
+    "opencv": "opencv-python-headless", "dateutil": "python-dateutil", "tz": "pytz", "magic": "python-magic",
+    "docx": "python-docx", "serial": "pyserial", "zmq": "pyzmq", "openssl": "pyopenssl", "jwt": "pyjwt",
+    "pycryptodome": "pycryptodomex", "git": "gitpython",
+}  # fmt: skip
+"""Modules of Debian whose names on PyPI are others."""
 _PIP_VALUE = ("--timeout", "--retries", "--root-user-action", "--python", "--progress-bar", "--cache-dir")
 _PIP_INDEX = ("-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--default-index", "--index")
 _PIP_TARGET = ("-t", "--target", "--prefix", "--user", "-c", "--constraint", "-e", "--editable")
@@ -217,7 +230,15 @@ def _apt(program: str, words: Sequence[str]) -> Piece:
     for word in rest:
         if word.startswith(("/", "./")) or word.endswith(".deb"):
             raise NotRebuiltError(f"{program} installs the file {shown(word)}; name a package of Debian")
-    return Packages(tuple(dict.fromkeys(re.split(r"[=/]", word)[0].removesuffix(":amd64") for word in rest)))
+    return of_debian([re.split(r"[=/]", word)[0].removesuffix(":amd64") for word in rest])
+
+
+def of_debian(names: Sequence[str]) -> Packages:
+    """Return Debian packages, modules of Python as wheels: the Python of a task is an environment without Debian's."""
+    there = [name for name in names if not _INTERPRETER.fullmatch(name)]
+    modules = {name: found[1] for name in there if (found := _MODULE.fullmatch(name))}
+    plain = [name for name in there if name not in modules]
+    return Packages(tuple(dict.fromkeys(plain)), tuple(WHEELS.get(name, name) for name in modules.values()))
 
 
 def _uv(program: str, words: Sequence[str]) -> Piece:
