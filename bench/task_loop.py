@@ -1,10 +1,10 @@
 """What the loop of a task costs itself, against a plain Snakemake chain of as many jobs.
 
 The worker answers at once, so that what is measured is rules, checkpoints and steps. Two plain chains of as many jobs
-stand beside, run before and after, since the machine's load changes: one whose jobs do nothing, and one whose jobs do what
-those of the loop do, as a person would write them: a script that asks the model by its client, one that looks for the file in a
-sandbox, one that adds to a history. The loop's own wall seconds, without those inside its steps, are held against the first;
-its CPU seconds, all processes and the work counted, against the second.
+stand beside, run before and after, since the machine's load changes. The jobs of one do nothing. Those of the other do
+what those of the loop do, as a person would write them: a script asks the model by its client, one looks for the file in
+a sandbox, one adds to a history. The loop's own wall seconds, without those inside its steps, are held against the
+first; its CPU seconds, all processes and the work counted, against the second.
 Run as: python bench/task_loop.py [ROUNDS]
 """
 

@@ -41,6 +41,8 @@ SYSTEM_PYTHON: Mapping[str, str] = {
 }
 """Base image -> the Python of its package python3."""
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+OF_HARBOR = ("tmux", "asciinema")
+"""Debian packages with which Harbor looks at its agents; its images have them for that alone."""
 SHELLS = ("sh", "bash", "/bin/sh", "/bin/bash", "tail", "sleep")
 HIDDEN = ("tests", "solution", "logs")
 """Top folders of the container that only the verify step and the oracle fill."""
@@ -272,7 +274,7 @@ class _Reader:
             raise NotRebuiltError(f"{shown(text.split()[0])} is not done here; remove the option")
         for piece in pieces(shlex.join(_exec_form(text)) if text.startswith("[") else text):
             if isinstance(piece, Packages):
-                self.packages += piece.names
+                self.packages += [name for name in piece.names if name not in OF_HARBOR]
                 self.requirements += [Requirements(piece.wheels)] * bool(piece.wheels)
                 self.notes += [
                     f"{self.path.name}:{one.line}: {name}: its wheel, in place of Debian's" for name in piece.wheels
