@@ -2,8 +2,8 @@
 
 The worker answers at once, so that what is measured is rules, checkpoints and steps. Two plain chains of as many jobs
 stand beside, run before and after, since the machine's load changes. The jobs of one do nothing. Those of the other do
-what those of the loop do, as a person would write them: a script asks the model by its client, one looks for the file in
-a sandbox, one adds to a history. The loop's own wall seconds, without those inside its steps, are held against the
+what those of the loop do, as a person would write them: a script asks the model by its client, one looks for the file
+in a sandbox, one adds to a history. The loop's own wall seconds, without those inside its steps, are held against the
 first; its CPU seconds, all processes and the work counted, against the second.
 Run as: python bench/task_loop.py [ROUNDS]
 """
@@ -93,8 +93,8 @@ Path(sys.argv[1]).write_text(said.content[0].text)
 import sys
 from pathlib import Path
 
-box = ["bwrap", "--unshare-all", "--ro-bind", "/usr", "/usr", "--symlink", "usr/bin", "/bin", "--symlink", "usr/lib", "/lib"]
-box += ["--symlink", "usr/lib64", "/lib64", "--bind", ".", "/app", "--chdir", "/app"]
+box = ["bwrap", "--unshare-all", "--ro-bind", "/usr", "/usr", "--symlink", "usr/bin", "/bin"]
+box += ["--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64", "--bind", ".", "/app", "--chdir", "/app"]
 Path(sys.argv[1]).write_text(str(subprocess.run([*box, "test", "-f", "sum.json"]).returncode))
 """,
     "conclude.py": """import json

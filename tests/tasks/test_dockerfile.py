@@ -189,7 +189,9 @@ def test_what_cannot_be_rebuilt_is_refused_by_name(refusal, line, said):
 
 
 def test_modules_of_debian_are_wheels_since_the_python_of_a_task_does_not_see_those(recipe):
-    found = recipe("RUN apt-get install -y python3 python3-pip python-is-python3 python3-yaml python3-pytest git\n")
+    found = recipe(
+        "RUN apt-get install -y python3 python3-pip python-is-python3 python3-yaml python3-pytest git tmux\n"
+    )
     assert found.packages == ("git",)
     assert [one.names for one in found.requirements] == [("pyyaml", "pytest")]
     assert "Dockerfile:2: pyyaml: its wheel, in place of Debian's" in found.notes

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -159,3 +160,25 @@ def test_nothing_that_a_worker_plants_gives_a_reward(world):
     found = verification.verify(world.task, world.box, frozen, world.scratch / "verify", Bubblewrap())
     assert (found.passed, dict(found.reward.values), found.reward.fault) == (False, {"reward": 0.0}, "")
     assert "mean.json is not there" in found.output
+
+
+def test_the_tests_of_shipped_tasks_are_hidden_where_this_package_is_installed_beside_others(world, monkeypatch):
+    prefix = world.scratch / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(prefix)], check=True)
+    package = next(prefix.glob("lib/python3.*/site-packages")) / "sophron"
+    (tests := package / "example_tasks" / "fit" / "tests").mkdir(parents=True)
+    (tests / "check.py").write_text("EXPECTED = 2.5\n")
+    box, log = replace(world.box, python=Python(prefix)), world.scratch / "hidden.log"
+    line = ["/bin/bash", "-c", f"cat {tests}/check.py; find / -name check.py -path '*example_tasks*' 2>/dev/null"]
+    box.run(line, Bubblewrap(), log)
+    assert "EXPECTED" in log.read_text()  # so it would be
+    monkeypatch.setattr(environment, "HARNESS", package)
+    box.run(line, Bubblewrap(), log)
+    assert log.read_text() == ""
+
+
+def test_programs_have_a_user_and_localhost_as_in_a_container(world):
+    log = world.scratch / "user.log"
+    line = "whoami; getent hosts localhost | wc -l; ssh-keygen -q -t ed25519 -N '' -f /root/key && ls /root/key; cat /etc/passwd | wc -l"
+    world.box.run(["/bin/bash", "-c", line], Bubblewrap(), log)
+    assert log.read_text().split() == ["root", "1", "/root/key", "1"]

@@ -29,6 +29,8 @@ _LOCAL = _USR / "local"
 _SCRATCH_MB = 64
 _NO_PLACE = ("boot", "dev", "etc", "proc", "run", "sys", "usr", "var")
 """Top folders that are the sandbox's own."""
+_ACCOUNTS = tuple(map(Path, ("/etc/passwd", "/etc/group", "/etc/hosts", "/etc/nsswitch.conf")))
+"""Files of the sandbox's own that may stand there all the same: whose name programs run under, and `localhost`."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,8 @@ def places(grant: Grant) -> list[Bind]:
 
 def _placed(inside: Path, path: Path, whole: list[Bind]) -> Bind:
     top = inside.parts[1:2]
-    if not inside.is_absolute() or ".." in inside.parts or not top or top[0] in (*_MERGED, *_NO_PLACE):
+    kept = not top or (top[0] in (*_MERGED, *_NO_PLACE) and inside not in _ACCOUNTS)
+    if not inside.is_absolute() or ".." in inside.parts or kept:
         raise UserError(f"{inside}: is not a place for files of a sandbox; name one such as /app")
     try:
         source = path.resolve(strict=True)

@@ -275,6 +275,11 @@ class _Reader:
         for piece in pieces(shlex.join(_exec_form(text)) if text.startswith("[") else text):
             if isinstance(piece, Packages):
                 self.packages += [name for name in piece.names if name not in OF_HARBOR]
+                self.notes += [
+                    f"{self.path.name}:{one.line}: {name}: of Harbor's terminal, left out"
+                    for name in piece.names
+                    if name in OF_HARBOR
+                ]
                 self.requirements += [Requirements(piece.wheels)] * bool(piece.wheels)
                 self.notes += [
                     f"{self.path.name}:{one.line}: {name}: its wheel, in place of Debian's" for name in piece.wheels

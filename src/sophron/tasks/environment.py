@@ -6,6 +6,7 @@ nothing else can be written.
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ from pathlib import Path, PurePosixPath
 
 from sophron.interfaces.sandbox import Ended, Grant, SandboxBackend
 from sophron.records.errors import UserError, shown
+from sophron.records.files import write_text
 from sophron.records.sanitize import lines
 from sophron.tasks.dockerfile import Command, Copy, Recipe
 from sophron.tasks.harbor_folder import ENVIRONMENT, HarborTask
@@ -23,8 +25,8 @@ HOME, LOGS = "root", "logs"
 DEFAULT_MEMORY_MB, MOST_PROCESSES, DISK_MB = 2000, 256, 10_000
 COMMAND_S = 600.0
 """Seconds of a command that an expectation runs, if the task says nothing else."""
-SYSTEM_FILES = (Path("/etc/ssl/openssl.cnf"),)
-"""What programs of /usr look up and every container has: openssl makes no certificate without it."""
+SYSTEM_FILES = (Path("/etc/ssl/openssl.cnf"), Path("/etc/R"), Path("/etc/fonts"))
+"""What programs of /usr look up and every container has: openssl makes no certificate without it, R does not start."""
 HARNESS = Path(__file__).parents[1]
 """This package, which may be installed beside what the task needs: tests of the shipped tasks are in it."""
 TAIL = 4000
@@ -78,24 +80,43 @@ class Box:
         own = [self.tree / name for name in (*self.tops, LOGS)]
         places = {f"/{top.name}": top for top in own if top.is_dir() and not top.is_symlink()}
         first = [str(self.stubs)] if self.stubs else []
-        system = [path for path in SYSTEM_FILES if path.is_file()]
+        system = [path for path in SYSTEM_FILES if path.exists()]
+        accounts = self._accounts()
         # The task's own folders come last: what an agent leaves there must not stand in for a program of a test.
         path = ":".join([*first, str(self.python.prefix / "bin"), "/usr/bin:/bin", *_own_path(self.recipe)])
         plain = {"HOME": f"/{HOME}", "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONNOUSERSITE": "1"}
         plain["PIP_NO_INDEX"] = "1"  # an installation of what is there succeeds, another fails at once
         return Grant(
             self.tree,
-            read_only=[*self.python.folders, *self.read_only.values(), *([self.stubs] if self.stubs else []), *system],
+            read_only=[
+                *self.python.folders,
+                *self.read_only.values(),
+                *([self.stubs] if self.stubs else []),
+                *system,
+                *accounts.values(),
+            ],
             env={**plain, **self.recipe.env, **self.env, "PATH": path},
             network=self.network,
             memory_mb=self.memory_mb,
             wall_s=self.wall_s,
             processes=MOST_PROCESSES,
             disk_mb=DISK_MB,
-            places={**places, **self.read_only},
+            places={**places, **self.read_only, **accounts},
             start=self.workdir,
             hidden=[HARNESS],
         )
+
+    def _accounts(self) -> dict[str, Path]:
+        """Return place -> file of the accounts and hosts that a container has: ssh-keygen wants a name for its user."""
+        user, group = os.getuid(), os.getgid()
+        texts = {"passwd": f"root:x:{user}:{group}:root:/{HOME}:/bin/bash\n", "group": f"root:x:{group}:\n"}
+        if not self.network:  # a network brings this machine's own
+            texts |= {"hosts": "127.0.0.1 localhost\n::1 localhost\n", "nsswitch.conf": "hosts: files\n"}
+        folder = self.tree.with_name(f"{self.tree.name}.etc")
+        for name, text in texts.items():
+            if not (folder / name).is_file():
+                write_text(folder / name, text)
+        return {f"/etc/{name}": folder / name for name in texts}
 
     def run(self, command: Sequence[str], sandbox: SandboxBackend, log: Path) -> Ended:
         """Run a program in it; its output goes to `log`. UserError if no sandbox can be made."""
