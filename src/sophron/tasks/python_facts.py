@@ -282,7 +282,8 @@ class _Program:
                     sources += [one for one in self._bound.get(name, ()) if one is not None]
                 elif isinstance(inner, ast.Constant) and isinstance(inner.value, int | float):
                     numbers.add(inner.value)
-        return any(id(node) not in bound for one in (*names, *numbers) for node in self._elsewhere.get(one, ()))
+        wanted: set[str | float] = names | numbers
+        return any(id(node) not in bound for one in wanted for node in self._elsewhere.get(one, ()))
 
     def _readers(self) -> dict[str | float, list[ast.AST]]:
         """Return name or number -> the nodes that read it, but for those whose value is only put out or tested."""
