@@ -113,8 +113,7 @@ def environment(about: dict, venv: Path) -> Path | str:
     """Make the environment of a job; its Python, or what pip said."""
     python = venv / "bin" / "python"
     if not python.is_file():
-        own = ["--system-site-packages"] if "system_packages" in about else []
-        subprocess.run(["/usr/bin/python3" if own else sys.executable, "-m", "venv", *own, venv], check=True)
+        subprocess.run([sys.executable, "-m", "venv", venv], check=True)
     wanted = about.get("requires", [])
     if wanted:
         uv = shutil.which("uv")  # the same, in a tenth of the time

@@ -12,6 +12,7 @@ All that a reader does goes through `do TASK COMMAND`, which counts commands and
 import argparse
 import json
 import math
+import re
 import shutil
 import socketserver
 import sys
@@ -30,6 +31,7 @@ SKILLS = HERE.parent / "skills"
 READERS = ("a", "b")
 MEASUREMENTS, NOISE = 30, 0.15
 SEED = 20261127
+RUNS_SCRIPT = re.compile(r"\bpython3?( -\S+)* skill/scripts/")
 
 
 def with_skill(task: str, reader: str, number: int) -> bool:
@@ -385,7 +387,7 @@ def reading(task: str, reader: str, number: int, folder: Path) -> dict:
         "failed_commands": sum(line["exit"] != 0 for line in mine),
         "bytes_written": sum(len(line["command"].encode()) for line in mine),
         "bytes_read": sum(line["read"] for line in mine),
-        "script_used": any("skill/scripts/" in line["command"] and "python" in line["command"] for line in mine),
+        "script_used": any(RUNS_SCRIPT.search(line["command"]) for line in mine),
     }
 
 

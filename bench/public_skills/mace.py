@@ -38,5 +38,6 @@ slope = (sides[1] - sides[0]) / (2 * step)
 print(json.dumps({
     "rotated_energy_difference": abs(turned.get_potential_energy() - energy),
     "force_against_difference": abs(slope - force),
+    "force_is_zero": int(abs(force) < 1e-4),
     "torch": torch.__version__,
 }))  # fmt: skip
