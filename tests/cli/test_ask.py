@@ -3,7 +3,8 @@
 import pytest
 
 from sophron import cli
-from sophron.records import doc_passages
+from sophron.records import doc_passages, strict_yaml
+from sophron.records.files import resource
 
 QUESTIONS = {
     "my job was killed for memory on slurm, what now": "docs/how-to/slurm.md",
@@ -38,6 +39,17 @@ def test_nothing_is_found_without_a_word_of_the_pages(question, capsys):
     code = cli.main(["ask", question])
     assert code == (0 if doc_passages.search(question, 3) else 1)
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_page_is_found_by_words_of_strangers_that_it_does_not_have():
+    pages = {one.page.removeprefix("docs/") for one in doc_passages.passages(resource("docs"))}
+    words = strict_yaml.parse(resource("docs", doc_passages.WORDS).read_bytes(), doc_passages.WORDS)[0]
+    assert set(words) <= pages
+    (found,) = doc_passages.search("bsub", 1)
+    assert (found.page, found.heading) == ("docs/how-to/lsf.md", "Run on LSF")
+    (found,) = doc_passages.search("ChatGPT", 1)
+    assert found.page == "docs/how-to/agents.md"
+    assert "ChatGPT" not in found.text
 
 
 def test_headings_in_code_are_text(tmp_path):

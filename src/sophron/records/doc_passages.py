@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sophron.records import strict_yaml
 from sophron.records.files import resource
 
 TABLE = "CREATE VIRTUAL TABLE passages USING fts5(page, heading, text, tokenize='porter unicode61')"
@@ -13,6 +14,8 @@ RANKED = """
 SELECT page, heading, text, -bm25(passages, 2.0, 4.0, 1.0) FROM passages WHERE passages MATCH ?
 ORDER BY bm25(passages, 2.0, 4.0, 1.0)
 """
+WORDS = "search_words.yaml"
+"""Page -> words that a stranger has for what it is about."""
 WORD = re.compile(r"\w+")
 DECAY = 0.5
 """What each further passage of a page adds to its score, to the power of its place: a page on a subject has several."""
@@ -45,24 +48,29 @@ def search(question: str, most: int, each: int = 1) -> list[Passage]:
     words = [word for word in found if word not in STOPWORDS] or found
     if not words:
         return []
-    by_page: dict[str, list[tuple[Passage, float]]] = {}
+    scores: dict[str, list[float]] = {}
+    texts: dict[str, list[Passage]] = {}
     for *row, score in index().execute(RANKED, (" OR ".join(f'"{word}"' for word in words),)):
-        by_page.setdefault(row[0], []).append((Passage(*row), score))
-    ranked = sorted(by_page.values(), key=_page_score, reverse=True)
-    return [passage for entries in ranked[:most] for passage, _ in entries[:each]]
+        scores.setdefault(row[0], []).append(score)
+        texts.setdefault(row[0], []).extend([Passage(*row)] if row[1] else [])
+    ranked = sorted(scores, key=lambda page: _page_score(page, scores[page]), reverse=True)
+    first = {one.page: one for one in reversed([*passages(resource("docs"))])}
+    return [passage for page in ranked[:most] for passage in (texts[page] or [first[page]])[:each]]
 
 
-def _page_score(entries: Sequence[tuple[Passage, float]]) -> float:
-    weight = BACKGROUND_WEIGHT if entries[0][0].page.startswith(BACKGROUND) else 1
-    return weight * sum(score * DECAY**place for place, (_, score) in enumerate(entries))
+def _page_score(page: str, scores: Sequence[float]) -> float:
+    weight = BACKGROUND_WEIGHT if page.startswith(BACKGROUND) else 1
+    return weight * sum(score * DECAY**place for place, score in enumerate(scores))
 
 
 def index() -> sqlite3.Connection:
-    """Return the full-text index of the documentation, made anew."""
+    """Return the full-text index of the documentation, made anew; a page's words of strangers have no heading."""
     made = sqlite3.connect(":memory:")
     made.execute(TABLE)
     rows = ((one.page, one.heading, one.text) for one in passages(resource("docs")))
     made.executemany("INSERT INTO passages VALUES (?, ?, ?)", rows)
+    words = strict_yaml.parse(resource("docs", WORDS).read_bytes(), WORDS)[0]
+    made.executemany("INSERT INTO passages VALUES (?, '', ?)", ((f"docs/{page}", said) for page, said in words.items()))
     return made
 
 
