@@ -55,6 +55,20 @@ def test_a_sentence_that_does_not_bind_is_named_with_a_form_that_would(folder):
     assert sentence.endswith("FILE.png is a valid PNG and is larger than 5 KB")
 
 
+def test_blanks_of_a_command_stay_as_they_are(folder):
+    line = "`python3 -c \"exec('if 1:\\n  if 1:\\n    x = 1')\"` succeeds"
+    (made,) = task_maker.read(folder, DRAFT | {"expectation": [line]}).expectations
+    assert made.checks[0].command == line.split("`")[1]
+
+
+@pytest.mark.parametrize("command", ['python3 -c "assert (1"', "python3 -c 'x", 'python3 -c "a b"'])
+def test_a_command_that_cannot_be_read_is_named(folder, command):
+    (sentence,) = faults(folder, expectation=[*DRAFT["expectation"], f"`{command}` succeeds"])[
+        "has commands that cannot run"
+    ]
+    assert sentence.startswith(f"`{command}`: ")
+
+
 def test_work_of_nobody_must_not_pass(folder):
     found = faults(
         folder, expectation=["`counts.csv` exists", "`counts.csv` is not modified", "error.log does not exist"]

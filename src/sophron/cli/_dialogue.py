@@ -69,7 +69,7 @@ def lead(subject: Subject, reply: str | None, agents: str | None) -> int:
             return 1
         if turn["status"] == "draft":
             faults = {what: why for what, why in subject.faults(turn).items() if why}
-            if faults and dialogue.note_refusals([*chain(*faults.values())], turn["draft"]):
+            if faults and dialogue.note_refusals([*chain(*faults.values())], turn):
                 say_faults(f"The draft {next(iter(faults))}; it goes back once:", [*chain(*faults.values())])
                 back = True
                 continue

@@ -19,7 +19,7 @@ Without --agents nothing but the words of the question and of the pages counts, 
 is a passage, or an answer; 1 there is none; 2 an error.
 """
 MOST_LINES = 16
-PAGES, EACH = 7, 3
+PAGES, EACH = 5, 3
 """Of what a model is told: pages, and passages of each."""
 RULES = "heuristic"
 

@@ -4,6 +4,7 @@ import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 
 from sophron.records import strict_yaml
@@ -19,8 +20,8 @@ WORDS = "search_words.yaml"
 WORD = re.compile(r"\w+")
 DECAY = 0.5
 """What each further passage of a page adds to its score, to the power of its place: a page on a subject has several."""
-BACKGROUND, BACKGROUND_WEIGHT = "docs/explanation/", 0.7
-"""Who asks mostly wants to do something, not to know why; chosen by the first set of `bench/doc_questions.py`."""
+WEIGHTS = {"docs/explanation/": 0.7, "docs/explanation/blind-trials.md": 0.5}
+"""Who asks mostly wants to do something, not to know why; and the page of trials has words of all questions on it."""
 STOPWORDS = frozenset(
     """a about after again all also am an and any are as at be because been but by can could did do does doing each for
     from had has have how i if in into is it its itself just like may me might my myself no not now of off on only or
@@ -59,7 +60,7 @@ def search(question: str, most: int, each: int = 1) -> list[Passage]:
 
 
 def _page_score(page: str, scores: Sequence[float]) -> float:
-    weight = BACKGROUND_WEIGHT if page.startswith(BACKGROUND) else 1
+    weight = prod(value for begin, value in WEIGHTS.items() if page.startswith(begin))
     return weight * sum(score * DECAY**place for place, score in enumerate(scores))
 
 

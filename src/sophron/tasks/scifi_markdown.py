@@ -309,15 +309,15 @@ def _expectations(section: _Section) -> Iterator[Expectation]:
 
 
 def _plain(inline: Token) -> str:
-    """The text of a paragraph without emphasis, links and escapes; code keeps its backticks."""
+    """The text of a paragraph without emphasis, links and escapes; code keeps its backticks and its blanks."""
     parts = []
     for token in inline.children or ():
         if token.type == "code_inline":
             parts.append(f"`{token.content}`")
         elif token.type in ("text", "text_special", "image"):
-            parts.append(token.content)
+            parts.append(re.sub(r"\s+", " ", token.content))
         elif token.type in ("softbreak", "hardbreak"):
             parts.append(" ")
         elif token.type == "html_inline":
             parts.append(_COMMENT.sub("", token.content))
-    return " ".join("".join(parts).split())
+    return "".join(parts).strip()

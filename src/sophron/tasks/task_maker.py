@@ -6,7 +6,10 @@ Nothing that an agent says binds a sentence: the drafted file is read by the cod
 from __future__ import annotations
 
 import re
+import shlex
+import sys
 from collections.abc import Iterator
+from importlib.metadata import distributions
 from pathlib import Path
 
 from sophron.agents.supervisor.dialogue import Dialogue
@@ -14,7 +17,7 @@ from sophron.interfaces import JsonObject
 from sophron.records import doc_passages, files
 from sophron.records.errors import UserError, shown
 from sophron.records.files import resource
-from sophron.tasks import expectations, folder_tree, scifi_markdown
+from sophron.tasks import folder_tree, scifi_markdown
 from sophron.tasks.expectation_checks import Work, find
 from sophron.tasks.number_provenance import agrees, is_small, numbers
 from sophron.tasks.scifi_markdown import TESTS, TOP, MarkdownTask
@@ -24,7 +27,9 @@ AGENT, NAME = "task-maker", "make"
 FORMS_PAGE = ("docs/explanation/tasks.md", "Markdown")
 DIALOGUES = "{}.dialogue"
 """Beside the folder of a task, for all that lies in it is given to the worker."""
-BEGINNING, MOST_FILES = 600, 100
+FORMS_BEGIN = "Each sentence of the expectation is bound"
+"""What stands before it is of sub-tasks."""
+BEGINNING, END, MOST_FILES, LARGEST = 600, 200, 100, 50_000_000
 MOST_WORDS = 4
 LOOSE = "has sentences that no program checks"
 NAMES = re.compile(r"`[^`]*`|\"[^\"]*\"|\S*[A-Za-z_/]\S*")
@@ -47,14 +52,21 @@ def dialogue(folder: Path) -> Dialogue:
 
 def inputs(folder: Path, about: Dialogue) -> JsonObject:
     """Return what the task maker is told at its next turn."""
-    return {"forms": _forms(), "files": list(_given(folder)), **about.state()}
+    return {"forms": _forms(), "machine": _machine(), "files": list(_given(folder)), **about.state()}
+
+
+def _machine() -> str:
+    """Return what a task in Markdown runs with: this installation's Python and its packages."""
+    names = sorted({str(one.metadata["Name"]).lower() for one in distributions()})
+    return f"Python {sys.version_info.major}.{sys.version_info.minor}, no network. Packages: {', '.join(names)}."
 
 
 def _forms() -> str:
     """Return the forms of sentences that bind, as the documentation has them."""
     page, heading = FORMS_PAGE
     found = doc_passages.passages(resource("docs"))
-    return next(one.text for one in found if one.page == page and one.heading.endswith(heading))
+    text = next(one.text for one in found if one.page == page and one.heading.endswith(heading))
+    return text[text.index(FORMS_BEGIN) :]
 
 
 def _given(folder: Path) -> Iterator[JsonObject]:
@@ -62,17 +74,23 @@ def _given(folder: Path) -> Iterator[JsonObject]:
     if not folder.is_dir():
         return
     for name in sorted(folder_tree.digests(folder))[:MOST_FILES]:
-        with (folder / name).open("rb") as stream:
-            data = stream.read(BEGINNING)
-        binary = b"\0" in data
-        about = {"path": name, "bytes": (folder / name).stat().st_size}
-        about["beginning"] = None if binary else data.decode(errors="replace")
+        about = {"path": name, "bytes": (folder / name).stat().st_size, **_shown(folder / name)}
         yield about | ({"hidden": True} if name.startswith(f"{TESTS}/") else {})
+
+
+def _shown(path: Path) -> JsonObject:
+    """What is shown of a file: if it is text, its lines, the first ones, and of a longer one the last."""
+    with path.open("rb") as stream:
+        data = stream.read(LARGEST)
+    if b"\0" in data:
+        return {"lines": None, "beginning": None}
+    about = {"lines": len(data.splitlines()), "beginning": data[:BEGINNING].decode(errors="replace")}
+    return about | ({"end": data[-END:].decode(errors="replace")} if len(data) > BEGINNING else {})
 
 
 def markdown(draft: JsonObject) -> str:
     """Return a drafted task as the text of its file."""
-    listed = "\n".join(f"- {' '.join(sentence.split())}" for sentence in draft["expectation"])
+    listed = "\n".join(f"- {sentence.strip()}" for sentence in draft["expectation"])
     parts = [f"# {draft['title'].strip()}"]
     parts += [f"## Context\n\n{draft['context'].strip()}"] if draft["context"].strip() else []
     return "\n\n".join([*parts, f"## To-do\n\n{draft['todo'].strip()}", f"## Expectation\n\n{listed}"]) + "\n"
@@ -95,16 +113,24 @@ def faults(folder: Path, turn: JsonObject, said: str) -> dict[str, list[str]]:
         return {"cannot be read as a task": [str(refused)]}
     if len(task.expectations) != len(draft["expectation"]):
         return {"cannot be read as a task": ["a sentence of the expectation is read as more than one, or as none"]}
-    loose = [
-        f'UNVERIFIED: "{shown(one.text, 300)}", for its clause "{shown(one.why, 100)}"; a form that binds: '
-        f"{expectations.proposal(one.why)}"
-        for one in task.unverified
-    ]
+    loose = [f'UNVERIFIED: "{shown(one.text, 300)}", for its clause "{shown(one.why, 100)}"' for one in task.unverified]
     return {
         LOOSE: loose,
+        "has commands that cannot run": list(_broken(task)),
         "would pass without any work": list(_vacuous(folder, task)),
         "has numbers that come from nowhere": list(_unfounded(folder, turn, said)),
     }
+
+
+def _broken(task: MarkdownTask) -> Iterator[str]:
+    """Yield a sentence for each command that a shell or Python cannot even read; nothing is run."""
+    for check in (check for one in task.expectations for check in one.checks if check.command):
+        try:
+            words = shlex.split(check.command)
+            if words[0].startswith("python") and words[1:2] == ["-c"]:
+                compile(" ".join(words[2:3]), "the command", "exec")
+        except (SyntaxError, ValueError) as error:
+            yield f"`{shown(check.command, 200)}`: {error}"
 
 
 def _vacuous(folder: Path, task: MarkdownTask) -> Iterator[str]:
@@ -119,7 +145,7 @@ def _vacuous(folder: Path, task: MarkdownTask) -> Iterator[str]:
 def _unfounded(folder: Path, turn: JsonObject, said: str) -> Iterator[str]:
     """Yield a sentence for each number of the expectation that nobody said and `chosen` does not own."""
     chosen = "\n".join(f"{one['what']} {one['why']}" for one in turn["chosen"])
-    shown_files = "\n".join(one["beginning"] or "" for one in _given(folder))
+    shown_files = "\n".join(f"{one['beginning'] or ''} {one.get('end', '')}" for one in _given(folder))
     known = numbers("\n".join([said, chosen, shown_files]))
     for sentence in turn["draft"]["expectation"]:
         for value in numbers(NAMES.sub(" ", sentence)):

@@ -104,9 +104,13 @@ def _next_request(request: Request, response: Response, parts: tuple[Part, ...])
     return replace(request, turn=request.turn + 1, messages=(*request.messages, reply, Message("user", parts)))
 
 
+REFUSED = "That answer is not valid:"
+"""How a message begins that sends an answer back."""
+
+
 def _repair(faults: list[str]) -> str:
     listed = "\n".join(f"- {fault}" for fault in faults[:20])
-    return f"That answer is not valid:\n{listed}\nGive the whole answer again as one JSON object, corrected."
+    return f"{REFUSED}\n{listed}\nGive the whole answer again as one JSON object, corrected."
 
 
 LONGEST_SUMMARY = 300

@@ -3,11 +3,15 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from sophron.agents.gateway import ledger
+from sophron.agents.gateway import audit, ledger
+from sophron.agents.gateway.gateway import load_catalogue
 from sophron.agents.memory.agent_memory import History
+from sophron.agents.step import conversation
+from sophron.agents.step.step_wiring import AWAITED
 from sophron.campaign.planning import campaign_agents
 from sophron.interfaces import JsonObject
-from sophron.records import events
+from sophron.records import SPEC_NAME, events
+from sophron.records.documents import load_yaml
 from sophron.records.errors import UserError
 from sophron.records.files import read_json_lines, read_text, user_state
 from sophron.records.typed_json import to_json
@@ -16,7 +20,7 @@ MEMORY = Path("records", "memory")
 TROUBLE = ("agent_failed", "reasked", "refused", "suspicious_text", "overlay", "run_error", "verdict", "drafted")
 NOT_TOLD = {"time", "actor", "pid", "host", "pid_start", "log", "digest"}
 """Of an event: it says nothing of a cause, or of this machine alone."""
-MOST_EVENTS = 300
+MOST_EVENTS, MOST_REPAIRS, LONGEST_ANSWER = 300, 30, 1500
 MODELS = Path("config", "models.yaml")
 HISTORY = ".history.jsonl"
 
@@ -32,6 +36,8 @@ def inputs(root: Path) -> JsonObject:
     names = sorted({one["agent"] for one in asked} & set(campaign_agents.agent_names(root)))
     return {
         "usage": [_usage(root, name, asked) for name in names],
+        "models": _models(root),
+        "repairs": list(_repairs(root))[-MOST_REPAIRS:],
         "events": [one for one in happened if _is_trouble(one)][-MOST_EVENTS:],
         "memory": _memory(root),
         "history": dict(_history(root)),
@@ -47,6 +53,27 @@ def _events(root: Path) -> list[JsonObject]:
     ]
 
 
+def _models(root: Path) -> list[JsonObject]:
+    """Return the models that may answer, with rank and price; those that stand in for a model are left out."""
+    return [
+        {"model": one.handle, "rank": one.rank, "price_in": one.price_in, "price_out": one.price_out}
+        for one in load_catalogue(root).models
+        if one.handle not in (campaign_agents.DEFAULT_BACKEND, *AWAITED)
+    ]
+
+
+def _repairs(root: Path) -> Iterator[JsonObject]:
+    """Yield each answer that was sent back, and why, out of the audits."""
+    for path in sorted((root / "records").rglob(audit.NAME)):
+        for line in audit.answers(path):
+            messages = line.request["messages"]
+            said = messages[-1]["parts"][-1].get("text", "") if len(messages) > 1 else ""
+            if said.startswith(conversation.REFUSED):
+                first = "".join(part.get("text", "") for part in messages[-2]["parts"])
+                about = {"step": line.request["step"], "agent": line.request["agent"]}
+                yield about | {"answer": first[:LONGEST_ANSWER], "refused": said.removeprefix(conversation.REFUSED)}
+
+
 def _is_trouble(event: JsonObject) -> bool:
     if event["event"] == "agent_answered":
         return bool(event["calls"] > 1)
@@ -60,9 +87,11 @@ def _usage(root: Path, name: str, asked: list[JsonObject]) -> JsonObject:
     sums = {kind: round(sum(took[step][kind] for step in steps if step in took), 4) for kind in ledger.KINDS}
     answered = [one for one in asked if one["agent"] == name and one["event"] == "agent_answered"]
     front = campaign_agents.find_agent(root, name).front
+    spec = load_yaml(root / SPEC_NAME).data
     return {
         "agent": name,
         "rank": front["rank"],
+        "skills": [*front.get("skills", []), *campaign_agents.chosen(spec, name).get("skills", [])],
         "models": sorted({f"{one['backend']}: {one['model']}" for one in answered}),
         "steps": len(steps),
         "answered": len(answered),

@@ -100,16 +100,20 @@ class Dialogue:
         path = next((path for path in paths if path.is_file()), None)
         return None if path is None else str(documents.load_json(path)["backend"])
 
-    def note_refusals(self, refusals: Sequence[str], draft: JsonObject) -> bool:
-        """Keep why the draft of this turn was refused, for its agent; False if it was told before."""
+    def note_refusals(self, refusals: Sequence[str], turn: JsonObject) -> bool:
+        """Keep why the draft of this turn was refused, and the turn, for its agent; False if it was told before."""
         if self.refusals() != NO_DRAFT:
             return False
-        note = {"turn": self.number, "refusals": list(refusals), "draft": dict(draft)}
+        note = {
+            "turn": self.number,
+            "refusals": list(refusals),
+            "draft": {key: value for key, value in turn.items() if value},
+        }
         files.write_json(self.folder / REFUSALS_NAME, note)
         return True
 
     def refusals(self) -> str:
-        """Return the draft of this turn and why it was refused; NO_DRAFT if none was made and tried."""
+        """Return this turn with its draft and why it was refused; NO_DRAFT if none was made and tried."""
         path = self.folder / REFUSALS_NAME
         content = documents.load_record(path) if path.is_file() else {}
         if content.get("turn") != self.number:
