@@ -18,6 +18,8 @@ MODELS = "models:\n  small: {provider: openai, name: s, rank: 1, context: 4096, 
 EXPLAIN = resource("workflow", "agents", "explain.md").read_text(encoding="utf-8")
 FILES = {"agents/explain.md": EXPLAIN, "agents/skills/our-cluster/SKILL.md": SKILL, "config/models.yaml": MODELS}
 INPUTS = {
+    "models": [{"model": "small", "rank": 1}],
+    "repairs": [],
     "usage": [{"agent": "explain", "took": {"calls": 6}}],
     "events": [{"event": "agent_failed", "reason": 'verdict is "pass"; copy it'}],
     "memory": "# campaign.md\n\nscratch cured produce",
@@ -99,6 +101,14 @@ def learnt(campaign, monkeypatch, tmp_path):
         events.append(root, "sophron", "agent_asked", step=step, agent="explain")
         who = {"backend": "anthropic", "model": "m", "calls": 2, "summary": "it failed", "wall_s": 1.0}
         events.append(root, "sophron", "agent_answered", step=step, agent="explain", **who)
+    sent_back = {"parts": [{"type": "text", "text": "That answer is not valid:\n- verdict is pass"}]}
+    first = {"parts": [{"type": "text", "text": '{"verdict": "pass"}'}]}
+    request = {"step": "explain-total-1", "agent": "explain", "messages": [{"parts": []}, first, sent_back]}
+    line = {"run": "r", "request_digest": "d", "request": request, "response": {"parts": []}}
+    append_json_line(root / "records" / "explain-total-1" / "audit.jsonl", line)
+    took = {"calls": 2, "tokens": 900, "dollars": 0.1}
+    for event in ({"event": "reserve", "step": "explain-total-1", "day": "2026-01-01"}, {"event": "settle"}):
+        append_json_line(root / "records" / "ledger.jsonl", {**event, "id": "a", **took})
     memory = root / "records" / "memory"
     memory.mkdir(parents=True)
     (memory / "campaign.md").write_text("## 2026-01-01T00:00:00Z debug-total-1\n\nscratch cured total\n\n")
@@ -117,7 +127,13 @@ def test_inputs_are_memory_history_usage_and_the_files_of_agents_that_were_asked
     told = evolve_inputs.inputs(learnt.root)
     (usage,) = told["usage"]
     assert (usage["agent"], usage["steps"], usage["answered"], usage["failed"]) == ("explain", 2, 2, 0)
+    assert usage["took"] == {"calls": 2, "tokens": 900, "dollars": 0.1}
     assert [one["calls"] for one in told["events"] if one["event"] == "agent_answered"] == [2, 2]
+    (repair,) = told["repairs"]
+    assert (repair["agent"], repair["answer"]) == ("explain", '{"verdict": "pass"}')
+    assert "verdict is pass" in repair["refused"]
+    assert "claude-opus" in {one["model"] for one in told["models"]}
+    assert "heuristic" not in {one["model"] for one in told["models"]}
     assert "scratch cured total" in told["memory"]
     assert told["history"]["total"] == [{"by": "debug-total-1", "iteration": 1, "status": "pass", "decisions": ["x"]}]
     assert told["files"] == {"agents/explain.md": EXPLAIN}
