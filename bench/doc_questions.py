@@ -1,8 +1,7 @@
 """How often `sophron ask` shows the right page first, and among three, for questions of readers of the README.
 
-The questions, and the pages on which their readers found the answers, are in `tests/data/doc_questions.yaml`. The
-search was tuned on those of `first`; those of `threads` are what users asked in issue threads, and were looked at only to
-be counted. `before` is plain BM25 over passages, without what the search adds to it.
+The questions, and the pages that answer them, are in `tests/data/doc_questions.yaml`. The search was tuned on those of
+`first`; those of `threads` are what users asked in issue threads, and were looked at only to be counted. `before` is plain BM25 over passages, without what the search adds to it.
 
     python bench/doc_questions.py
 """
@@ -25,7 +24,7 @@ def before(question: str) -> list[str]:
     """Return pages by their best passage under BM25, all words of the question counted."""
     words = " OR ".join(f'"{word}"' for word in doc_passages.WORD.findall(question))
     index: sqlite3.Connection = doc_passages.index()
-    return list(dict.fromkeys(row[0] for row in index.execute(doc_passages.RANKED, (words,))))
+    return list(dict.fromkeys(row[0] for row in index.execute(doc_passages.RANKED, (words,)) if row[1]))
 
 
 def now(question: str) -> list[str]:
