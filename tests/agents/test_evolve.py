@@ -3,12 +3,13 @@
 import json
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 import toy
 
 from sophron import cli
-from sophron.agents.step import conversation, evolve_inputs
+from sophron.agents.step import conversation, definition_edits, evolve_inputs
 from sophron.records import events
 from sophron.records.errors import UserError
 from sophron.records.files import append_json_line, resource
@@ -83,6 +84,24 @@ def test_evidence_stands_in_the_inputs():
     (fault,) = against(SOUND, ["the moon is full"])
     assert "stands in none of the inputs" in fault
     assert against(SOUND, ["Use scratch."])  # words of the file that is edited show nothing that happened
+
+
+RECORDED = sorted((Path(__file__).parents[1] / "recorded" / "evolve").glob("*.json"))
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
+def test_patches_of_recorded_proposals_apply(path, tmp_path):
+    recorded = json.loads(path.read_text(encoding="utf-8"))
+    files = recorded["inputs"]["files"]
+    for number, one in enumerate(json.loads(recorded["answers"][-1])["proposals"]):
+        root = tmp_path / str(number)
+        for name, text in files.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text, encoding="utf-8")
+        (root / "a.patch").write_text("Why.\n\n" + definition_edits.patch(files, one["edits"]), encoding="utf-8")
+        subprocess.run([shutil.which("git"), "apply", "a.patch"], cwd=root, check=True)
+        for name, text in definition_edits.edited(files, one["edits"]).items():
+            assert (root / name).read_text(encoding="utf-8") == text
 
 
 @pytest.fixture

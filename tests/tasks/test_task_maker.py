@@ -1,6 +1,10 @@
 """`sophron task make`: what programs hold against a drafted task, and the dialogue that ends in its file."""
 
 import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import toy
@@ -8,7 +12,8 @@ import toy
 from sophron import cli
 from sophron.agents.supervisor.dialogue import NO_DRAFT
 from sophron.records.errors import UserError
-from sophron.tasks import scifi_markdown, task_maker
+from sophron.sandbox import select_backend
+from sophron.tasks import judgement, scifi_markdown, task_maker
 
 DRAFT = {
     "title": "Peak",
@@ -244,3 +249,70 @@ def test_a_draft_that_cannot_be_read_is_not_written(here, capsys):
     thread.join(10)
     assert "nothing was written:\n  - " in capsys.readouterr().out
     assert not (here / "b").exists()
+
+
+RECORDED = Path(__file__).parents[1] / "recorded" / "task-maker"
+SHORTEST = """
+import heapq
+def shortest(graph, a, b):
+    if a not in graph or b not in graph:
+        return None
+    best, queue, number = {a: 0}, [(0, 0, a)], 0
+    while queue:
+        far, _, node = heapq.heappop(queue)
+        if node == b:
+            return far
+        for other, weight in graph.get(node, {}).items():
+            if far + weight < best.get(other, float("inf")):
+                best[other], number = far + weight, number + 1
+                heapq.heappush(queue, (far + weight, number, other))
+    return None
+"""
+STEP = """
+import numpy as np
+def step(x, v, dt):
+    a, w = np.asarray(x, float), np.asarray(v, float)
+    d = a[:, None] - a[None, :]
+    f = (d / (np.abs(d) ** 3 + 1e-3)).sum(1)
+    return (a + dt * w).tolist(), (w + dt * f).tolist()
+"""
+TOTALS = """
+import csv, json
+found = {}
+for row in csv.DictReader(open("masses.csv")):
+    found[row["element"]] = found.get(row["element"], 0) + float(row["mass_g"])
+json.dump(found, open("totals.json", "w"))
+"""
+SUMMARY = """
+import json, statistics
+x = [float(line) for line in open("numbers.txt")]
+json.dump({"mean": round(statistics.mean(x), 3), "std": round(statistics.stdev(x), 3)}, open("summary.json", "w"))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("trial", "name", "program", "runs"),
+    [
+        ("m04-hidden-test", "solve.py", SHORTEST, False),
+        ("m07-injected", "go.py", TOTALS, True),
+        ("m08-known", "go.py", SUMMARY, True),
+        ("m10-refactor", "sim/step.py", STEP, False),
+    ],
+)
+def test_a_recorded_draft_is_met_by_honest_work_and_not_by_nobodys(trial, name, program, runs, tmp_path):
+    recorded = json.loads((RECORDED / f"first-{trial}-1.json").read_text(encoding="utf-8"))
+    task = tmp_path / "task"
+    for one in recorded["inputs"]["files"]:
+        (task / one["path"]).parent.mkdir(parents=True, exist_ok=True)
+        (task / one["path"]).write_text(one["beginning"])  # all of them are shorter than what is shown
+    task_maker.write(task, json.loads(recorded["answers"][-1])["draft"])
+    work, sandbox = tmp_path / "work", select_backend.choose()
+    shutil.copytree(task, work, ignore=shutil.ignore_patterns("tests", "top.md"))
+    for honest in (False, True):
+        if honest:
+            (work / name).write_text(program)
+            if runs:
+                subprocess.run([sys.executable, name], cwd=work, check=True)
+        (found,) = judgement.judge_markdown(scifi_markdown.read(task), work, tmp_path / f"judged-{honest}", sandbox)
+        assert found.met is honest, found
