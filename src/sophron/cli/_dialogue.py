@@ -156,11 +156,14 @@ def ask_agent(
     silent: say nothing of who is asked. UserError if it gives no answer.
     """
     from sophron.agents.step import step_wiring
+    from sophron.campaign.planning import campaign_agents
     from sophron.records import documents
 
     if not silent:
         _announce(root, agent, override)
-    step_wiring.run_unapproved(root, agent, dict(inputs), step_name=step, answer=target, override=override)
+    declared = campaign_agents.find_agent(root, agent).front["inputs"]  # a copy keeps the inputs of its day
+    told = {role: value for role, value in inputs.items() if role in declared}
+    step_wiring.run_unapproved(root, agent, told, step_name=step, answer=target, override=override)
     answer: Mapping[str, Any] = documents.load_json(target)["answer"]
     return answer
 
