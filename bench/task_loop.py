@@ -154,7 +154,10 @@ def plain_chains(folder: Path, rounds: int, jobs: int) -> dict[str, dict[str, fl
     (work / "Snakefile").write_text(WORK.format(rounds=rounds, python=sys.executable))
     for name, text in SCRIPTS.items():
         (work / name).write_text(text)
-    return {"empty": measured(empty), "same_work": measured(work)}
+    found = {"empty": measured(empty), "same_work": measured(work)}
+    if not (work / "conclude" / f"{rounds}.txt").exists():
+        raise SystemExit(f"{work}: the plain chain did not come to its end")
+    return found
 
 
 def own_seconds(made: toy.Campaign) -> float:
@@ -168,7 +171,7 @@ def main() -> int:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 50
     adopt_orphans()
     os.environ["ANTHROPIC_API_KEY"] = "loopback-no-real-key"
-    with TemporaryDirectory() as place, serve_anthropic(Script(hard=[Turn(DONE)] * 3 * rounds)) as peer:
+    with TemporaryDirectory() as place, serve_anthropic(Script(hard=[Turn(DONE)] * 9 * rounds)) as peer:
         os.environ["ANTHROPIC_BASE_URL"] = peer.url
         folder = Path(place)
         markdown(folder / "tasks", "hard", ["sum.json exists"])
