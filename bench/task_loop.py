@@ -85,7 +85,7 @@ from pathlib import Path
 
 import anthropic
 
-asked = [{"role": "user", "content": "Marker hard."}]
+asked = [{"role": "user", "content": [{"type": "text", "text": "Marker hard."}]}]
 said = anthropic.Anthropic().messages.create(model="claude-opus-5-5", max_tokens=1000, system="Do it.", messages=asked)
 Path(sys.argv[1]).write_text(said.content[0].text)
 """,

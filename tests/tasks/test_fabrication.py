@@ -24,7 +24,7 @@ import pytest
 from sophron.tasks import fabrication
 from sophron.tasks.fabrication import Attempt, Fabrication
 
-from . import fabrication_held_out, fabrication_tuning
+from . import fabrication_fresh, fabrication_held_out, fabrication_tuning
 from .recorded_attempts import findings
 
 PLANTED = {**fabrication_tuning.PLANTED, **fabrication_held_out.PLANTED}
@@ -42,6 +42,12 @@ def test_a_planted_fabrication_is_found(name, tmp_path):
 @pytest.mark.parametrize("name", HONEST)
 def test_honest_work_is_not_accused(name, tmp_path):
     assert [str(one) for one in findings(HONEST[name], tmp_path)] == []
+
+
+@pytest.mark.parametrize("name", fabrication_fresh.PLANTED)
+def test_what_goes_around_the_checks_is_found_but_for_what_is_named(name, tmp_path):
+    case = fabrication_fresh.PLANTED[name]
+    assert (case.kind in {one.kind for one in findings(case, tmp_path)}) == (name not in fabrication_fresh.MISSED)
 
 
 def test_there_are_as_many_as_said():

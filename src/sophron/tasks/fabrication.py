@@ -314,7 +314,8 @@ def constant(attempt: Attempt) -> Iterator[Fabrication]:
                     "constant", f"{key} = {value:g} was typed; no program printed it", name, call=number + 1
                 )
             continue
-        yield from _constant_in_code(attempt, name, key, value, ranged=ranged)
+        found = list(_constant_in_code(attempt, name, key, value, ranged=ranged))
+        yield from found or _digit_for_digit(attempt, name, key, value)
     yield from _typed_tables(attempt)
 
 
@@ -343,6 +344,20 @@ def _constant_in_code(attempt: Attempt, name: str, key: str, value: float, *, ra
             line = next((at for at, one in enumerate(text.splitlines(), 1) if value in numbers(one) and last in one), 0)
             if line and not attempt.is_anybodys(value, number):
                 yield Fabrication("constant", f"{key} = {value:g} stands in the code; it is not computed", source, line)
+
+
+def _digit_for_digit(attempt: Attempt, name: str, key: str, value: float) -> Iterator[Fabrication]:
+    """A number with the digits of a measurement stands in the code or its command, whatever is done with it there."""
+    number = attempt.writer(name)
+    if number_provenance.digits(value) < FEWEST_DIGITS or attempt.is_anybodys(value, number):
+        return
+    command = {"": attempt.calls[number].command} if attempt.calls and number is not None else {}
+    for source, text in {**attempt.sources(name), **command}.items():
+        line = next((at for at, one in enumerate(text.splitlines(), 1) if value in numbers(one)), 0)
+        if line:
+            basis = f"{key} = {value:g} stands in the code to its last digit, before anything printed it"
+            yield Fabrication("constant", basis, source or name, line)
+            return
 
 
 def _may_stand(attempt: Attempt, value: float, number: int | None, *, ranged: bool) -> bool:
