@@ -9,7 +9,9 @@ import yaml
 from sequence_steps import ROUNDS, RUN, WARM_UP
 
 from sophron.campaign.approval.approve import propose
+from sophron.campaign.spec.spec import load
 from sophron.cli import main
+from sophron.kinds.sequence_bo.agent_inputs import propose_sequences
 from sophron.records.files import resource
 
 
@@ -36,12 +38,17 @@ def test_an_agent_proposes_and_its_sequences_are_evaluated(tmp_path, monkeypatch
     digest = propose(root).digest
     assert main(["approve", str(root), "--key", str(campaign.key), "--digest", digest, "--as", "alex"]) == 0
     campaign.complete()
+    asked_first: list[str] = []
     for number in (0, 1):
         answer = json.loads((root / "results/rounds/propose_sequences" / str(number) / "answer.json").read_text())
         asked = [one["sequence"] for one in answer["answer"]["proposals"]]
+        asked_first = asked if number == 0 else asked_first
         proposed = json.loads((root / "results/rounds/propose" / str(number) / "outcome.json").read_text())["result"]
         assert [one["sequence"] for one in proposed["proposals"] if one["origin"] == "agent"] == asked
         assert len(proposed["proposals"]) == ROUNDS["batch"]
+    inputs = propose_sequences(root, load(campaign.spec), {"round": "1"})
+    assert [row["sequence"] for row in inputs["evaluated"] if "your_reason" in row] == asked_first
+    assert inputs["chain"]["epsilon_ab"] == pytest.approx(1.2247, abs=1e-4)
     capsys.readouterr()
     assert main(["answer", str(root)]) == 0
     assert "largest Rg: " in capsys.readouterr().out

@@ -1,5 +1,6 @@
-"""Inputs of the agent propose-sequences: the chain, and what was evaluated before its round."""
+"""Inputs of the agent propose-sequences: the chain, what was evaluated before its round, and why it asked for that."""
 
+import math
 from pathlib import Path
 
 from sophron.campaign.execution import outcome_store
@@ -15,8 +16,9 @@ def propose_sequences(root: Path, spec: Spec, wildcards: Wildcards) -> JsonObjec
     from sophron.science.sequence_bo.gaussian_process import merged
     from sophron.science.sequence_bo.sequences import blocks
 
-    warm_up, rounds = spec.definition("warm_up"), spec.definition("rounds")
-    names, values, errors, counts = merged(_observed(root, spec, int(wildcards["round"])))
+    warm_up, rounds, number = spec.definition("warm_up"), spec.definition("rounds"), int(wildcards["round"])
+    names, values, errors, counts = merged(_observed(root, spec, number))
+    reasons = _reasons(root, spec, number)
     rows = [
         {
             "sequence": names[place],
@@ -24,15 +26,27 @@ def propose_sequences(root: Path, spec: Spec, wildcards: Wildcards) -> JsonObjec
             "radius": round(float(values[place]), SIGMA_DIGITS),
             "error": round(float(errors[place]), SIGMA_DIGITS),
             "evaluations": counts[place],
+            **({"your_reason": reasons[names[place]]} if names[place] in reasons else {}),
         }
         for place in (-values).argsort(kind="stable")
     ]
-    about = {"round": int(wildcards["round"]) + 1, "of_rounds": rounds["rounds"]}
+    chain, model = warm_up["chain"], warm_up["model"]
+    unlike = model.get("epsilon_ab", math.sqrt(model["epsilon_a"] * model["epsilon_b"]))
+    about = {"round": number + 1, "of_rounds": rounds["rounds"], "repeats_of_the_best_beside_them": rounds["repeats"]}
     return {
-        "chain": {**warm_up["chain"], **warm_up["model"]},
+        "chain": {**chain, "count_a": chain["length"] - chain["count_b"], **model, "epsilon_ab": round(unlike, 4)},
         "evaluated": rows,
         "wanted": {"proposals": rounds["agent_proposals"], **about},
     }
+
+
+def _reasons(root: Path, spec: Spec, number: int) -> dict[str, str]:
+    """Return what the agent said of the sequences that it proposed in earlier rounds."""
+    from sophron.science.sequence_bo.sequences import expand, forward
+
+    rounds = (outcome_store.of_loop(root, spec, "propose_sequences", {"round": str(one)}) for one in range(number))
+    answers = [answer.outcome.result for found in rounds for answer in found if not answer.outcome.reason]
+    return {forward(expand(one["sequence"])): one["reason"] for answer in answers for one in answer["proposals"]}
 
 
 def _observed(root: Path, spec: Spec, number: int) -> list[tuple[str, float, float]]:
