@@ -3,9 +3,9 @@
 The model is that of campaign copolymer-sequences. LAMMPS takes 22 CPU s for 5e6 steps of one chain, so `chains.c` runs
 sixteen chains at a time, one in each lane of a vector, some forty times faster; the estimator of stage warm_up reads
 their series. `--record` compares it with LAMMPS: forces, and the radii of `bench/data/sequences_lammps.csv`, which an
-earlier version of this script measured by the stage itself (100,000 steps a row, 57 CPU s for all; one of 8e6 steps). Each pass evaluates
-every sequence once more, with other seeds. Rows are written sixteen by sixteen, so that a run that is stopped goes on
-where it was.
+earlier version of this script measured by the stage itself (100,000 steps a row, 57 CPU s for all; one has 8e6). Each
+pass evaluates every sequence once more, with other seeds. Rows are written sixteen by sixteen, so that a run that is
+stopped goes on where it was.
 
     python bench/sequence_table.py              # rows that are missing, 75 CPU seconds a pass
     python bench/sequence_table.py --record     # write bench/results/sequence_table.json
