@@ -391,7 +391,7 @@ def _unchanged(check: Check, work: Work) -> None:
     free = {name for one in check.names for name in _allowed(one, work.before)}
     changed = [name for name in names if name not in free and now.get(name) != work.before.get(name)]
     if changed:
-        raise _NotMetError(f"{shown(changed[0])} was changed")
+        raise _NotMetError(f"{shown(changed[0])} {'was changed' if changed[0] in now else 'is not there'}")
 
 
 def _allowed(name: str, given: Mapping[str, str]) -> list[str]:
