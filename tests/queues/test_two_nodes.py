@@ -1,15 +1,36 @@
-"""MPI ranks of one step on two nodes of a real Slurm, both of which are this machine; what is refused before that."""
+"""MPI ranks of one step on two nodes of a real Slurm, both of which are this machine; what is refused before that.
 
+The same with the directives that the profile of PBS writes, whose commands are emulated on that Slurm.
+"""
+
+import os
 import re
+import subprocess
+from pathlib import Path
 
 import private_slurm
 import pytest
-from conftest import Slurm
+from conftest import Slurm, wait_until
 from toy import DATA
 
 from sophron import cli
 
 pytestmark = pytest.mark.queues
+
+PBS = Path(__file__).parent / "golden" / "pbs-nodes.sh"
+LIQUID = """\
+units lj
+lattice fcc 0.8442
+region box block 0 4 0 4 0 4
+create_box 1 box
+create_atoms 1 box
+mass 1 1.0
+velocity all create 1.0 87287
+pair_style lj/cut 2.5
+pair_coeff 1 1 1.0 1.0
+fix move all nve
+run 50
+"""
 
 
 def of_shape(stage, shape):
@@ -36,6 +57,32 @@ def test_ranks_are_shared_out_to_the_nodes(of_campaign, slurm):
     assert [one["NodeCnt"] for one in private_slurm.completed(slurm.folder)].count("2") == 1
     logs = [(slurm.folder / "log" / f"slurmd.node{number}.log").read_text() for number in (0, 1)]
     assert all("launch task" in text for text in logs), "the starter asked Slurm for both nodes"
+
+
+def test_ranks_are_shared_out_to_the_chunks_of_pbs(slurm, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", f"{Path(__file__).parent / 'emulated_pbs'}{os.pathsep}{os.environ['PATH']}")
+    header = [line for line in PBS.read_text().splitlines() if line.startswith("#PBS -l ")]
+    assert header[:2] == ["#PBS -l select=2:ncpus=4:mpiprocs=2:ompthreads=2:mem=16000mb", "#PBS -l place=scatter"]
+    small = [
+        header[0].replace("ncpus=4", "ncpus=1").replace("mpiprocs=2", "mpiprocs=1").replace("16000", "500"),
+        header[1],
+    ]
+    (tmp_path / "in.lj").write_text(LIQUID)
+    words = ["#!/bin/sh", *small, "#PBS -j oe", f"#PBS -o {tmp_path / 'said'}", "#PBS -v PATH", f"cd {tmp_path}"]
+    script = tmp_path / "job.sh"
+    script.write_text(
+        "\n".join([*words, 'cp "$PBS_NODEFILE" nodes', "mpiexec -n 2 lmp -in in.lj -log log.lj; echo $? > code", ""])
+    )
+    counts = [launches(slurm.folder, number) for number in (0, 1)]
+    subprocess.run(["qsub", script], check=True)
+    wait_until((tmp_path / "code").exists)
+    assert (tmp_path / "nodes").read_text().split() == ["node0", "node1"]
+    assert "by 2 MPI processor grid" in (tmp_path / "log.lj").read_text(), (tmp_path / "said").read_text()
+    assert all(launches(slurm.folder, number) > counts[number] for number in (0, 1)), "each node started a rank"
+
+
+def launches(folder, number):
+    return (folder / "log" / f"slurmd.node{number}.log").read_text().count("launch task")
 
 
 def test_a_run_without_a_queue_has_one_node(of_campaign):

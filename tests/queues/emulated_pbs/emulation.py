@@ -39,7 +39,7 @@ def options(words: list[str]) -> dict[str, list[str]]:
 
 
 def resources(values: list[str]) -> dict[str, str]:
-    """`select` (its one chunk, split) and `walltime` of all `-l`."""
+    """`select` (its one chunk, split; how many as `nodes`) and `walltime` of all `-l`."""
     found: dict[str, str] = {}
     for value in values:
         key, _, text = value.partition("=")
@@ -47,13 +47,13 @@ def resources(values: list[str]) -> dict[str, str]:
             found["walltime"] = text
         elif key == "select":
             count, *parts = text.split(":")
-            if count != "1":
-                raise RefusedError("the emulation has one node: select=1")
+            if count != "1" and "place=scatter" not in values:
+                raise RefusedError("the emulation gives each chunk a node: place=scatter")
             chunk = dict(part.split("=", 1) for part in parts)
             if not set(chunk) <= IN_CHUNK or not re.fullmatch(r"\d+mb", chunk.get("mem", "1mb")):
                 raise RefusedError(f"unknown resource in {value}")
-            found |= chunk
-        else:
+            found |= chunk | {"nodes": count}
+        elif value != "place=scatter":
             raise RefusedError(f"unknown resource {value}")
     return found
 

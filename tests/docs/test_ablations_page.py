@@ -1,0 +1,51 @@
+"""The page on ablations shows the recorded numbers."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).parents[2]
+PAGE = (TOP / "docs" / "explanation" / "ablations.md").read_text()
+PARTS = json.loads((TOP / "bench" / "results" / "ablations.json").read_text())["result"]
+
+
+def result(part):
+    return PARTS[part]["result"]
+
+
+def arms():
+    for name, arm in result("ablation_faults")["arms"].items():
+        counts = [arm[key] for key in ("complete", "false_completions", "verified", "stopped_at_the_gate")]
+        yield [name, *counts, *(arm[key] for key in ("amendments", "interventions", "model_calls", "tokens"))]
+
+
+def chaining():
+    keys = ("stages", "snakemake_processes", "step_tries", "model_calls", "tokens", "signatures")
+    for name, way in result("chaining")["ways"].items():
+        yield [name, *(way[key] for key in keys)]
+
+
+def observables():
+    for name, found in result("observables_cross_backend")["observables"].items():
+        for row in found["ways"]:
+            yield [name, row["way"], f"{row['value']:.3f} ± {row['error']:.3f}"]
+        numbers = [found["p_value"], 100 * found["power_at_shift"], 100 * found["detectable_shift"]]
+        yield [
+            f"{name}, all",
+            f"{found['pooled']:.3f} ± {found['pooled_error']:.3f}",
+            *(f"{one:.2g}" for one in numbers),
+        ]
+
+
+def regret():
+    curves = result("sequence_bo")["curves"]
+    for name, curve in curves.items():
+        at = {row["evaluations"]: row for row in curve}
+        yield [name, *(f"{1000 * at[count]['mean']:.2f}" for count in (20, 35, 60, 100))]
+
+
+@pytest.mark.parametrize("rows", [arms, chaining, observables, regret])
+def test_the_page_has_the_numbers_that_were_recorded(rows):
+    lacking = [line for line in (f"| {' | '.join(map(str, row))} |" for row in rows()) if line not in PAGE]
+    assert lacking == []
