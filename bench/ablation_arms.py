@@ -130,19 +130,18 @@ class Replica:
     log: str
 
     def setting(self, name: str) -> float:
-        """Return the last value that LAMMPS read for a command."""
-        return float(re.findall(rf"^{name}\s+([\d.e-]+)\s*$", self.log, re.MULTILINE)[-1])
+        """Return the last value that LAMMPS read for a command; NaN if a killed run's log does not have it."""
+        return float((re.findall(rf"^{name}\s+([\d.e-]+)\s*$", self.log, re.MULTILINE) or ["nan"])[-1])
 
     @property
     def thermo(self) -> np.ndarray:
         """Step and total energy per atom, as LAMMPS printed them."""
-        header = re.search(r"^\s*Step\s.*$", self.log, re.MULTILINE)
+        header = re.search(r"^\s*Step .*$", self.log, re.MULTILINE)
         names = header[0].split() if header else []
         rows = (line.split() for line in self.log.splitlines())
-        numbers = [
-            row for row in rows if len(row) == len(names) and all(re.fullmatch(r"-?[\d.e+-]+", one) for one in row)
-        ]
-        return np.array([[float(row[names.index("Step")]), float(row[names.index("TotEng")])] for row in numbers])
+        numbers = [row for row in rows if len(row) == len(names) and re.fullmatch(r"[\d.e+ -]+", " ".join(row))]
+        places = [names.index(name) for name in ("Step", "TotEng")] if names else []
+        return np.array([[float(row[place]) for place in places] for row in numbers]).reshape(-1, 2)
 
     def faults(self) -> Iterator[str]:
         """Yield what an auditor holds against this run alone."""
@@ -154,7 +153,7 @@ class Replica:
             yield "energy drifts"
         if not re.search(r"^Dangerous builds = 0", self.log, re.MULTILINE):
             yield "neighbour lists not checked"
-        if not self.sample_every * self.setting("timestep") <= 0.1:
+        if self.sample_every * self.setting("timestep") > 0.1:
             yield "sampled too coarsely"
 
 

@@ -1,34 +1,26 @@
 """Tabulate the ablations that Superscientist planned (F.3), each from the record of the bench that measured it.
 
-    python bench/ablations.py chain WORK    run a clean campaign of five stages unattended, in one process and stagewise
+    python bench/ablations.py chain WORK    read what the campaigns took that `ablation_arms.py contract WORK` ran
     python bench/ablations.py               write bench/results/ablations.json
 
-1. contract against gate-free: ablation_arms.py. 2. cost of chaining: `chain`, and the campaigns of 1 that failed and
-were amended. 3. observables between ways to execute: observables_cross_backend.py, rg_cross_backend.py. 4. regret of
-the search for a sequence: sequence_bo.py. For `chain`, agents answer over ANTHROPIC_BASE_URL.
+1. contract against gate-free: ablation_arms.py. 2. cost of chaining: `chain`; request_sizes.json has the tokens that a
+model would get. 3. observables between ways to execute: observables_cross_backend.py, rg_cross_backend.py. 4. regret of
+the search for a sequence: sequence_bo.py.
 """
 
 import argparse
 import json
-import os
-import shutil
-import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import yaml
-from ablation_arms import SHORT, cases, spec_text
 from record import RESULTS, record
 
 from sophron.agents.gateway import ledger
-from sophron.campaign.approval import approve
-from sophron.campaign.execution import campaign_lock
-from sophron.campaign.spec import pitfalls
-from sophron.records.files import resource
 
-WAYS = {"one process": (), "stagewise": ("--stagewise",)}
+FINISHED = {"clean": "control", "an engine killed twice": "lost-replica", "amended once": "few-steps"}
+"""What happened to a campaign -> its case."""
 PARTS = ("ablation_faults", "chaining", "observables_cross_backend", "rg_cross_backend", "sequence_bo")
 MATCHED = 35
 """Evaluations of the published search: 20 of its warm-up and 15 proposals."""
@@ -49,22 +41,10 @@ def cost(root: Path) -> dict[str, Any]:
 
 
 def chain(work: Path) -> None:
-    """Run the campaign in each way, from one signature to its report; nobody looks at it meanwhile."""
-    key, found = work / "key", {}
-    if not key.exists():
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
-    for name, words in WAYS.items():
-        root = work / f"chain-{name.replace(' ', '-')}"
-        shutil.rmtree(root, ignore_errors=True)
-        shutil.copytree(resource("campaigns", "lj-liquid-viscosity"), root)
-        (root / "campaign.yaml").write_text(spec_text({"agents": {"backend": "anthropic"}}))
-        with campaign_lock.signing(root):
-            approve.sign(approve.propose(root, probe=pitfalls.probes_of(root)), key, "bench")
-        begun = time.monotonic()
-        done = subprocess.run(["sophron", "run", str(root), "--cores", "1", *words], check=False)
-        found[name] = {"exit_code": done.returncode, "wall_s": round(time.monotonic() - begun, 1), **cost(root)}
-        print(name, found[name], flush=True)
-    record("chaining", {"campaign": SHORT["agents"], "ways": found, "faults": len(cases()) - 2})
+    """Record what campaigns of `ablation_arms.py contract WORK` took that ran to their end unattended."""
+    found = {name: cost(work / "contract" / case) for name, case in FINISHED.items()}
+    print(json.dumps(found, indent=1))
+    record("chaining", {"ways": found})
 
 
 def regret(found: dict[str, Any]) -> dict[str, Any]:
@@ -106,9 +86,6 @@ def main() -> int:
     args = parser.parse_args()
     if args.what:
         work = args.work.absolute()
-        work.mkdir(parents=True, exist_ok=True)
-        for variable in ("config", "state"):
-            os.environ.setdefault(f"XDG_{variable.upper()}_HOME", str(work / variable))
         chain(work)
     else:
         print(record("ablations", table()))

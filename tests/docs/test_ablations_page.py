@@ -16,8 +16,8 @@ def result(part):
 
 def arms():
     for name, arm in result("ablation_faults")["arms"].items():
-        counts = [arm[key] for key in ("complete", "false_completions", "verified", "stopped_at_the_gate")]
-        yield [name, *counts, *(arm[key] for key in ("amendments", "interventions", "model_calls", "tokens"))]
+        counts = [arm[key] for key in ("faults", "complete", "false_completions", "verified", "stopped_at_the_gate")]
+        yield [name, *counts, arm["amendments"], arm["interventions"], arm["controls_verified"]]
 
 
 def chaining():
