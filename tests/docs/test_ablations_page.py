@@ -29,12 +29,12 @@ def chaining():
 def observables():
     for name, found in result("observables_cross_backend")["observables"].items():
         for row in found["ways"]:
-            yield [name, row["way"], f"{row['value']:.3f} ± {row['error']:.3f}"]
+            yield [name, row["way"], f"{row['value']:.4f} ± {row['error']:.4f}"]
         numbers = [found["p_value"], 100 * found["power_at_shift"], 100 * found["detectable_shift"]]
         yield [
             f"{name}, all",
-            f"{found['pooled']:.3f} ± {found['pooled_error']:.3f}",
-            *(f"{one:.2g}" for one in numbers),
+            f"{found['pooled']:.4f} ± {found['pooled_error']:.4f}",
+            *(f"{one:.3g}" for one in numbers),
         ]
 
 
