@@ -6,6 +6,7 @@ The same with the directives that the profile of PBS writes, whose commands are 
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import private_slurm
@@ -60,7 +61,8 @@ def test_ranks_are_shared_out_to_the_nodes(of_campaign, slurm):
 
 
 def test_ranks_are_shared_out_to_the_chunks_of_pbs(slurm, tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", f"{Path(__file__).parent / 'emulated_pbs'}{os.pathsep}{os.environ['PATH']}")
+    folders = [Path(__file__).parent / "emulated_pbs", Path(sys.executable).parent]
+    monkeypatch.setenv("PATH", os.pathsep.join([*map(str, folders), os.environ["PATH"]]))
     header = [line for line in PBS.read_text().splitlines() if line.startswith("#PBS -l ")]
     assert header[:2] == ["#PBS -l select=2:ncpus=4:mpiprocs=2:ompthreads=2:mem=16000mb", "#PBS -l place=scatter"]
     small = [
