@@ -37,7 +37,7 @@ def main() -> int:
     marks = [
         place for place, line in enumerate(lines) if "cat messages/" in line["command"] and "person" in line["command"]
     ]
-    gate, signed = marks[0], marks[-1]
+    gate, signed = marks[:2]  # the first question, and the line to sign
     log = (args.campaign / "progress.log").read_text().splitlines()
     result = {
         "to_the_first_question": phase(lines[:gate]),
