@@ -20,6 +20,7 @@ from sophron.records.typed_json import load, to_json
 from sophron.tasks import attempts, environment, harbor_folder, python_environment
 from sophron.tasks.attempts import ENVIRONMENT_RECORD, RESULT, Agent, RebuiltEnvironment, task_digest
 from sophron.tasks.harbor_folder import SETTINGS
+from sophron.tasks.scifi_markdown import TOP
 
 JOB, RESULTS, TABLE, STORE, LOG = "job.json", "results.json", "table.md", "environments", "snakemake.log"
 SNAKEFILE = ("workflow", "tasks.smk")
@@ -63,6 +64,11 @@ def folders_of(collection: Path) -> dict[str, Path]:
     if harbor_folder.is_folder_of_task(collection):
         return {collection.resolve().name: collection}
     found = sorted(path.parent for path in collection.rglob(SETTINGS))
+    if not found and (collection.suffix == ".md" or (collection / TOP).is_file()):
+        raise UserError(
+            f"{collection}: a task in Markdown has no solution to run; let a model work at it with --agent, or judge work "
+            "that is there: sophron task judge"
+        )
     if not found:
         raise UserError(f"{collection}: holds no task; name a folder with {SETTINGS}, or one above such folders")
     return {"__".join(folder.relative_to(collection).parts): folder for folder in found}
