@@ -36,6 +36,13 @@ def test_a_folder_without_tasks_is_refused(tmp_path):
         bench.job_of(tmp_path, ["nop"])
 
 
+def test_a_task_in_markdown_has_nothing_to_run_without_a_model(tmp_path):
+    (tmp_path / "top.md").write_text("")
+    for named in (tmp_path, tmp_path / "top.md"):
+        with pytest.raises(UserError, match=r"has no solution to run; let a model work at it with --agent, or judge work"):
+            bench.job_of(named, ["nop"])
+
+
 def test_a_list_says_what_can_run_and_why_the_rest_cannot(collection, monkeypatch, capsys):
     monkeypatch.setattr(
         python_environment, "interpreter", lambda version: Path("python") if version == "3.11" else None
