@@ -1,8 +1,8 @@
 """How often `sophron ask` shows the right page first, and among three, for questions of readers of the README.
 
 The questions, and the pages that answer them, are in `tests/data/doc_questions.yaml`. The search was tuned on those of
-`first`; those of `second`, by another reader, and of `threads`, asked by users in issue threads, were looked at only to be
-counted. `before` is plain BM25 over passages, without what the search adds to it.
+`first`; those of `second`, by another reader, and of `threads`, asked by users in issue threads, were looked at only
+to be counted. `before` is plain BM25 over passages, without what the search adds to it.
 
     python bench/doc_questions.py
 """

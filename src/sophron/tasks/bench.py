@@ -66,8 +66,8 @@ def folders_of(collection: Path) -> dict[str, Path]:
     found = sorted(path.parent for path in collection.rglob(SETTINGS))
     if not found and (collection.suffix == ".md" or (collection / TOP).is_file()):
         raise UserError(
-            f"{collection}: a task in Markdown has no solution to run; let a model work at it with --agent, or judge work "
-            "that is there: sophron task judge"
+            f"{collection}: a task in Markdown has no solution to run; let a model work at it with --agent, or judge "
+            "work that is there: sophron task judge"
         )
     if not found:
         raise UserError(f"{collection}: holds no task; name a folder with {SETTINGS}, or one above such folders")
