@@ -39,7 +39,9 @@ def test_a_folder_without_tasks_is_refused(tmp_path):
 def test_a_task_in_markdown_has_nothing_to_run_without_a_model(tmp_path):
     (tmp_path / "top.md").write_text("")
     for named in (tmp_path, tmp_path / "top.md"):
-        with pytest.raises(UserError, match=r"has no solution to run; let a model work at it with --agent, or judge work"):
+        with pytest.raises(
+            UserError, match=r"has no solution to run; let a model work at it with --agent, or judge work"
+        ):
             bench.job_of(named, ["nop"])
 
 
