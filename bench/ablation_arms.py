@@ -93,7 +93,8 @@ def wanted(only: Sequence[str]) -> list[dict[str, Any]]:
 class Ending:
     """How one case of one arm ended. complete: what the arm itself says; stopped_by: what it says of the fault.
 
-    audit: the checks that failed, none of them if the result is verified.
+    wall_s: None if it was not measured, or not in one go. audit: the checks that failed, none of them if the result is
+    verified.
     """
 
     arm: str
@@ -108,7 +109,7 @@ class Ending:
     processes: int = 0
     calls: int = 0
     tokens: int = 0
-    wall_s: float = 0.0
+    wall_s: float | None = None
     said: str = ""
     audit: list[str] = field(default_factory=list)
 
@@ -302,7 +303,7 @@ def hand_out(work: Path, box: Path) -> None:
         done.parent.mkdir(exist_ok=True)
         given.rename(done)
         answer = json.loads((done / "answer.json").read_text())
-        changed = subprocess.run([*git, "status", "--porcelain"], cwd=done, capture_output=True, text=True, check=True)
+        changed = subprocess.run([*git, "diff", "--name-only"], cwd=done, capture_output=True, text=True, check=True)
         ending = Ending("agent", case, bool(answer["complete"]), wall_s=round(time.monotonic() - begun, 1))
         ending.amendments, ending.said = len(changed.stdout.splitlines()), str(answer.get("remarks", ""))
         ending.interventions = int(bool(answer.get("needs_person")))
@@ -385,7 +386,8 @@ def drive(ending: Ending, person: Person, case: Mapping[str, Any]) -> Ending:
     root, begun, said = person.root, time.monotonic(), []
     refusal = person.sign()
     if refusal:
-        ending.stopped_by, ending.interventions = f"gate: {refusal}", 2  # the edit, and the signature after it
+        # Set, not counted, as the case ends here: the edit and the signature that would follow.
+        ending.stopped_by, ending.interventions = f"gate: {refusal}", 2
         ending.wall_s = round(time.monotonic() - begun, 1)
         return ending
     if "kill" in case:
@@ -454,6 +456,7 @@ def judge(work: Path) -> list[Ending]:
     for path in sorted(work.glob("*/*.ending.json")):
         ending = Ending(**json.loads(path.read_text()))
         folder = path.with_name(path.name.removesuffix(".ending.json"))
+        ending.stopped_by = ending.stopped_by.replace(f"{folder}/", "")
         if ending.complete:
             read = campaign_replicas if ending.arm.startswith("contract") else plain_replicas
             ending.audit = audit(*read(folder), ending)
@@ -465,7 +468,8 @@ def summary(endings: Sequence[Ending]) -> dict[str, Any]:
     """Return the counts of one arm, over its faults."""
     faults = [one for one in endings if not one.case.startswith("control")]
     done = [one for one in faults if one.complete]
-    verified = sorted(one.wall_s for one in done if not one.audit)
+    verified = [one for one in done if not one.audit]
+    walls = sorted(one.wall_s for one in verified if one.wall_s is not None)
     return {
         "faults": len(faults),
         "complete": len(done),
@@ -477,7 +481,7 @@ def summary(endings: Sequence[Ending]) -> dict[str, Any]:
         "interventions": sum(one.interventions for one in faults),
         "model_calls": sum(one.calls for one in faults),
         "tokens": sum(one.tokens for one in faults),
-        "median_wall_s_to_verified": verified[len(verified) // 2] if verified else None,
+        "median_wall_s_to_verified": walls[len(walls) // 2] if walls else None,
         "controls_verified": sum(one.complete and not one.audit for one in endings if one.case.startswith("control")),
     }
 
