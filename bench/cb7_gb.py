@@ -26,7 +26,7 @@ from sophron.science.host_guest.systems import data, tasks
 
 NAME = "sampl4-cb7"
 SEED = 2014
-MOST_NS = 2.0
+MOST_NS = 4.0
 """Of a window; the campaign sampl4-cb7-bench signs 1."""
 
 
