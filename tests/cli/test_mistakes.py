@@ -106,7 +106,7 @@ MISTAKES = [
     Mistake("a request that is missing", UNSIGNED, "design d --from missing.md", ("missing.md: there is no such file",)),
     Mistake("a folder as request", UNSIGNED, "design d --from profiles", ("is a folder where a file belongs",),
             lambda campaign: (campaign.root / "profiles").mkdir(exist_ok=True)),
-    Mistake("an empty request", UNSIGNED, "design d", ("the request is empty", "say what is to be computed")),
+    Mistake("an empty request", UNSIGNED, "design d", ("the request is empty", "say what is wanted")),
     Mistake("an answer file that is missing", FINISHED, "restarts . --apply no.json", ("no.json: there is no such file",)),
     # the spec
     Mistake("a misspelt key", UNSIGNED, "review .", ('campaign.yaml:2: campagne: unknown key; did you mean "campaign"?',),

@@ -35,12 +35,13 @@ def conductivity(loaded, scratch):
 
 def chains(loaded, scratch):
     rng, upstream = np.random.default_rng(1), {}
-    places = {"sample_local": None, "sample_slurm": "slurm", "sample_parsl": "slurm"}
+    places = {"sample_local": None, "sample_slurm": "slurm", "sample_parsl": "slurm", "sample_dpdispatcher": "slurm"}
     for number, (stage, scheduler) in enumerate(places.items()):
         for replica in range(2):
-            minute = 3 * replica + number
+            minute = 4 * replica + number
             place = {"host": "a", "scheduler": scheduler, "job": scheduler and "7"}
             place |= {"pilot": "parsl" if stage == "sample_parsl" else None, "worker": None}
+            place |= {"dispatcher": "dpdispatcher" if stage == "sample_dpdispatcher" else None}
             ran = {"step": f"{stage}-{replica}", "try": "1", "placement": place, "ranks": 1 + (stage == "sample_slurm")}
             ran |= {"suffixes": [], "lammps": "1", "engine_s": 4.0, "wall_s": 6.0}
             ran |= {"started": f"2026-01-01T00:0{minute}:00+00:00", "ended": f"2026-01-01T00:0{minute + 1}:00+00:00"}

@@ -1,3 +1,3 @@
 """The kind sequence_bo: the sequence of a chain with the largest radius of gyration, by Bayesian optimisation."""
 
-__all__ = ["kind"]
+__all__ = ["agent_inputs", "kind"]
