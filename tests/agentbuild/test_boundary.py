@@ -155,6 +155,7 @@ BROKEN = {
     "wiring beyond the inventory": ("wiring.yaml", "sample__describe", "run_command", "is not in the inventory"),
     "wiring that is none": ("wiring.yaml", "tools:", "tool:", "unknown key"),
     "a recipe that is no YAML": ("recipe.yaml", "{}", "{a: [}", "recipe.yaml"),
+    "a prompt without its sample": ("agent.md", "{{ sample }}", "the sample", "does not use this input"),
     "a prompt with an input of its own": ("agent.md", "Analyse", "{{ answer }} Analyse", "which is no input"),
 }
 

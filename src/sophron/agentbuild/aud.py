@@ -80,6 +80,8 @@ def definition(folder: Path, servers: Json) -> campaign_agents.AgentFile:
     servers: those of the contract's inventory, by name; no agent wires itself to a program of its own.
     """
     agent = campaign_agents.load_agent(folder / DEFINITION, of_any_name=True)
+    for name in sorted(set(agent.front["inputs"]) - set(campaign_agents.PLACE.findall(agent.prompt))):
+        raise UserError(f"{agent.path}: the prompt does not use this input; write {{{{ {name} }}}} where it belongs")
     if not (folder / WIRING).is_file():
         return agent
     document = _wiring(folder)
