@@ -4,13 +4,17 @@
 
 DATA: the folder with `sampl4_cb7`; WORK: kept between calls, so that a stopped bench goes on where it was, within a
 window too; NS: sampling of a window, both directions together; where the guards want more samples, that much is added,
-up to 2 ns. The free energies in OBC2 test the machinery; they are never compared with experiment,
-and no prediction is printed.
+up to 4 ns. Eight neighbouring windows swap configurations, as four do in the pipeline `replica_exchange`: in the portal
+a window by itself stays in the state that it began in for longer than it runs. The free energies in OBC2 test the
+machinery; they are never compared with experiment, and no prediction is printed.
 """
 
 import argparse
+import os
 import time
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +32,9 @@ NAME = "sampl4-cb7"
 SEED = 2014
 MOST_NS = 4.0
 """Of a window; the campaign sampl4-cb7-bench signs 1."""
+TOGETHER = 8
+"""Windows that swap configurations."""
+MORE_HELPS = (Reason.FEW_SAMPLES, Reason.HYSTERESIS, Reason.BLOCKS_DIFFER)
 
 
 def prepared(found: data.Benchmark, code: str, folder: Path, args: argparse.Namespace) -> apr_setup.Experiment:
@@ -57,34 +64,43 @@ def analysed(
 ) -> tuple[list[samples.Sampled], list[float], analysis.Binding | Refusal]:
     """Samples, nanoseconds of each window, and what the analysis says of them.
 
-    Windows in which the guards want more samples run on by as much again, up to `MOST_NS`.
+    Blocks with a window in which the guards want more samples run on by as much again, up to `MOST_NS`.
     """
     lengths = [ns] * len(made.windows)
     while True:
-        sampled = produced(made, folder, lengths, seed)
+        sampled = produced(folder, lengths, seed)
         answer = analysis.binding(made, sampled, read_task(folder / "inputs"))
-        if not isinstance(answer, Refusal) or answer.reason is not Reason.FEW_SAMPLES:
+        if not isinstance(answer, Refusal) or answer.reason not in MORE_HELPS:
             return sampled, lengths, answer
         print(answer.sentence, flush=True)
-        longer = [min(MOST_NS, was + ns * (place in answer.windows)) for place, was in enumerate(lengths)]
+        wanted = {place // TOGETHER for place in answer.windows}
+        longer = [min(MOST_NS, was + ns * (place // TOGETHER in wanted)) for place, was in enumerate(lengths)]
         if longer == lengths:
             return sampled, lengths, answer
         lengths = longer
 
 
-def produced(made: apr_setup.Experiment, folder: Path, lengths: Sequence[float], seed: int) -> list[samples.Sampled]:
+def produced(folder: Path, lengths: Sequence[float], seed: int) -> list[samples.Sampled]:
     """Samples of all windows from both starts; what was sampled before is read. lengths: ns of each window."""
-    engine = window_sampling.Engine(made, asked="CPU")
-    sampled = []
-    for place, ns in enumerate(lengths):
-        plan = window_sampling.Plan.of(ns / len(samples.WAYS), 100)
-        for number, way in enumerate(samples.WAYS):
-            start = seeding.load_start(folder / "experiment" / "starts.npz", way, place)
-            where = folder / "windows" / f"{place}_{way}"
-            own = seed + 2 * place + number
-            ran = replica_exchange_block.run(engine, range(place, place + 1), [start], plan, seed=own, folder=where)
-            sampled.append(samples.Sampled(place, way, ran.values[0]))
-    return sampled
+    steps = range(-(-len(lengths) // TOGETHER))
+    tasks_ = [
+        (folder, replica_exchange_block.places(step, TOGETHER, len(lengths)), way, lengths[step * TOGETHER], seed)
+        for step, way in product(steps, samples.WAYS)
+    ]
+    with ProcessPoolExecutor() as pool:
+        return [each for block in pool.map(block_sampled, tasks_) for each in block]
+
+
+def block_sampled(task: tuple[Path, range, samples.Way, float, int]) -> list[samples.Sampled]:
+    """Samples of one block from one start of each of its windows."""
+    folder, block, way, ns, seed = task
+    engine = window_sampling.Engine(apr_setup.Experiment.load(folder / "experiment"), asked="CPU")
+    starts = [seeding.load_start(folder / "experiment" / "starts.npz", way, place) for place in block]
+    plan = window_sampling.Plan.of(ns / len(samples.WAYS), 100)
+    own = seed + 2 * block[0] + samples.WAYS.index(way)
+    where = folder / "blocks" / f"{block[0]}_{way}"
+    ran = replica_exchange_block.run(engine, block, starts, plan, seed=own, folder=where)
+    return [samples.Sampled(place, way, values) for place, values in zip(block, ran.values, strict=True)]
 
 
 def one(found: data.Benchmark, code: str, args: argparse.Namespace) -> dict[str, Any]:
@@ -95,6 +111,7 @@ def one(found: data.Benchmark, code: str, args: argparse.Namespace) -> dict[str,
     row: dict[str, Any] = {
         "guest": code,
         "windows": len(made.windows),
+        "windows_that_swap": TOGETHER,
         "ns_per_window": args.ns,
         "ns_of_longer_windows": {place: round(ns, 2) for place, ns in enumerate(lengths) if ns > args.ns},
         "least_neighbour_overlap": round(min(overlaps(made, sampled)), 3),
@@ -134,9 +151,9 @@ def main() -> None:
     for code in codes:
         path = args.work / code / f"row_{args.ns:g}.json"
         if not path.is_file():
-            wall, cpu = time.monotonic(), time.process_time()
+            wall, cpu = time.monotonic(), sum(os.times()[:4])
             row = one(found, code, args)
-            row["wall_s"], row["cpu_s"] = round(time.monotonic() - wall), round(time.process_time() - cpu)
+            row["wall_s"], row["cpu_s"] = round(time.monotonic() - wall), round(sum(os.times()[:4]) - cpu)
             write_json(path, row)
         rows.append(documents.load_json(path))
         print(rows[-1])

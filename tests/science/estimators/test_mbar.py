@@ -197,6 +197,20 @@ def test_hysteresis_is_refused_and_measured():
     assert "forward and backward" in refused.sentence
 
 
+def test_hysteresis_names_the_windows_where_it_arises():
+    """Runs from the other end that are stuck in two windows of eight: the steps to and from them are to blame."""
+    centres, stiff = tuple(np.arange(8.0)), (1.0,) * 8
+    forward = wells(800, 7, centres=centres, stiff=stiff, seeded="forward")
+    backward = wells(800, 8, centres=centres, stiff=stiff, seeded="backward")
+    stuck = [
+        run(each.window, each.coordinates[0] + 1.5 * (each.window in (3, 4)), "backward", centres=centres, stiff=stiff)
+        for each in backward
+    ]
+    refused = refusal(estimate(forward + stuck, T), Reason.HYSTERESIS)
+    assert refused.windows == (2, 3, 4, 5)
+    assert "most of it in windows 2 to 5" in refused.sentence
+
+
 def test_hysteresis_that_was_not_tested_is_none():
     assert estimate(wells(400, 9), T).hysteresis is None
     assert estimate(wells(400, 9, seeded="forward"), T).hysteresis is None

@@ -11,7 +11,7 @@ MBAR itself is pymbar's (Shirts and Chodera 2008, 10.1063/1.2978177). In this or
    energies from denser ones: thinning to independent samples throws away what averages the fast motion. Then overlap
    again, in the matrix of all windows, and the effective number of samples of every window.
 4. *Blocks.* First and second halves of all runs, each analysed alone, may differ by twice the error of the difference,
-   or by `TOLERANCE` if that is more.
+   or by `TOLERANCE` if that is more. A refusal names the windows between which most of the difference arises.
 5. *Hysteresis.* So may the runs that were seeded forward and those seeded backward, if there are both.
 
 Passing is necessary for a right number, not sufficient: no guard sees a state that no run has visited.
@@ -246,12 +246,26 @@ def _apart(halves: tuple[Parts, Parts], unit: float, reason: Reason, what: str) 
             return Refusal(reason, f"{what} cannot be compared: one of them does not connect all windows; run longer.")
         found.append(solution)
     first, second = found
-    difference = unit * (second.free_energies[-1] - first.free_energies[-1])
+    apart = unit * (np.array(second.free_energies) - first.free_energies)
     error = unit * math.hypot(first.errors[-1], second.errors[-1])
-    allowed = max(2 * error, TOLERANCE)
+    difference, allowed = float(apart[-1]), max(2 * error, TOLERANCE)
     if abs(difference) < allowed:
         return difference
-    return Refusal(reason, f"{what} differ by {difference:.2g} kcal/mol, more than {allowed:.2g}; run longer.")
+    blame = _steps_to_blame(apart, allowed)
+    sentence = f"{what} differ by {difference:.2g} kcal/mol, more than {allowed:.2g}, most of it in {_named(blame)}"
+    return Refusal(reason, f"{sentence}; run these longer.", blame)
+
+
+def _steps_to_blame(apart: NDArray[np.float64], allowed: float) -> tuple[int, ...]:
+    """Return both windows of each of the fewest steps without which the last window would differ by `allowed` at most.
+
+    apart: how far two analyses of the chain differ at each window, in the units of `allowed`.
+    """
+    steps = np.diff(apart) * np.sign(apart[-1])
+    worst = np.argsort(-steps)
+    left = abs(apart[-1]) - np.cumsum(steps[worst])
+    found = worst[: int(np.argmax(left < allowed)) + 1]
+    return tuple(sorted({int(window) for step in found for window in (step, step + 1)}))
 
 
 def _named(windows: Sequence[int]) -> str:
