@@ -5,7 +5,7 @@ bench/phonons.py; the shortest box again with rarer swaps, with reservoirs (eHEX
 wide. Each has replicas, whose spread is the error if blocks of a picosecond correlate. What has ended is not run again,
 so it can be stopped and called again; what was not run is listed.
 
-    python bench/nemd_ladder.py --keep nemd --replica 0 --run 12 24 12-rare 48 12-reservoir 12-wide    # 6 CPU minutes
+    python bench/nemd_ladder.py --keep nemd --replica 0 --run 12 24 12-rare 48 12-reservoir 12-wide    # 12 CPU minutes
     python bench/nemd_ladder.py --keep nemd    # record what is there
 """
 
@@ -36,7 +36,7 @@ EQUILIBRATE = {
     "settle_steps": 500, "sample_every": SAMPLE,
 }  # fmt: skip
 IMPOSED = {
-    "timestep": TIMESTEP, "damping": 0.1, "settle_steps": 1000, "discard_steps": 2000, "steps": 5000,
+    "timestep": TIMESTEP, "damping": 0.1, "settle_steps": 1000, "discard_steps": 5000, "steps": 10_000,
     "slab_cells": 1, "sample_every": SAMPLE, "block_steps": BLOCK, "fit_share": FIT_SHARE,
 }  # fmt: skip
 SHARES = (1.0, 0.5, 0.25)
