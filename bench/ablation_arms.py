@@ -2,14 +2,15 @@
 
     python bench/ablation_arms.py plain WORK                    each fault in the plain workflow, run by nobody
     python bench/ablation_arms.py hand-out WORK BOX             these folders, one after another, for an agent in BOX
-    python bench/ablation_arms.py contract WORK [--no-probes]   each fault in a campaign, under `sophron run`
+    python bench/ablation_arms.py contract WORK                each fault in a campaign, under `sophron run`; --no-probes,
+                                                                --stagewise
     python bench/ablation_arms.py record WORK                   audit all and write bench/results/ablation_faults.json
 
 Faults: ablation_faults.yaml; plain workflow and goal: plain_viscosity/. Two controls without a fault run along. The
 audit reads logs and stress samples, whatever an arm says of itself. An agent in BOX finds `case/`, and leaves
-`case/answer.json`. In the contract arm explain, debug and amend answer over ANTHROPIC_BASE_URL. The person is a rule:
-what the gate refuses is set to the goal's value, every draft is signed as it stands, and where no draft comes the
-goal's values are put back.
+`case/answer.json`. In the contract arm all agents answer over ANTHROPIC_BASE_URL. The person is a rule: what the gate
+refuses is set to the goal's value, every draft is signed as it stands, and where no draft comes the goal's values are
+put back.
 """
 
 import argparse
@@ -72,11 +73,15 @@ SHORT = {
     "stages.green_kubo.criteria.temperature.expression": (
         "abs(temperature_mean - question.conditions.temperature) < 0.015"
     ),
-    "agents": {"backend": "anthropic", "by_name": {"caveats": {"backend": "heuristic"}}},
+    "agents": {"backend": "anthropic"},
     "limits": {"core_hours": 60, "model_calls": 40, "tokens": 2000000, "dollars": 40},
 }
 """What makes the demo's campaign as short as the plain workflow, path by path."""
 TURNS = 8
+KILLS = 2
+"""How often a signed campaign loses its engine: it starts it again, and the plain workflow does not."""
+READERS = "models: {claude-opus: {timeout_s: 3600}}\n"
+"""A reader that plays the model takes minutes."""
 
 
 def cases() -> list[dict[str, Any]]:
@@ -213,10 +218,11 @@ def snakemake(folder: Path, *options: str) -> int:
         return subprocess.run(command, cwd=folder, stdout=log, stderr=subprocess.STDOUT, check=False).returncode
 
 
-def killed_once(words: Sequence[str], patience_s: float = 3600) -> threading.Thread:
-    """Kill the first `lmp` whose command line and folder have all these words, a moment after it began."""
+def killed(words: Sequence[str], times: int = 1, patience_s: float = 3600) -> threading.Thread:
+    """Kill an `lmp` whose command line and folder have all these words, a moment after it began, so many times."""
 
     def watch() -> None:
+        left = times
         until = time.monotonic() + patience_s
         while time.monotonic() < until:
             for pid in filter(str.isdigit, (one.name for one in Path("/proc").iterdir())):
@@ -228,7 +234,9 @@ def killed_once(words: Sequence[str], patience_s: float = 3600) -> threading.Thr
                     continue
                 if "lmp" in line.split(" ")[0] and all(word in line for word in words) and used > 60:  # 0.6 s of CPU
                     os.kill(int(pid), signal.SIGKILL)
-                    return
+                    left -= 1
+                    if not left:
+                        return
             time.sleep(0.3)
 
     thread = threading.Thread(target=watch, daemon=True)
@@ -245,7 +253,7 @@ def run_plain(work: Path, only: Sequence[str]) -> None:
         shutil.copytree(HERE / "plain_viscosity", folder)
         edit(folder, case["plain"])
         if "kill" in case:
-            killed_once([f"results/produce/{case['kill']}/", "in.produce", str(folder)])
+            killed([f"results/produce/{case['kill']}/", "in.produce", str(folder)])
         begun = time.monotonic()
         code = snakemake(folder)
         if "plain_after" in case:
@@ -330,11 +338,12 @@ def spec_text(*changes: Mapping[str, Any]) -> str:
 
 @dataclass
 class Person:
-    """Signs, and puts the goal's values back; counts both."""
+    """Signs, calls `sophron run`, and puts the goal's values back; counts signatures and edits."""
 
     root: Path
     key: Path
     probe: Callable[..., Any]
+    stagewise: bool = False
     signatures: int = 0
     edits: int = 0
 
@@ -363,7 +372,7 @@ class Person:
         assert not refusal, refusal
 
 
-def run_contract(work: Path, *, probes: bool, only: Sequence[str]) -> None:
+def run_contract(work: Path, *, probes: bool, stagewise: bool, only: Sequence[str]) -> None:
     """Run each case as a signed campaign under `sophron run`."""
     arm = "contract" if probes else "contract without probes"
     key = work / "key"
@@ -375,8 +384,10 @@ def run_contract(work: Path, *, probes: bool, only: Sequence[str]) -> None:
             continue
         shutil.copytree(resource("campaigns", "lj-liquid-viscosity"), folder)
         (folder / "campaign.yaml").write_text(spec_text(case["campaign"]))
+        (folder / "config").mkdir(exist_ok=True)
+        (folder / "config" / "models.yaml").write_text(READERS)
         probe = pitfalls.probes_of(folder) if probes else lambda _: []
-        ending = drive(Ending(arm, case["id"], complete=False), Person(folder, key, probe), case)
+        ending = drive(Ending(arm, case["id"], complete=False), Person(folder, key, probe, stagewise), case)
         ending.write(folder)
         print(json.dumps(asdict(ending)), flush=True)
 
@@ -391,10 +402,10 @@ def drive(ending: Ending, person: Person, case: Mapping[str, Any]) -> Ending:
         ending.wall_s = round(time.monotonic() - begun, 1)
         return ending
     if "kill" in case:
-        killed_once([f"{root}/records/produce-{case['kill']}/"])
+        killed([f"{root}/records/produce-{case['kill']}/"], KILLS)
     goal, after = spec_text(), spec_text(case["campaign_after"]) if "campaign_after" in case else ""
     for _ in range(TURNS):
-        code = _loop(root, person.probe, said, ending)
+        code = _loop(person, said, ending)
         if code == supervisor.Ending.DONE:
             if not after:
                 break
@@ -419,10 +430,11 @@ def drive(ending: Ending, person: Person, case: Mapping[str, Any]) -> Ending:
     return ending
 
 
-def _loop(root: Path, probe: Callable[..., Any], said: list[str], ending: Ending) -> int:
+def _loop(person: Person, said: list[str], ending: Ending) -> int:
     """Run the loop of `sophron run` once; its exit code, 2 if it refuses."""
-    settings = supervisor.Settings(options=["--cores=1", *AS_LOCAL], here=True, probe=probe)
-    loop = supervisor.Loop(root, settings, said.append)
+    options = ["--cores=1", *AS_LOCAL]
+    settings = supervisor.Settings(options, here=True, stagewise=person.stagewise, probe=person.probe)
+    loop = supervisor.Loop(person.root, settings, said.append)
     try:
         return loop.run()
     except UserError as refusal:
@@ -493,6 +505,7 @@ def main() -> int:
     parser.add_argument("work", type=Path)
     parser.add_argument("box", type=Path, nargs="?")
     parser.add_argument("--no-probes", action="store_true")
+    parser.add_argument("--stagewise", action="store_true")
     parser.add_argument("--only", nargs="*", default=[])
     args = parser.parse_args()
     work = args.work.absolute()
@@ -505,7 +518,7 @@ def main() -> int:
     elif args.what == "hand-out":
         hand_out(work, args.box.absolute())
     elif args.what == "contract":
-        run_contract(work, probes=not args.no_probes, only=args.only)
+        run_contract(work, probes=not args.no_probes, stagewise=args.stagewise, only=args.only)
     else:
         endings = judge(work)
         arms = {

@@ -1,6 +1,7 @@
 """Tabulate the ablations that Superscientist planned (F.3), each from the record of the bench that measured it.
 
-    python bench/ablations.py chain WORK    read what the campaigns took that `ablation_arms.py contract WORK` ran
+    python bench/ablations.py chain WORK    read what the campaigns took that `ablation_arms.py contract WORK` ran, and
+                                            `ablation_arms.py contract WORK/stagewise --stagewise --only control`
     python bench/ablations.py               write bench/results/ablations.json
 
 1. contract against gate-free: ablation_arms.py. 2. cost of chaining: `chain`; request_sizes.json has the tokens that a
@@ -19,8 +20,13 @@ from record import RESULTS, record
 
 from sophron.agents.gateway import ledger
 
-FINISHED = {"clean": "control", "an engine killed twice": "lost-replica", "amended once": "few-steps"}
-"""What happened to a campaign -> its case."""
+FINISHED = {
+    "clean": "contract/control",
+    "clean, --stagewise": "stagewise/contract/control",
+    "an engine killed twice": "contract/lost-replica",
+    "amended once": "contract/few-steps",
+}
+"""What happened to a campaign -> its folder."""
 PARTS = ("ablation_faults", "chaining", "observables_cross_backend", "rg_cross_backend", "sequence_bo")
 MATCHED = 35
 """Evaluations of the published search: 20 of its warm-up and 15 proposals."""
@@ -42,7 +48,7 @@ def cost(root: Path) -> dict[str, Any]:
 
 def chain(work: Path) -> None:
     """Record what campaigns of `ablation_arms.py contract WORK` took that ran to their end unattended."""
-    found = {name: cost(work / "contract" / case) for name, case in FINISHED.items()}
+    found = {name: cost(work / folder) for name, folder in FINISHED.items()}
     print(json.dumps(found, indent=1))
     record("chaining", {"ways": found})
 
