@@ -2,8 +2,8 @@
 
     python bench/ablation_arms.py plain WORK                    each fault in the plain workflow, run by nobody
     python bench/ablation_arms.py hand-out WORK BOX             these folders, one after another, for an agent in BOX
-    python bench/ablation_arms.py contract WORK                each fault in a campaign, under `sophron run`; --no-probes,
-                                                                --stagewise
+    python bench/ablation_arms.py contract WORK                 each fault in a campaign, under `sophron run`
+        [--no-probes] [--stagewise]
     python bench/ablation_arms.py record WORK                   audit all and write bench/results/ablation_faults.json
 
 Faults: ablation_faults.yaml; plain workflow and goal: plain_viscosity/. Two controls without a fault run along. The
