@@ -1,5 +1,7 @@
 """The Gaussian process against closed forms and scikit-learn; acquisitions against quadrature and their seeds."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy import integrate, optimize, stats
@@ -78,12 +80,20 @@ def test_an_error_of_zero_is_refused():
         gp.Model.fit(np.zeros((2, 1)), np.ones(2), np.array([0.1, 0.0]))
 
 
-def test_repeats_of_a_sequence_merge_by_their_errors():
+def test_repeats_of_a_sequence_merge_to_their_plain_mean():
     names, values, errors, counts = gp.merged([("AB", 1.0, 0.1), ("BA", 5.0, 0.3), ("AB", 2.0, 0.2)])
     assert names == ["AB", "BA"]
-    assert values == pytest.approx([1.2, 5.0])
-    assert errors == pytest.approx([(100 + 25) ** -0.5, 0.3])
+    assert values == pytest.approx([1.5, 5.0])
+    assert errors == pytest.approx([math.hypot(0.1, 0.2) / 2, 0.3])
     assert counts == [2, 1]
+
+
+def test_a_mean_of_repeats_has_no_bias_where_small_values_have_small_errors():
+    """As radii do: the error of a short run is a share of what it saw."""
+    rng = np.random.default_rng(3)
+    runs = rng.lognormal(0.0, 0.3, 20_000)
+    _, means, _, _ = gp.merged([(str(place // 2), value, 0.1 * value) for place, value in enumerate(runs)])
+    assert means.mean() == pytest.approx(math.exp(0.045), abs=4 * runs.std() / math.sqrt(runs.size))
 
 
 @pytest.mark.parametrize(("mean", "deviation", "best"), [(0.0, 1.0, 0.0), (1.0, 0.5, 1.8), (-1.0, 2.0, 0.5)])

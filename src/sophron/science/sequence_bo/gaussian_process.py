@@ -96,17 +96,17 @@ class Model:
 
 
 def merged(observations: Sequence[tuple[str, float, float]]) -> tuple[list[str], Rows, Rows, list[int]]:
-    """Return distinct sequences, the weighted means of their values, the errors of these, and how many there were.
+    """Return distinct sequences, the means of their values, the errors of these, and how many there were.
 
-    observations: sequence, value, standard error; weights are the inverse squares of the errors.
+    observations: sequence, value, standard error. The mean is plain: a run that happens to be small has a small error
+    too, so that weights by errors would favour it.
     """
-    sums: dict[str, list[float]] = {}
+    found: dict[str, list[tuple[float, float]]] = {}
     for sequence, value, error in observations:
-        row = sums.setdefault(sequence, [0.0, 0.0, 0.0])
-        row[0], row[1], row[2] = row[0] + error**-2, row[1] + value * error**-2, row[2] + 1
-    weights = np.array([row[0] for row in sums.values()])
-    means = np.array([row[1] for row in sums.values()]) / weights
-    return list(sums), means, weights**-0.5, [int(row[2]) for row in sums.values()]
+        found.setdefault(sequence, []).append((value, error))
+    means = np.array([np.mean([value for value, _ in runs]) for runs in found.values()])
+    errors = np.array([np.linalg.norm([error for _, error in runs]) / len(runs) for runs in found.values()])
+    return list(found), means, errors, [len(runs) for runs in found.values()]
 
 
 def _units(values: Rows, errors: Rows) -> tuple[float, float]:
