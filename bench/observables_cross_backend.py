@@ -32,7 +32,7 @@ from sophron.science.estimators.statistics import homogeneity, pooled_mean
 HERE = Path(__file__)
 SIGNIFICANCE, SHIFT = 0.01, 0.2
 """Of the test, and the shift of one value, relative to their mean, whose chance to be found is stated."""
-REPLICAS = 2
+REPLICAS = 10
 QUICK = ("--seconds-between-status-checks", "2", "--latency-wait", "30")
 WAYS: Mapping[str, tuple[str, ...]] = {
     "local": ("--cores", "4"),
