@@ -6,7 +6,6 @@ run the campaign's own copies of those two pitfalls apply to nothing. The whole 
 Errors within a run do not cover stress that relaxes in about 1000 tau: what is quoted is the spread of the replicas.
 
     python bench/melt_n50.py --keep melt-50
-    python bench/melt_n50.py --recorded     # the spread of the recorded replicas
 """
 
 import argparse
@@ -21,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from kills import campaign
-from record import RESULTS, record
+from record import record
 
 from sophron.records.documents import load_yaml
-from sophron.records.files import resource, write_text
+from sophron.records.files import resource
 from sophron.science.estimators.statistics import LEAST_P_VALUE, homogeneity, t_interval
 
 RATES, REPLICAS = ("0.005", "0.01"), 2
@@ -68,27 +67,11 @@ def spread(runs: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return rows
 
 
-def judge_record() -> None:
-    """Add the spread of the recorded replicas to the record."""
-    path = RESULTS / "melt_n50.json"
-    document = json.loads(path.read_text())
-    measured = document["result"]["shear"]
-    document["result"]["spread_of_replicas"] = {rate: spread(runs) for rate, runs in measured.items()}
-    write_text(path, json.dumps(document, indent=2) + "\n")
-    print(json.dumps(document["result"]["spread_of_replicas"], indent=2))
-
-
 def main() -> int:
     """Cost the plan, run what can be run, write the record."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--keep", type=Path, help="folder for the campaigns")
-    parser.add_argument("--recorded", action="store_true", help="only the spread of the recorded replicas")
+    parser.add_argument("--keep", type=Path, required=True, help="folder for the campaigns")
     args = parser.parse_args()
-    if args.recorded:
-        judge_record()
-        return 0
-    if not args.keep:
-        parser.error("--keep is needed, or --recorded")
     base = args.keep.absolute()
     base.mkdir(parents=True, exist_ok=True)
     os.environ["XDG_CONFIG_HOME"] = str(base / "config")
