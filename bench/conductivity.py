@@ -4,7 +4,6 @@ For a pair potential the heat flux of `compute stress/atom` is right, so two ind
 They agree if Student's t does not reject that, and would have found a difference of 20 % in 80 % of cases.
 
     python bench/conductivity.py --steps 100000 --replicas 3
-    python bench/conductivity.py --recorded     # judge the record again, without physics
 """
 
 import argparse
@@ -18,10 +17,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from record import RESULTS, record
+from record import record
 
 from sophron.interfaces.kind import StepContext, UpstreamStep
-from sophron.records.files import write_text
 from sophron.science.estimators.finite_size import extrapolate
 from sophron.science.estimators.statistical_power import Agreement, Comparison, compare_two
 from sophron.science.estimators.statistics import Estimated, normal_error
@@ -82,16 +80,14 @@ def judge(fluctuating: dict[str, Any], imposed: dict[str, Any]) -> dict[str, Any
     The longest box is compared too: boxes approach the bulk from below, so Green-Kubo must not lie below it.
     """
     boxes = imposed["lengths"]
-    errors = [normal_error(box["conductivity_error"], box.get("degrees_of_freedom")) for box in boxes]
+    errors = [normal_error(box["conductivity_error"], box["degrees_of_freedom"]) for box in boxes]
     bulk = extrapolate([box["length"] for box in boxes], [box["conductivity"] for box in boxes], errors)
     value, refusal = fluctuating["conductivity"], bulk.refusal or fluctuating["refusal"]
     found: dict[str, Any] = {"agreement": Agreement.CANNOT_TELL, "refusal": refusal}
     if value is None:
         return found
     green_kubo = Estimated(value, fluctuating["conductivity_standard_error"], fluctuating["degrees_of_freedom"])
-    # The errors of boxes do not say how few replicas they come from in old records: not fewer than those of Green-Kubo.
-    freedom = boxes[-1].get("degrees_of_freedom") or fluctuating["degrees_of_freedom"]
-    longest = Estimated(boxes[-1]["conductivity"], boxes[-1]["conductivity_error"], freedom)
+    longest = Estimated(*(boxes[-1][key] for key in ("conductivity", "conductivity_error", "degrees_of_freedom")))
     line = Estimated(bulk.conductivity, bulk.standard_error, bulk.degrees_of_freedom)
     return {
         "agreement": Agreement.CANNOT_TELL if refusal else compare_two(green_kubo, line).agreement(),
@@ -111,29 +107,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=100_000)
     parser.add_argument("--replicas", type=int, default=3)
-    parser.add_argument("--recorded", action="store_true", help="judge the recorded numbers again")
     args = parser.parse_args()
-    if args.recorded:
-        path = RESULTS / "conductivity.json"
-        document = json.loads(path.read_text())
-        kept = ("steps", "replicas", "green_kubo", "mueller_plathe", "wall_s")
-        found = {key: document["result"][key] for key in kept}
-        found["comparison"] = judge(found["green_kubo"], found["mueller_plathe"])
-        document["result"] = found
-        write_text(path, json.dumps(document, indent=2) + "\n")
-    else:
-        begun = time.monotonic()
-        with tempfile.TemporaryDirectory() as folder:
-            fluctuating, imposed = measure(Path(folder), args.steps, args.replicas)
-        found = {
-            "steps": args.steps,
-            "replicas": args.replicas,
-            "green_kubo": fluctuating,
-            "mueller_plathe": imposed,
-            "comparison": judge(fluctuating, imposed),
-            "wall_s": time.monotonic() - begun,
-        }
-        record("conductivity", found)
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        fluctuating, imposed = measure(Path(folder), args.steps, args.replicas)
+    found = {
+        "steps": args.steps,
+        "replicas": args.replicas,
+        "green_kubo": fluctuating,
+        "mueller_plathe": imposed,
+        "comparison": judge(fluctuating, imposed),
+        "wall_s": time.monotonic() - begun,
+    }
+    record("conductivity", found)
     print(json.dumps(found["comparison"], indent=2))
     return 0 if found["comparison"]["agreement"] == Agreement.AGREE else 1
 
