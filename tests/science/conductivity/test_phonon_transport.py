@@ -96,6 +96,13 @@ def test_a_line_in_the_inverse_mesh_ends_where_it_does():
     assert rough.error > 20
 
 
+def test_the_error_of_a_mesh_line_tells_of_one_mesh_that_moves_it():
+    """As the finest of silicon carbide did, by the rate of one branch around the centre."""
+    meshes, values = [10, 11, 12, 13, 14, 15, 16], [583.9, 581.1, 578.9, 591.6, 590.2, 587.3, 561.7]
+    before, after = extrapolate_mesh(meshes[:-1], values[:-1]), extrapolate_mesh(meshes, values)
+    assert after.error >= abs(after.value - before.value) > 30
+
+
 def debye(mesh, *, length=None):
     """A simple cubic crystal, lattice constant 1, one speed, rates as distance^2: its mesh, and what it carries in all."""
     line = (np.arange(mesh) - mesh // 2) / mesh

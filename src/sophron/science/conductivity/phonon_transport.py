@@ -139,8 +139,8 @@ def extrapolate_mesh(meshes: Sequence[int], values: Sequence[float]) -> Extrapol
     """Extrapolate conductivities on meshes N x N x N to 1/N = 0 by a straight line.
 
     A mesh misses what long waves around its centre carry, a share that goes as 1/N (Esfarjani, Chen and Stokes 2011,
-    10.1103/PhysRevB.84.085204). The error is the largest of the fit's own, of what leaving the coarsest mesh out
-    changes, and of half the step from the finest mesh; ValueError unless three or more ascending meshes are given.
+    10.1103/PhysRevB.84.085204). The error is the largest of the fit's own, of what leaving any mesh out changes, and of
+    half the step from the finest mesh; ValueError unless three or more ascending meshes are given.
     """
     fine = 1 / np.asarray(meshes, dtype=np.float64)
     value = np.asarray(values, dtype=np.float64)
@@ -150,6 +150,8 @@ def extrapolate_mesh(meshes: Sequence[int], values: Sequence[float]) -> Extrapol
     (end, slope), *_ = np.linalg.lstsq(design, value, rcond=None)
     spread = float(((value - end - slope * fine) ** 2).sum()) / (fine.size - 2)
     fitted = math.sqrt(spread * np.linalg.inv(design.T @ design)[0, 0])
-    (without, _), *_ = np.linalg.lstsq(design[1:], value[1:], rcond=None)
+    others = [np.arange(fine.size) != left_out for left_out in range(fine.size)]
+    without = [np.linalg.lstsq(design[keep], value[keep], rcond=None)[0][0] for keep in others]
     finest = float(value[-1])
-    return Extrapolated(float(end), float(max(fitted, abs(end - without), abs(end - finest) / 2)), finest)
+    error = max(fitted, *np.abs(np.array(without) - end), abs(end - finest) / 2)
+    return Extrapolated(float(end), float(error), finest)
