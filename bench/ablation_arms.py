@@ -285,6 +285,13 @@ def plain_replicas(folder: Path) -> tuple[list[Replica], list[int]]:
     return replicas, planned
 
 
+def _copy_unnamed(folder: Path, to: Path) -> None:
+    """Copy a plain folder without what names its fault: paths in what Snakemake said, and its own logs."""
+    shutil.copytree(folder, to, symlinks=True, ignore=shutil.ignore_patterns("log"))
+    said = to / "run.log"
+    said.write_text(said.read_text().replace(str(folder), "/home/user/viscosity"))
+
+
 def hand_out(work: Path, box: Path) -> None:
     """Give the folders to an agent one by one, each as its run left it; keep what it made of them."""
     left = [case["id"] for case in cases() if not (work / "agent" / f"{case['id']}.ending.json").exists()]
@@ -298,7 +305,7 @@ def hand_out(work: Path, box: Path) -> None:
         case, given = ready[0], box / "case"
         left.remove(case)
         done = work / "agent" / case
-        shutil.copytree(work / "plain" / case, box / "next", symlinks=True)
+        _copy_unnamed(work / "plain" / case, box / "next")
         git = ["git", "-c", "user.name=user", "-c", "user.email=user@localhost"]
         (box / "next" / ".gitignore").write_text("results/\n.snakemake/\nrun.log\nanswer.json\n")
         for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "as it is"]):
