@@ -433,7 +433,7 @@ def drive(ending: Ending, person: Person, case: Mapping[str, Any]) -> Ending:
         ending.units = yaml.safe_load((root / "campaign.yaml").read_text())["question"]["units"]
     spent = ledger.spent(root)
     if spent:
-        ending.calls, ending.tokens = int(spent["calls"]), int(spent["tokens"])
+        ending.calls, ending.tokens = int(spent["model_calls"]), int(spent["tokens"])
     return ending
 
 

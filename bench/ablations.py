@@ -39,7 +39,7 @@ def cost(root: Path) -> dict[str, Any]:
         "stages": len(yaml.safe_load((root / "campaign.yaml").read_text())["stages"]),
         "snakemake_processes": len(list((root / ".snakemake" / "log").glob("*.log"))),
         "step_tries": len(list(root.glob("records/*/*/try.json"))),
-        "model_calls": int(spent.get("calls", 0)),
+        "model_calls": int(spent.get("model_calls", 0)),
         "tokens": int(spent.get("tokens", 0)),
         "dollars_at_list_prices": round(float(spent.get("dollars", 0)), 4),
         "signatures": len(list((root / "approvals" / "log").glob("*.json"))),
