@@ -141,8 +141,10 @@ def c(ctx: StepContext) -> StepResult:
 
 def d(ctx: StepContext) -> StepResult:
     """The mean of `c` plus `offset`."""
-    total = ctx.one("c").result["mean"] + ctx.definition["offset"]
-    return _finish(ctx, [total], {"total": total})
+    summands = {"mean": ctx.one("c").result["mean"], "offset": ctx.definition["offset"]}
+    total = sum(summands.values())
+    rows = [{"value": value, "name": name} for name, value in summands.items()]  # a table, its columns in no order
+    return _finish(ctx, [total], {"total": total, "summands": rows})
 
 
 def e(ctx: StepContext) -> StepResult:

@@ -215,9 +215,9 @@ def _as_finished(folder: Path, unit: StageKind, recorded: Finished, made: StepRe
             made.files[name].rename(path)
         files[name] = OutputFile(file_name, file_digest(path), path.stat().st_size)
     status = outcome_store.DONE if reason is None else "failed"
-    outcome: Outcome = replace(
-        recorded.outcome, status=status, reason=reason, result=to_json(dict(made.result)), files=files
-    )
+    # As it lies in an outcome, whose keys are sorted: a table of the report has its columns in their order.
+    result = json.loads(json.dumps(to_json(dict(made.result)), sort_keys=True))
+    outcome: Outcome = replace(recorded.outcome, status=status, reason=reason, result=result, files=files)
     return replace(recorded, path=folder / "outcome.json", outcome=outcome)
 
 
