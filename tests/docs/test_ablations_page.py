@@ -17,7 +17,8 @@ def result(part):
 def arms():
     for name, arm in result("ablation_faults")["arms"].items():
         counts = [arm[key] for key in ("faults", "complete", "false_completions", "verified", "stopped_at_the_gate")]
-        yield [name, *counts, arm["amendments"], arm["interventions"], arm["controls_verified"]]
+        wall = arm["median_wall_s_to_verified"] or "-"
+        yield [name, *counts, arm["amendments"], arm["interventions"], arm["controls_verified"], wall]
 
 
 def chaining():
