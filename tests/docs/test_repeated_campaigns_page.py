@@ -51,6 +51,8 @@ def phonons():
         yield f"{found['conductivity']:.0f} ± {found['conductivity_standard_error']:.0f}"
     published = result("phonons_germanium")["published"]
     yield f"{published['conductivity']:.1f} ± {published['error']:.1f}"
+    silicon = result("phonons_silicon")
+    yield f"{silicon['on_the_published_mesh']['solved']:.0f}, {silicon['published']['solved']:.0f}"
     sic = result("phonons_sic")["transport"]
     yield f"{100 * sic['conductivity_relative_error']:.1f}"
     walls = {round(one["length"]): one["conductivity"] for one in sic["lengths"]}
