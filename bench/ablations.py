@@ -48,7 +48,7 @@ def cost(root: Path) -> dict[str, Any]:
 
 def chain(work: Path) -> None:
     """Record what campaigns of `ablation_arms.py contract WORK` took that ran to their end unattended."""
-    found = {name: cost(work / folder) for name, folder in FINISHED.items()}
+    found = {name: cost(work / folder) for name, folder in FINISHED.items() if (work / folder).exists()}
     print(json.dumps(found, indent=1))
     record("chaining", {"ways": found})
 
