@@ -25,7 +25,8 @@ HOST_K_DISTANCE, HOST_K_ANGLE = 50.0, 1000.0
 """Of the six restraints that hold the host against the dummies, in kcal/mol/Angstrom^2 and kcal/mol/rad^2.
 
 Ten times those of Taproom, with which a host follows a guest that is pulled out of a narrow portal by angstroms: two
-states of one window, bound and slipped, that did not exchange in half a nanosecond. What the six hold cannot shift a result.
+states of one window, bound and slipped, that did not exchange in half a nanosecond. What the six hold cannot shift a
+result.
 """
 HOST_GROUP, GUEST_GROUP = 1, 2
 """Force groups of the restraints of host and guest, so that their energies can be asked for."""
