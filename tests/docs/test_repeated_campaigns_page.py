@@ -74,7 +74,9 @@ def rietveld():
 
 def host_guest():
     guests = result("cb7_gb")["guests"]
-    yield f"{len(guests)}, {sum(bool(guest['refused']) for guest in guests)}"
+    yield f"{len(guests)}, {sum('refused' in guest for guest in guests)}"
+    beside = result("cb7_sander")["compared"]
+    yield f"{beside['sander_less_sophron']:.1f} ± {beside['error']:.1f}"
 
 
 def test_the_page_has_the_numbers_that_were_recorded():
