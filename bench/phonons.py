@@ -24,7 +24,15 @@ from record import record
 
 from sophron.interfaces.kind import StepContext
 from sophron.science.conductivity import transport
-from sophron.science.conductivity.phonon_transport import Modes, conductivity, mean, mode_conductivity, scattering_rate
+from sophron.science.conductivity.phonon_transport import (
+    ACOUSTIC,
+    Modes,
+    conductivity,
+    extrapolate_mesh,
+    mean,
+    mode_conductivity,
+    scattering_rate,
+)
 
 SIC = {"species": [{"element": "Si", "mass": 28.0855}, {"element": "C", "mass": 12.0107}], "potential": "SiC.tersoff"}
 SILICON = {"species": [{"element": "Si", "mass": 28.0855}] * 2, "potential": "SiC.tersoff"}
@@ -95,6 +103,8 @@ def main() -> int:
         {"free_path": path, "share": float(share)}
         for path, share in zip(paths, accumulation(finest, paths), strict=True)
     ]
+    result["nearest_points"] = [{"mesh": one.mesh, "rate_over_distance_squared": nearest_rates(one)} for one in found]
+    result["ends_of_finer_meshes"] = [ends(result["meshes"][first:]) for first in range(len(found) - 2)]
     published = {"published": PUBLISHED[args.crystal]} if args.crystal in PUBLISHED else {}
     if args.crystal == "silicon":
         published["on_the_published_mesh"] = quantum(made, published["published"]["mesh"])
@@ -108,6 +118,25 @@ def quantum(made: Phono3py, mesh: int) -> dict[str, float]:
     found = transport.on_mesh(made, mesh, TRANSPORT | {"statistics": "quantum"})
     bare = conductivity(found.modes["quantum"], isotopes=False)
     return {"solved": mean(found.tensor), "relaxation_time": mean(bare)}
+
+
+def nearest_rates(found: transport.OnMesh) -> list[float]:
+    """Return rates of the acoustic bands next to the centre over the square of their distance, angstrom^2/ps."""
+    modes = found.modes[TRANSPORT["statistics"]]
+    nearest = modes.distance[modes.distance > 0].min()
+    shell = np.abs(modes.distance - nearest) < 0.001 * nearest
+    return (modes.anharmonic[shell, :ACOUSTIC].mean(axis=0) / nearest**2).tolist()
+
+
+def ends(rows: list[dict[str, float]]) -> dict[str, float]:
+    """Return where these meshes end with and without the centre's cell, and by a straight line in 1/N^2."""
+    meshes, found = [int(row["mesh"]) for row in rows], {"from_mesh": rows[0]["mesh"]}
+    for name, share in (("with_centre", 0), ("without_centre", 1)):
+        values = [row["solved"] * (1 - share * row["zone_centre"]) for row in rows]
+        end = extrapolate_mesh(meshes, values)
+        square = float(np.polyfit(1 / np.square(meshes, dtype=float), values, 1)[1])
+        found |= {name: end.value, f"{name}_error": end.error, f"{name}_by_square": square}
+    return found
 
 
 def accumulation(found: Modes, paths: list[float]) -> np.ndarray:
