@@ -101,6 +101,8 @@ def measured(agent: str) -> dict[str, Any]:
         except UserError as error:  # it was told by other names then
             print(f"{agent}: {error}", file=sys.stderr)
     asked = [one for dialogue in dialogues for one in dialogue]
+    if not asked:
+        return {"requests": 0}
     sizes = [len(text_of(one).encode()) for one in asked]
     following = dialogues if agent == "design" else [asked]
     pairs = [pair for requests in following for pair in itertools.pairwise(map(text_of, requests))]

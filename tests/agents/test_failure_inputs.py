@@ -13,11 +13,13 @@ from sophron.agents.documents.model_request import compact, request, request_dat
 from sophron.agents.memory import debug_memory
 from sophron.agents.step import agent_inputs, failure_inputs, report_inputs, step_logs
 from sophron.agents.supervisor import failure_report
+from sophron.campaign.execution.verdict import Verdict
 from sophron.campaign.planning import campaign_agents
 from sophron.campaign.report import report
 from sophron.campaign.spec.spec import load
 from sophron.campaign.state.projector import project
 from sophron.records import documents, events, files
+from sophron.records.typed_json import from_json
 
 LOST = "ERROR: Lost atoms: original 256 current 1"
 
@@ -193,6 +195,17 @@ def test_the_error_says_which_of_its_parts_it_is():
         "share_of_value": "14.2%",
         "degrees_of_freedom": 19,
     }
+
+
+def test_a_criterion_that_holds_without_a_comparison_is_told_by_its_expression():
+    shown = judged("halves", "z < 4", 1.0, 4, passed=True)
+    escaped = judged("reached", "", 0, 0, passed=True, expression="refused or ratio < 1.3")
+    escaped["steps"][0]["comparisons"] = []
+    stage = SimpleNamespace(verdict=from_json(Verdict, verdict(shown, escaped)))
+    told = {one["id"]: one for one in report_inputs._judged(stage)["criteria"]}
+    assert told["reached"]["expression"] == "refused or ratio < 1.3"
+    assert "expression" not in told["halves"]
+    assert told["halves"]["least"][0]["comparison"] == "z < 4"
 
 
 def test_text_that_tries_to_instruct_is_shown_once_in_status_and_report(root, capsys):

@@ -233,12 +233,19 @@ def test_a_criterion_on_what_nobody_states_is_not_judged(liquid):
         ("criterion molten of stage relax; the rest", ["relax.molten"]),
         ("criteria temperature of produce and of green_kubo", ["produce.temperature", "green_kubo.temperature"]),
         ("criteria drift of produce, temperature of green_kubo", ["produce.drift", "green_kubo.temperature"]),
+        ("criteria plateau and error of green_kubo", ["green_kubo.plateau", "green_kubo.error"]),
         ("green_kubo.error", ["green_kubo.error"]),
         ("a person of green_kubo; error of the paper", []),
     ],
 )
 def test_criteria_are_read_from_the_words_of_an_assumption(liquid, text, found):
     assert [f"{stage}.{one.id}" for stage, one in mutation.cited(liquid(), text)] == found
+
+
+def test_what_checks_a_statement_is_a_criterion_or_a_probe_and_no_file_or_person(liquid):
+    text = "probe repeated-seeds; criterion plateau of green_kubo; bench/results/liquid_size.json; many-body-heat-flux"
+    assert criteria_review.checks(liquid(), text) == ["green_kubo.plateau", "probe repeated-seeds"]
+    assert criteria_review.checks(liquid(), "the person who asked, and build, which makes one") == []
 
 
 PLATEAU = "criterion plateau of green_kubo"

@@ -9,7 +9,7 @@ from sophron.campaign.execution import margins
 from sophron.campaign.rendering import formatting
 from sophron.campaign.report import report
 from sophron.campaign.report.report import Answer, Report, Signed
-from sophron.campaign.spec import pitfalls
+from sophron.campaign.spec import criteria_review, pitfalls
 from sophron.campaign.spec.spec import Spec, signed_spec
 from sophron.interfaces import JsonObject
 from sophron.interfaces.kind import Wildcards
@@ -41,22 +41,24 @@ def caveats(root: Path, spec: Spec, _: Wildcards) -> JsonObject:
 
 
 def _judged(stage: report.StageReport) -> JsonObject:
-    """Return the margins of a stage, without what is empty."""
+    """Return the margins of a stage, without what is empty; the expression only where no comparison shows it."""
     judged = rounded(to_json(margins.of_verdict(stage.verdict)), DIGITS)
     criteria = [
-        {key: one[key] for key in one if key in SHOWN or (one[key] and key != "expression")}
+        {key: one[key] for key in one if key in SHOWN or (one[key] and not (key == "expression" and one["least"]))}
         for one in judged["criteria"]
     ]
     return {key: value for key, value in judged.items() if value} | {"criteria": criteria}
 
 
 def _pitfalls(root: Path, spec: Spec) -> JsonObject:
-    """Return what the probes say: those that are there or open with the evidence, the others by name."""
+    """Return what the probes say: those that are there or open with the evidence, the others by id and title."""
     found = pitfalls.findings(root, spec)
     told = [
-        {"id": one.id, "probe": say.status, "evidence": say.evidence} for one, say in found if say.status != "clear"
+        {"id": one.id, "title": one.title, "probe": say.status, "evidence": say.evidence}
+        for one, say in found
+        if say.status != "clear"
     ]
-    return {"clear": [one.id for one, say in found if say.status == "clear"], "there_or_open": told}
+    return {"clear": {one.id: one.title for one, say in found if say.status == "clear"}, "there_or_open": told}
 
 
 def _of_before(spec: Spec, gathered: Report) -> JsonObject:
@@ -138,7 +140,7 @@ def _finals(gathered: Report) -> JsonObject:
 
 
 def _assumptions(root: Path, spec: Spec, chain: Sequence[Signed]) -> Iterator[JsonObject]:
-    """Yield the assumptions; of a verified one who signed it as that first, and whether it was open before.
+    """Yield the assumptions and what checks them; of a verified one who signed it first, and whether it was open.
 
     No time: in a campaign that replays the answers of another one it is another time.
     """
@@ -146,6 +148,7 @@ def _assumptions(root: Path, spec: Spec, chain: Sequence[Signed]) -> Iterator[Js
     history = [(signed.record, _status(signed_spec(root, signed.hash))) for signed in chain]
     for one in spec.data["method"]["assumptions"]:
         about = {key: one[key] for key in ("id", "statement", "verified_by", "status")}
+        about["checked_by"] = criteria_review.checks(spec, one["verified_by"])
         record = next((record for record, status in history if status.get(one["id"]) == "verified"), None)
         if one["status"] == "verified" and record:
             about["vouched"] = f"signed as verified by {record.approver} with version {record.version}"

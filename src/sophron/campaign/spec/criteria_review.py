@@ -35,6 +35,12 @@ def unverified(spec: Spec) -> list[str]:
     ]
 
 
+def checks(spec: Spec, text: str) -> list[str]:
+    """Return what a text names that can check a statement: criteria as `stage.id`, and probes that apply here."""
+    probes = [f"probe {one.id}" for one in _probes(spec, text)[0] if one.applies(spec.data)]
+    return [f"{stage}.{criterion.id}" for stage, criterion in mutation.cited(spec, text)] + probes
+
+
 def _unverified(spec: Spec, text: str) -> str:
     """What is wrong with that which alone is said to verify an assumption; empty if nothing is."""
     there, missing = _probes(spec, text)

@@ -23,7 +23,7 @@ from sophron.records.files import resource
 FILES = {"files_missing": 0, "smallest_file_bytes": 1000}
 ALWAYS = ("files_missing <= len(outputs)",)
 """What is so of every step, whatever its kind."""
-NAMED = re.compile(r"(?:(\w+) )?of (?:stage )?(\w+)|(\w+)[.](\w+)")
+NAMED = re.compile(r"(?:((?:\w+(?:, | and ))*\w+) )?of (?:stage )?(\w+)|(\w+)[.](\w+)")
 CITATION = re.compile(r"\bcriteri(?:on|a) `?(\w+)`? of (?:stage )?`?(\w+)")
 WORD = re.compile(r"\w+")
 FAILS, HOLDS, UNKNOWN = "can fail", "holds by construction", "not judged"
@@ -175,16 +175,17 @@ def plausible(spec: Spec, stage: str, finished: JsonObject | None = None) -> dic
 
 
 def cited(spec: Spec, text: str) -> list[tuple[str, Criterion]]:
-    """Return the criteria that a text names, as `id of stage` (`and of stage`) or `stage.id`.
+    """Return the criteria that a text names, as `id of stage`, `id and id of stage`, `and of stage` or `stage.id`.
 
     If there are none so written, those whose id and stage are words of the same clause.
     """
-    found, last = [], ""
+    found: list[tuple[str, Criterion]] = []
+    last: list[str] = []
     for match in NAMED.finditer(text):
-        last = match[1] if match[1] not in (None, "and") else last
-        name, stage = (match[4], match[3]) if match[3] else (last, match[2])
+        last = re.split(", | and ", match[1]) if match[1] not in (None, "and") else last
+        names, stage = ([match[4]], match[3]) if match[3] else (last, match[2])
         if stage in spec.data["stages"]:
-            found += [(stage, one) for one in spec.criteria(stage) if one.id == name]
+            found += [(stage, one) for one in spec.criteria(stage) if one.id in names]
     clauses = [set(WORD.findall(clause)) for clause in text.split(";")]
     return found or [
         (stage.name, one)
