@@ -35,7 +35,7 @@ class Extrapolation:
     95 % t interval of the intercept, inverted; high None if that interval holds 0. ratio: conductivity over that
     of the longest box. curvature_z: coefficient of 1/length**2, when it is fitted too, in its standard errors.
     other_conductivity: 1/intercept of the other form, None if the data reject that or its intercept is not positive;
-    low and high hold its interval too. lower_bound: conductivity of the longest box less 1.96 errors: as boxes approach
+    low and high hold its interval too. lower_bound: lower end of the 95 % interval of the longest box: as boxes approach
     the bulk from below, it stands whatever the form; None if it is not above 0. refusal: why there is no
     conductivity, else None.
     """
@@ -131,8 +131,8 @@ def _boxes(*series: Sequence[float]) -> list[NDArray[np.float64]]:
 def _bound_sentence(bound: float | None) -> str:
     """What a refused extrapolation leaves."""
     if bound is None:
-        return "There is no lower bound either: the longest box is lost in noise, less than 1.96 errors above 0"
-    return f"The longest box is a lower bound: {bound:.3g}, its value less 1.96 errors"
+        return "There is no lower bound either: the 95 % interval of the longest box reaches 0; take more replicas"
+    return f"The longest box is a lower bound: {bound:.3g}, the lower end of its 95 % interval"
 
 
 def _unreliable(p_value: float, ratio: float, other_ratio: float | None) -> str | None:
