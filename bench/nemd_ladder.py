@@ -3,7 +3,8 @@
 Mueller-Plathe in boxes of 4 x 4 x {12, 24, 48, 96, 192} cells by the stages of the kind, at the lattice constant of
 bench/phonons.py; the shortest box again with rarer swaps, with reservoirs (eHEX) in place of swaps, and 6 x 6 cells
 wide. Each has replicas, whose spread is the error if blocks of a picosecond correlate. A box that did not keep its
-temperature is recorded as `heated`, without a conductivity. What has ended is not run again, so it can be stopped and
+temperature is recorded as `heated`, one whose gradient still grows as `unsteady` with all its gradients, both without a
+conductivity. What has ended is not run again, so it can be stopped and
 called again; what was not run is listed.
 
     python bench/nemd_ladder.py --keep nemd --replica 0 --run 12 24 12-rare 48 12-reservoir 12-wide    # 15 CPU minutes
@@ -21,11 +22,12 @@ from typing import Any
 
 import numpy as np
 from conductivity import run
+from numpy.typing import NDArray
 from phonons import COMMON, CRYSTALS
 from record import RESULTS, record
 
 from sophron.science.conductivity.build import UNITS
-from sophron.science.conductivity.temperature_profile import Profile, conductivity, read_profile
+from sophron.science.conductivity.temperature_profile import Profile, conductivity, gradients, read_profile
 from sophron.science.estimators.statistical_power import compare_two
 from sophron.science.estimators.statistics import Estimated, replica_mean
 from sophron.science.lammps.executable import find, potential
@@ -35,6 +37,13 @@ TEMPERATURE, TIMESTEP, CELLS = 300.0, 0.001, 12
 SWAP_EVERY, BLOCK, SAMPLE, FIT_SHARE = 50, 1000, 10, 0.7
 WARMER = 15.0
 """K that the mean of a box may differ from the temperature."""
+GROWS = 0.1
+"""Share by which the gradient may grow from the first half of what is measured to the second.
+
+Replicas of 12, 24 and 48 cells of campaigns/sic-phonons, steady after 15 ps, have -5 to 4 %, single ones up to 14 %."""
+LONG: dict[str, Any] = {"timestep": 0.0008, "swap_every": 125}
+"""Of 96 cells and more: a profile takes longer to be steady, in which the box must stay cool (a third of the drift).
+Half the swaps a picosecond keep hot and cold slabs near the temperature."""
 EQUILIBRATE = {
     "temperature": TEMPERATURE, "timestep": TIMESTEP, "damping": 0.1, "discard_steps": 2000, "steps": 3000,
     "settle_steps": 1000, "sample_every": SAMPLE,
@@ -55,14 +64,27 @@ class Box:
     swap_every: int = SWAP_EVERY
     width: int = 4
     reservoir: bool = False
+    timestep: float = TIMESTEP
 
     @property
     def discard(self) -> int:
-        """Steps before the profile is steady: 5, 7 and 14 ps were seen for 1, 2 and 4 copies."""
-        return max(10_000, 4000 * self.copies)
+        """Steps before the profile is steady: 5, 7 and 14 ps were seen for 1, 2 and 4 copies, then as heat diffuses."""
+        return self.steps(max(10_000, 4000 * self.copies, 875 * self.copies**2))
+
+    def steps(self, usual: int) -> int:
+        """Return the steps of this box in the time of so many of TIMESTEP."""
+        return round(usual * TIMESTEP / self.timestep)
+
+    def definition(self) -> dict[str, Any]:
+        """Return what the stage is asked for: IMPOSED, with as many picoseconds at any time step."""
+        times = {name: self.steps(IMPOSED[name]) for name in ("settle_steps", "steps", "block_steps")}
+        own = {"timestep": self.timestep, "swap_every": self.swap_every, "discard_steps": self.discard}
+        return IMPOSED | times | own | {"copies": [self.copies]}
 
 
-BOXES = {str(CELLS * copies): Box(copies) for copies in (1, 2, 4, 8, 16)} | {
+BOXES = {str(CELLS * copies): Box(copies) for copies in (1, 2, 4)} | {
+    "96": Box(8, **LONG),
+    "192": Box(16, **LONG),
     "12-rare": Box(1, swap_every=2 * SWAP_EVERY),
     "12-wide": Box(1, width=6),
     "12-reservoir": Box(1, reservoir=True),
@@ -80,11 +102,17 @@ def measure(box: Box, kept: Path, replica: int) -> dict[str, Any]:
         if box.reservoir:
             swapped = json.loads((kept / "12.0.json").read_text())
             return by_reservoirs(folder, box, started.files["system"], swapped)
-        definition = IMPOSED | {"discard_steps": box.discard, "swap_every": box.swap_every, "copies": [box.copies]}
-        copies = str(box.copies)
-        return dict(
-            run(folder, "mueller_plathe", definition, [started], 3 + 10 * replica, copies=copies, replica="0").result
-        )
+        wildcards = {"copies": str(box.copies), "replica": "0"}
+        ended = run(folder, "mueller_plathe", box.definition(), [started], 3 + 10 * replica, **wildcards)
+        whole = np.load(ended.files["profile"])
+        profile = Profile(whole["temperature"], whole["swapped"], ended.result["length"], ended.result["area"], 1.0)
+        return {**ended.result, "gradients": mean_gradients(profile).tolist()}
+
+
+def mean_gradients(profile: Profile) -> NDArray[np.float64]:
+    """Gradient of each block, the discarded ones too, over both halves of the box in K/angstrom."""
+    rising, falling = gradients(profile, IMPOSED["fit_share"]).T
+    return np.asarray(rising - falling) / 2
 
 
 def by_reservoirs(folder: Path, box: Box, system: Path, swapped: dict[str, Any]) -> dict[str, Any]:
@@ -128,6 +156,13 @@ def warmed(found: dict[str, Any]) -> bool:
     return bool(abs(found["temperature_mean"] - TEMPERATURE) > WARMER)
 
 
+def unsteady(runs: list[dict[str, Any]]) -> bool:
+    """Tell whether the gradient still grows, over all replicas; False if none kept its gradients, as older ones."""
+    kept = [np.array_split(one["gradients"][-one["blocks"] :], 2) for one in runs if "gradients" in one]
+    before, after = (sum(halves[part].mean() for halves in kept) for part in (0, 1))
+    return bool(after > (1 + GROWS) * before)
+
+
 def over_replicas(runs: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the first replica with the mean of all, its error, and the degrees of freedom of that."""
     values, errors = ([one[key] for one in runs] for key in ("conductivity", "conductivity_error"))
@@ -163,7 +198,9 @@ def payload(kept: Path) -> dict[str, Any]:
     """Return all that has run, and what has not."""
     runs = {name: [json.loads(path.read_text()) for path in sorted(kept.glob(f"{name}.[0-9].json"))] for name in BOXES}
     heated = {name: [one["temperature_mean"] for one in all_ if warmed(one)] for name, all_ in runs.items()}
-    found = {name: over_replicas(one) for name, one in runs.items() if one and not heated[name]}
+    growing = {name: [one.get("gradients") for one in all_] for name, all_ in runs.items() if unsteady(all_)}
+    sound = {name: one for name, one in runs.items() if one and not heated[name] and name not in growing}
+    found = {name: over_replicas(one) for name, one in sound.items()}
     phonons = json.loads((RESULTS / "phonons_sic.json").read_text())["result"]["transport"]
     walls = {round(one["length"]): one["conductivity"] for one in phonons["lengths"]}
     return {
@@ -171,6 +208,7 @@ def payload(kept: Path) -> dict[str, Any]:
         "boxes": {name: row(name, one, walls) for name, one in found.items()},
         "variants": {name: against(found, name) for name in ("12-rare", "12-wide", "12-reservoir")},
         "heated": {name: temperatures for name, temperatures in heated.items() if temperatures},
+        "unsteady": growing,
         "not_run": [name for name, one in runs.items() if not one],
         "bulk_by_phonons": phonons["conductivity"],
         "paper": {"boxes": [12, 24, 48], "width": 6, "straight_line": 8.87, "error": 0.06},
