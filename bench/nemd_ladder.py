@@ -4,8 +4,8 @@ Mueller-Plathe in boxes of 4 x 4 x {12, 24, 48, 96, 192} cells by the stages of 
 bench/phonons.py; the shortest box again with rarer swaps, with reservoirs (eHEX) in place of swaps, and 6 x 6 cells
 wide. Each has replicas, whose spread is the error if blocks of a picosecond correlate. A box that did not keep its
 temperature is recorded as `heated`, one whose gradient still grows as `unsteady` with all its gradients, both without a
-conductivity. What has ended is not run again, so it can be stopped and called again; what was not run is listed. 96 cells
-take half an hour a replica, 192 would take hours.
+conductivity. What has ended is not run again, so it can be stopped and called again; what was not run is listed. 96
+cells take half an hour a replica, 192 would take hours.
 
     python bench/nemd_ladder.py --keep nemd --replica 0 --run 12 24 12-rare 48 12-reservoir 12-wide    # 15 CPU minutes
     python bench/nemd_ladder.py --keep nemd    # record what is there

@@ -35,8 +35,8 @@ class Extrapolation:
     95 % t interval of the intercept, inverted; high None if that interval holds 0. ratio: conductivity over that
     of the longest box. curvature_z: coefficient of 1/length**2, when it is fitted too, in its standard errors.
     other_conductivity: 1/intercept of the other form, None if the data reject that or its intercept is not positive;
-    low and high hold its interval too. lower_bound: lower end of the 95 % interval of the longest box: as boxes approach
-    the bulk from below, it stands whatever the form; None if it is not above 0. refusal: why there is no
+    low and high hold its interval too. lower_bound: lower end of the 95 % interval of the longest box: as boxes
+    approach the bulk from below, it stands whatever the form; None if it is not above 0. refusal: why there is no
     conductivity, else None.
     """
 
