@@ -292,6 +292,10 @@ def test_a_finished_result_is_perturbed_in_place_of_the_stated_one(liquid, capsy
         ("criterion replicas of green_kubo; no probe looks at it", "only by green_kubo.replicas, which cannot fail"),
         ("criterion replicas of green_kubo; probe windows-too-short", "only by green_kubo.replicas, which cannot fail"),
         ("criterion plateaus of green_kubo", "by green_kubo.plateaus, which is not there"),
+        (
+            "criteria plateaus and errors of green_kubo",
+            "by green_kubo.plateaus and green_kubo.errors, which is not there",
+        ),
         ("probe plateau-too-short", "by plateau-too-short, which is not there"),
     ],
 )

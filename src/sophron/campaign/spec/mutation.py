@@ -24,7 +24,7 @@ FILES = {"files_missing": 0, "smallest_file_bytes": 1000}
 ALWAYS = ("files_missing <= len(outputs)",)
 """What is so of every step, whatever its kind."""
 NAMED = re.compile(r"(?:((?:\w+(?:, | and ))*\w+) )?of (?:stage )?(\w+)|(\w+)[.](\w+)")
-CITATION = re.compile(r"\bcriteri(?:on|a) `?(\w+)`? of (?:stage )?`?(\w+)")
+CITATION = re.compile(r"\bcriteri(?:on|a) ((?:`?\w+`?(?:, | and ))*`?\w+`?) of (?:stage )?`?(\w+)")
 WORD = re.compile(r"\w+")
 FAILS, HOLDS, UNKNOWN = "can fail", "holds by construction", "not judged"
 Results = Mapping[str, JsonObject]
@@ -199,7 +199,8 @@ def missing_citations(spec: Spec, text: str) -> list[str]:
     """Return what a text calls a criterion of a stage of this campaign that has none of that name."""
     return [
         f"{stage}.{name}"
-        for name, stage in CITATION.findall(text)
+        for names, stage in CITATION.findall(text)
+        for name in re.split(", | and ", names.replace("`", ""))
         if stage in spec.data["stages"] and name not in [one.id for one in spec.criteria(stage)]
     ]
 
