@@ -3,9 +3,9 @@
 Mueller-Plathe in boxes of 4 x 4 x {12, 24, 48, 96, 192} cells by the stages of the kind, at the lattice constant of
 bench/phonons.py; the shortest box again with rarer swaps, with reservoirs (eHEX) in place of swaps, and 6 x 6 cells
 wide. Each has replicas, whose spread is the error if blocks of a picosecond correlate. A box that did not keep its
-temperature is recorded as `heated`, one whose gradient still grows as `unsteady` with all its gradients, both without a
-conductivity. What has ended is not run again, so it can be stopped and called again; what was not run is listed. 96
-cells take half an hour a replica, 192 would take hours.
+temperature is recorded as `heated`, one whose gradient still grows as `unsteady`, with what its replicas would have
+said; neither is among the boxes. What has ended is not run again, so it can be stopped and called again; what was not
+run is listed. 96 cells take half an hour a replica, 192 would take hours.
 
     python bench/nemd_ladder.py --keep nemd --replica 0 --run 12 24 12-rare 48 12-reservoir 12-wide    # 15 CPU minutes
     python bench/nemd_ladder.py --keep nemd    # record what is there
@@ -156,11 +156,11 @@ def warmed(found: dict[str, Any]) -> bool:
     return bool(abs(found["temperature_mean"] - TEMPERATURE) > WARMER)
 
 
-def unsteady(runs: list[dict[str, Any]]) -> bool:
-    """Tell whether the gradient still grows, over all replicas; False if none kept its gradients, as older ones."""
+def growth(runs: list[dict[str, Any]]) -> float | None:
+    """Share by which the gradient grows from half to half, over replicas; None if none kept its gradients."""
     kept = [np.array_split(one["gradients"][-one["blocks"] :], 2) for one in runs if "gradients" in one]
-    before, after = (sum(halves[part].mean() for halves in kept) for part in (0, 1))
-    return bool(after > (1 + GROWS) * before)
+    before, after = (sum(float(halves[part].mean()) for halves in kept) for part in (0, 1))
+    return after / before - 1 if kept else None
 
 
 def over_replicas(runs: list[dict[str, Any]]) -> dict[str, Any]:
@@ -198,8 +198,9 @@ def payload(kept: Path) -> dict[str, Any]:
     """Return all that has run, and what has not."""
     runs = {name: [json.loads(path.read_text()) for path in sorted(kept.glob(f"{name}.[0-9].json"))] for name in BOXES}
     heated = {name: [one["temperature_mean"] for one in all_ if warmed(one)] for name, all_ in runs.items()}
-    growing = {name: [one.get("gradients") for one in all_] for name, all_ in runs.items() if unsteady(all_)}
-    sound = {name: one for name, one in runs.items() if one and not heated[name] and name not in growing}
+    grown = {name: share for name, all_ in runs.items() if (share := growth(all_)) is not None}
+    unsteady = {name: [one["conductivity"] for one in runs[name]] for name, share in grown.items() if share > GROWS}
+    sound = {name: one for name, one in runs.items() if one and not heated[name] and name not in unsteady}
     found = {name: over_replicas(one) for name, one in sound.items()}
     phonons = json.loads((RESULTS / "phonons_sic.json").read_text())["result"]["transport"]
     walls = {round(one["length"]): one["conductivity"] for one in phonons["lengths"]}
@@ -208,7 +209,9 @@ def payload(kept: Path) -> dict[str, Any]:
         "boxes": {name: row(name, one, walls) for name, one in found.items()},
         "variants": {name: against(found, name) for name in ("12-rare", "12-wide", "12-reservoir")},
         "heated": {name: temperatures for name, temperatures in heated.items() if temperatures},
-        "unsteady": growing,
+        "unsteady": unsteady,
+        "growth": grown,
+        "gradients": {name: [one["gradients"] for one in runs[name] if "gradients" in one] for name in grown},
         "not_run": [name for name, one in runs.items() if not one],
         "bulk_by_phonons": phonons["conductivity"],
         "paper": {"boxes": [12, 24, 48], "width": 6, "straight_line": 8.87, "error": 0.06},
